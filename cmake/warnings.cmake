@@ -1,0 +1,18 @@
+# The warnings our own translation units are built with, the library's headers among them. They are errors where the
+# preset says so (CMAKE_COMPILE_WARNING_AS_ERROR), never for someone who only wants to build with a newer compiler.
+add_library(qio_warnings INTERFACE)
+if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+  target_compile_options(qio_warnings INTERFACE
+    -Wall -Wextra -Wpedantic
+    -Wconversion -Wsign-conversion -Wdouble-promotion
+    -Wshadow -Wold-style-cast -Wcast-align -Wcast-qual
+    -Wnon-virtual-dtor -Woverloaded-virtual
+    -Wundef -Wextra-semi -Wimplicit-fallthrough)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(qio_warnings INTERFACE -Wduplicated-cond -Wduplicated-branches -Wlogical-op)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+  # The sanitizers' own code hides from GCC that a variable is set: it warns of the standard library itself (<regex>).
+  target_compile_options(qio_warnings INTERFACE -Wno-maybe-uninitialized)
+endif()

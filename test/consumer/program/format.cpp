@@ -1,0 +1,3 @@
+#include <qio/format.hpp>
+
+int main() { fmt::print("{}\n", qio::error(qio::errc::misaligned_offset, 1000, 512)); }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+// Memory for transfers: borrowed (mutable_buffer, const_buffer) and owned (aligned_buffer).
+#pragma once
+
+#include <qio/result.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <utility>
+
+namespace qio {
+
+/// Memory that a vectored read fills: an address and a length in bytes. Borrowed: whoever makes one keeps the
+/// memory alive until the transfer is over. Has the layout of POSIX's iovec, so that arrays of it are passed on
+/// without copying.
+struct mutable_buffer {
+  void* data = nullptr;
+  std::size_t size = 0;
+
+  constexpr mutable_buffer() noexcept = default;
+  constexpr mutable_buffer(void* memory, std::size_t bytes) noexcept : data(memory), size(bytes) {}
+  constexpr mutable_buffer(std::span<std::byte> bytes) noexcept : data(bytes.data()), size(bytes.size()) {}
+};
+
+/// The same for memory that a vectored write sends.
+struct const_buffer {
+  const void* data = nullptr;
+  std::size_t size = 0;
+
+  constexpr const_buffer() noexcept = default;
+  constexpr const_buffer(const void* memory, std::size_t bytes) noexcept : data(memory), size(bytes) {}
+  constexpr const_buffer(std::span<const std::byte> bytes) noexcept : data(bytes.data()), size(bytes.size()) {}
+};
+
+/// The least that any memory for direct I/O is aligned to by aligned_buffer: a page of the systems in use. What a
+/// file really needs is often less; ask file.alignment().
+inline constexpr std::size_t default_buffer_alignment = 4096;
+
+/// Owned, uninitialised memory whose address and size suit direct I/O. Movable, not copyable.
+class aligned_buffer {
+ public:
+  /// At least `bytes` of memory, rounded up to a multiple of `alignment`, at an address that is one, too.
+  /// `alignment` is a power of two, else errc::invalid_alignment; no memory: std::errc::not_enough_memory.
+  static result<aligned_buffer> allocate(std::size_t bytes, std::size_t alignment = default_buffer_alignment) noexcept {
+    if (!std::has_single_bit(alignment)) return error(errc::invalid_alignment, alignment, 0);
+    const std::size_t rounded = (bytes + (alignment - 1)) & ~(alignment - 1);
+    if (rounded < bytes) return error(std::make_error_code(std::errc::not_enough_memory));
+    void* const memory = ::operator new(rounded, std::align_val_t(alignment), std::nothrow);
+    if (memory == nullptr) return error(std::make_error_code(std::errc::not_enough_memory));
+    return aligned_buffer(static_cast<std::byte*>(memory), rounded, alignment);
+  }
+
+  aligned_buffer(aligned_buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), alignment_(other.alignment_) {}
+  aligned_buffer& operator=(aligned_buffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(alignment_, other.alignment_);
+    return *this;
+  }
+  ~aligned_buffer() {
+    if (data_ != nullptr) ::operator delete(data_, std::align_val_t(alignment_));
+  }
+
+  std::byte* data() noexcept { return data_; }
+  const std::byte* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }  ///< bytes; a multiple of alignment()
+  std::size_t alignment() const noexcept { return alignment_; }
+
+  std::byte* begin() noexcept { return data_; }
+  std::byte* end() noexcept { return data_ + size_; }
+  const std::byte* begin() const noexcept { return data_; }
+  const std::byte* end() const noexcept { return data_ + size_; }
+  std::byte& operator[](std::size_t index) noexcept { return data_[index]; }
+  const std::byte& operator[](std::size_t index) const noexcept { return data_[index]; }
+
+  /// A part of it; `offset + bytes` stays within size().
+  std::span<std::byte> view(std::size_t offset, std::size_t bytes) noexcept { return {data_ + offset, bytes}; }
+  std::span<const std::byte> view(std::size_t offset, std::size_t bytes) const noexcept { return {data_ + offset, bytes}; }
+
+ private:
+  aligned_buffer(std::byte* data, std::size_t size, std::size_t alignment) noexcept
+      : data_(data), size_(size), alignment_(alignment) {}
+
+  std::byte* data_;
+  std::size_t size_;
+  std::size_t alignment_;
+};
+
+}  // namespace qio

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// The run loop that asynchronous operations belong to.
+#pragma once
+
+#include <qio/detail/loop.hpp>
+#include <qio/engine/automatic.hpp>
+#include <qio/explanation.hpp>
+#include <qio/mode.hpp>
+#include <qio/task.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace qio {
+
+template <file_mode Mode, class Engine>
+class basic_file;
+
+/// Carries out the operations of the files that were opened on it, and resumes who waits for them.
+///
+/// For one thread: the one that first calls run() or poll(), from then on. Files are opened on it, and operations
+/// started, on that thread or before it. schedule() and std::stop_source may be used by any thread. Several threads use
+/// a context each.
+///
+/// Creation allocates; running operations does not. Movable; files keep working when their context is moved.
+///
+/// Destruction cancels what is in flight, waits until the system has let go of its memory, and completes it, with its
+/// real result, on the destroying thread. A file may outlive its context: its blocking operations go on working, its
+/// asynchronous ones are then refused with errc::context_closed.
+template <engine Engine>
+class [[nodiscard]] basic_context {
+ public:
+  using engine_type = Engine;
+
+  /// Fails with the system's error where the engine cannot be had. qio::context always can: it falls back to the pool,
+  /// and explain() says why.
+  static result<basic_context> create(const context_options& options = {}) {
+    auto engine = Engine::create(options);
+    if (!engine) return engine.error();
+    return basic_context(std::make_shared<detail::loop<Engine>>(std::move(engine).value()));
+  }
+
+  basic_context(basic_context&&) noexcept = default;
+  basic_context& operator=(basic_context&& other) noexcept {
+    std::swap(loop_, other.loop_);
+    return *this;
+  }
+  ~basic_context() {
+    if (loop_) loop_->close();
+  }
+
+  /// Runs `work` to its end, and with it everything else that is started on this context meanwhile. What it throws comes
+  /// out. Waits for ever if `work` waits for what never comes.
+  template <class T>
+  T run(task<T> work) {
+    struct finish final : detail::started::listener {
+      finish() noexcept : listener{[](listener& self) noexcept -> std::coroutine_handle<> {
+          static_cast<finish&>(self).reached = true;
+          return std::noop_coroutine();
+        }} {}
+      bool reached = false;
+    };
+    std::optional<detail::kept<T>> value;
+    detail::started root = detail::run_into<T>(value, std::move(work));
+    finish finished;
+    root.start(finished);
+    while (!finished.reached) loop_->turn(true);
+    root.rethrow();
+    if constexpr (!std::is_void_v<T>) return std::move(*value);
+  }
+
+  /// Runs until no operation is in flight: for operations started with callbacks.
+  void run() {
+    do loop_->turn(!loop_->idle());
+    while (!loop_->idle());
+  }
+
+  /// Does what can be done without waiting. True if it resumed a coroutine or called a callback.
+  bool poll() { return loop_->turn(false); }
+
+  /// Awaited, from any thread: the coroutine goes on inside this context's run(). The context must still exist then.
+  auto schedule() noexcept {
+    struct awaiter final : detail::posted {
+      std::shared_ptr<detail::loop<Engine>> loop;
+      std::coroutine_handle<> waiting;
+
+      bool await_ready() const noexcept { return false; }
+      void await_suspend(std::coroutine_handle<> handle) noexcept {
+        waiting = handle;
+        run = [](posted& self) noexcept { static_cast<awaiter&>(self).waiting.resume(); };
+        const auto alive = loop;  // the coroutine may be resumed, and all of this be gone, before post() returns
+        alive->post(*this);
+      }
+      void await_resume() const noexcept {}
+    };
+    awaiter result;
+    result.loop = loop_;
+    return result;
+  }
+
+  /// Which engine serves, with which features, and why not with others.
+  explanation explain() const {
+    explanation out;
+    loop_->engine().explain(out);
+    return out;
+  }
+
+ private:
+  template <file_mode, class>
+  friend class basic_file;
+
+  explicit basic_context(std::shared_ptr<detail::loop<Engine>> loop) noexcept : loop_(std::move(loop)) {}
+
+  std::shared_ptr<detail::loop<Engine>> loop_;
+};
+
+/// io_uring where it can be had, else worker threads.
+using context = basic_context<automatic>;
+
+}  // namespace qio

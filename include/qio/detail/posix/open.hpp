@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+// Opening a file in steps, so that an open that fails late (the mode cannot be had) leaves the disk as it found it.
+#pragma once
+
+#include <qio/detail/posix/handle.hpp>
+#include <qio/mode.hpp>
+#include <qio/path.hpp>
+#include <qio/result.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+namespace qio::platform {
+
+/// begin() gives a handle and destroys nothing; commit() does what the caller asked for: truncates, replaces. Without
+/// commit(), destruction closes the handle and removes what begin() created.
+class opening {
+ public:
+  static result<opening> begin(path_view path, access wanted, creation how, std::uint32_t permissions) {
+    // POSIX leaves O_TRUNC without write access undefined, and Linux truncates.
+    if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
+    opening self(path.c_str(), how);
+    if (const error failure = self.open(access_flags(wanted), static_cast<mode_t>(permissions)); failure.exists()) return failure;
+    struct stat status;
+    if (::fstat(self.handle_, &status) != 0) return last_error();
+    if (S_ISDIR(status.st_mode)) return detail::system_error(EISDIR);
+    return self;
+  }
+
+  opening(opening&& other) noexcept
+      : path_(std::move(other.path_)),
+        how_(other.how_),
+        handle_(std::exchange(other.handle_, invalid_handle)),
+        created_(std::exchange(other.created_, false)) {}
+  opening& operator=(opening&&) = delete;
+  ~opening() {
+    if (created_) ::unlink(path_.c_str());
+    if (handle_ != invalid_handle) ::close(handle_);
+  }
+
+  native_handle handle() const noexcept { return handle_; }
+
+  /// The handle is the caller's then.
+  result<native_handle> commit() {
+    if (how_ == creation::truncate_existing)
+      if (auto emptied = resize(handle_, 0); !emptied) return emptied.error();
+    if (how_ == creation::always_new) {
+      // Moved over the old one (rename(2) is atomic): nobody finds nothing, or half of it, at that name.
+      const std::string wanted_path = path_.substr(0, path_.rfind(new_suffix));
+      if (std::rename(path_.c_str(), wanted_path.c_str()) != 0) return last_error();
+    }
+    created_ = false;
+    return std::exchange(handle_, invalid_handle);
+  }
+
+ private:
+  static constexpr const char* new_suffix = ".new-";
+
+  opening(std::string path, creation how) : path_(std::move(path)), how_(how) {}
+
+  static int access_flags(access wanted) noexcept {
+    switch (wanted) {
+      case access::read: return O_RDONLY | O_CLOEXEC;
+      case access::write: return O_WRONLY | O_CLOEXEC;
+      case access::read_write: break;
+    }
+    return O_RDWR | O_CLOEXEC;
+  }
+
+  error open(int flags, mode_t permissions) {
+    switch (how_) {
+      case creation::open_existing:
+      case creation::truncate_existing: return open_path(flags, permissions);
+      case creation::only_if_missing: return create_path(flags, permissions);
+      case creation::if_needed: return open_or_create(flags, permissions);
+      case creation::always_new: break;
+    }
+    return create_beside(flags, permissions);
+  }
+
+  error open_path(int flags, mode_t permissions) {
+    handle_ = open_retrying(path_.c_str(), flags, permissions);
+    return handle_ == invalid_handle ? last_error() : error();
+  }
+
+  error create_path(int flags, mode_t permissions) {
+    const error failure = open_path(flags | O_CREAT | O_EXCL, permissions);
+    created_ = !failure.exists();
+    return failure;
+  }
+
+  // In two steps, since O_CREAT alone does not tell whether it created. Between them another process may create or
+  // remove the file: then again, but not for ever (a dangling symbolic link is missing and exists at the same time).
+  error open_or_create(int flags, mode_t permissions) {
+    error failure;
+    for (int attempt = 0; attempt < 8; ++attempt) {
+      failure = open_path(flags, permissions);
+      if (failure != std::errc::no_such_file_or_directory) return failure;
+      failure = create_path(flags, permissions);
+      if (failure != std::errc::file_exists) return failure;
+    }
+    return open_path(flags | O_CREAT, permissions);
+  }
+
+  error create_beside(int flags, mode_t permissions) {
+    const std::string wanted_path = path_;
+    error failure;
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      path_ = wanted_path + new_suffix + std::to_string(::getpid()) + '-' + std::to_string(attempt);
+      failure = create_path(flags, permissions);
+      if (failure != std::errc::file_exists) break;
+    }
+    return failure;
+  }
+
+  std::string path_;
+  creation how_;
+  native_handle handle_ = invalid_handle;
+  bool created_ = false;
+};
+
+}  // namespace qio::platform

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSL-1.0
+// Deadlines in order of time: a pairing heap whose nodes live in the operations.
+#pragma once
+
+#include <chrono>
+#include <utility>
+
+namespace qio::detail {
+
+/// A deadline that somebody waits for.
+struct timer {
+  std::chrono::steady_clock::time_point when;
+  timer* child = nullptr;     // the first of the later ones below this
+  timer* sibling = nullptr;   // the next with the same parent
+  timer* previous = nullptr;  // the sibling before, or the parent of a first child; null at the root, and outside
+};
+
+/// Insertion is constant; removal is logarithmic, amortised (Fredman, Sedgewick, Sleator, Tarjan 1986).
+class timers {
+ public:
+  bool empty() const noexcept { return root_ == nullptr; }
+  const timer* earliest() const noexcept { return root_; }
+
+  void insert(timer& node) noexcept {
+    node.child = node.sibling = node.previous = nullptr;
+    root_ = root_ == nullptr ? &node : meld(root_, &node);
+  }
+
+  void remove(timer& node) noexcept {
+    timer* const below = meld_all(std::exchange(node.child, nullptr));
+    if (&node == root_) {
+      root_ = below;
+      return;
+    }
+    (node.previous->child == &node ? node.previous->child : node.previous->sibling) = node.sibling;
+    if (node.sibling != nullptr) node.sibling->previous = node.previous;
+    if (below != nullptr) root_ = meld(root_, below);
+  }
+
+ private:
+  static timer* meld(timer* a, timer* b) noexcept {
+    if (b->when < a->when) std::swap(a, b);
+    b->previous = a;
+    b->sibling = a->child;
+    if (a->child != nullptr) a->child->previous = b;
+    a->child = b;
+    return a;
+  }
+
+  // Two passes: pairs from the left, then the pairs from the right; a loop, since a heap may be a long list.
+  static timer* meld_all(timer* first) noexcept {
+    timer* pairs = nullptr;
+    while (first != nullptr) {
+      timer* const second = first->sibling;
+      timer* const rest = second == nullptr ? nullptr : second->sibling;
+      first->sibling = first->previous = nullptr;
+      if (second != nullptr) second->sibling = second->previous = nullptr;
+      timer* const pair = second == nullptr ? first : meld(first, second);
+      pair->sibling = pairs;
+      pairs = pair;
+      first = rest;
+    }
+    timer* root = nullptr;
+    while (pairs != nullptr) {
+      timer* const following = std::exchange(pairs->sibling, nullptr);
+      root = root == nullptr ? pairs : meld(root, pairs);
+      pairs = following;
+    }
+    return root;
+  }
+
+  timer* root_ = nullptr;
+};
+
+}  // namespace qio::detail

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSL-1.0
+// A transfer in progress: what to ask of the system next, and what its answer means. The one place that knows
+// about short transfers, end of file and the system's limits; blocking calls, workers and rings all go through it.
+#pragma once
+
+#include <qio/buffer.hpp>
+#include <qio/result.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace qio::detail {
+
+/// What a system call answers, in io_uring's form on every system: bytes, or a negated system error.
+using raw_result = std::int64_t;
+
+/// The most that Linux moves in one call (MAX_RW_COUNT, read(2)); a multiple of every direct alignment.
+inline constexpr std::size_t max_transfer_bytes = 0x7ffff000;
+/// The most buffers that one vectored call takes (IOV_MAX, readv(2)).
+inline constexpr std::size_t max_transfer_buffers = 1024;
+/// The largest offset that a file can have (off_t is signed).
+inline constexpr std::uint64_t max_offset = std::numeric_limits<std::int64_t>::max();
+
+inline error system_error(int code) noexcept { return error(std::error_code(code, std::system_category())); }
+
+class transfer {
+ public:
+  /// What to ask of the system now: either one buffer, or an array of them.
+  struct piece {
+    std::uint64_t offset;
+    const mutable_buffer* vector;  ///< null where `single` is to be used
+    std::size_t vector_size;
+    mutable_buffer single;
+  };
+
+  enum class progress : std::uint8_t { finished, unfinished };
+
+  transfer() noexcept = default;
+
+  transfer(std::uint64_t offset, mutable_buffer buffer) noexcept : offset_(offset), only_(buffer), total_(buffer.size) {}
+
+  /// `buffers` is borrowed until the transfer is over.
+  transfer(std::uint64_t offset, std::span<const mutable_buffer> buffers) noexcept
+      : offset_(offset), vector_(buffers.data()), count_(buffers.size()) {
+    for (const mutable_buffer& buffer : buffers) {
+      // A sum that cannot be said saturates, and is refused as too large for any file.
+      total_ = buffer.size > max_offset - std::min<std::uint64_t>(total_, max_offset) ? max_offset : total_ + buffer.size;
+    }
+  }
+
+  std::uint64_t offset() const noexcept { return offset_; }
+  std::size_t total() const noexcept { return total_; }
+  std::size_t transferred() const noexcept { return transferred_; }
+
+  piece next() const noexcept {
+    const std::uint64_t offset = offset_ + transferred_;
+    if (vector_ == nullptr) {
+      return {offset, nullptr, 0, rest_of(only_, transferred_)};
+    }
+    if (within_ != 0) return {offset, nullptr, 0, rest_of(*vector_, within_)};
+    return {offset, vector_, std::min(count_, max_transfer_buffers), {}};
+  }
+
+  /// Takes the system's answer to a read of next(). `alignment` is 1, or what a direct read has to start at.
+  progress after_read(raw_result answer, std::uint32_t alignment, error& failure) noexcept {
+    if (answer <= 0) return answer == 0 ? progress::finished : failed(answer, failure);
+    if (advance(static_cast<std::size_t>(answer)) == progress::finished) return progress::finished;
+    // A direct read that stops between two blocks has met the end of the file, and could not go on from there.
+    const bool between_blocks = ((offset_ + transferred_) & (alignment - 1)) != 0;
+    return between_blocks ? progress::finished : progress::unfinished;
+  }
+
+  /// The same for a write. One that moves nothing and says nothing is reported as an I/O error, not repeated.
+  progress after_write(raw_result answer, error& failure) noexcept {
+    if (answer <= 0) return failed(answer == 0 ? -EIO : answer, failure);
+    return advance(static_cast<std::size_t>(answer));
+  }
+
+ private:
+  static mutable_buffer rest_of(const mutable_buffer& buffer, std::size_t done) noexcept {
+    return {static_cast<std::byte*>(buffer.data) + done, std::min(buffer.size - done, max_transfer_bytes)};
+  }
+
+  progress failed(raw_result answer, error& failure) const noexcept {
+    if (answer == -EINTR) return progress::unfinished;
+    failure = error::of_transfer(std::error_code(static_cast<int>(-answer), std::system_category()), transferred_);
+    return progress::finished;
+  }
+
+  progress advance(std::size_t bytes) noexcept {
+    transferred_ += bytes;
+    if (transferred_ == total_) return progress::finished;
+    if (vector_ == nullptr) return progress::unfinished;
+    within_ += bytes;
+    while (within_ >= vector_->size) {
+      within_ -= vector_->size;
+      ++vector_;
+      --count_;
+    }
+    return progress::unfinished;
+  }
+
+  std::uint64_t offset_ = 0;
+  mutable_buffer only_;                     // the buffer of a transfer that has just one
+  const mutable_buffer* vector_ = nullptr;  // else: the buffer that is being filled, and …
+  std::size_t count_ = 0;                   // … how many there are from it on
+  std::size_t within_ = 0;                  // bytes of *vector_ that are done
+  std::size_t total_ = 0;
+  std::size_t transferred_ = 0;
+};
+
+}  // namespace qio::detail

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+// The default engine: io_uring where it can be had, else the pool, found out at run time.
+#pragma once
+
+#include <qio/engine/engine.hpp>
+#include <qio/engine/pool.hpp>
+#if QIO_HAS_URING
+#include <qio/engine/uring.hpp>
+#endif
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace qio {
+
+/// Costs one predictable branch a call over the engine that it chose. Who wants one engine or none says so:
+/// basic_context<uring>.
+class automatic {
+ private:
+#if QIO_HAS_URING
+  using choice = std::variant<std::unique_ptr<pool>, std::unique_ptr<uring>>;
+
+  template <class Question>
+  decltype(auto) ask(Question&& question) const {
+    if (const auto* ring = std::get_if<std::unique_ptr<uring>>(&chosen_)) return question(**ring);
+    return question(**std::get_if<std::unique_ptr<pool>>(&chosen_));
+  }
+#else
+  using choice = std::unique_ptr<pool>;
+
+  template <class Question>
+  decltype(auto) ask(Question&& question) const {
+    return question(*chosen_);
+  }
+#endif
+
+ public:
+  static result<std::unique_ptr<automatic>> create(const context_options& options) {
+    auto engine = std::make_unique<automatic>();
+    std::string why_not;
+#if QIO_HAS_URING
+    auto ring = uring::create(options);
+    if (ring) {
+      engine->chosen_ = std::move(ring).value();
+      return engine;
+    }
+    why_not = detail::why_no_ring(ring.error());
+#else
+    why_not = "built without liburing";
+#endif
+    auto fallback = pool::create(options);
+    if (!fallback) return fallback.error();
+    engine->why_fallback_ = std::move(why_not);
+    engine->chosen_ = std::move(fallback).value();
+    return engine;
+  }
+
+  automatic() = default;
+  automatic(const automatic&) = delete;
+  automatic& operator=(const automatic&) = delete;
+
+  void submit(request& r) noexcept {
+    ask([&](auto& engine) { engine.submit(r); });
+  }
+  void cancel(request& r) noexcept {
+    ask([&](auto& engine) { engine.cancel(r); });
+  }
+  void cancel_all() noexcept {
+    ask([](auto& engine) { engine.cancel_all(); });
+  }
+  void wait(completed_requests& completed, wait_limit limit) noexcept {
+    ask([&](auto& engine) { engine.wait(completed, limit); });
+  }
+  std::size_t in_flight() const noexcept {
+    return ask([](const auto& engine) { return engine.in_flight(); });
+  }
+  void wake() noexcept {
+    ask([](auto& engine) { engine.wake(); });
+  }
+  void explain(explanation& out) const {
+    ask([&](const auto& engine) { engine.explain(out); });
+    if (!why_fallback_.empty()) out.add("fallback", "from io_uring", why_fallback_);
+  }
+
+ private:
+  choice chosen_;
+  std::string why_fallback_;
+};
+
+static_assert(engine<automatic>);
+
+}  // namespace qio

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+// fmt formatters for qio's types. In a header of its own, so that only who uses fmt needs it.
+#pragma once
+
+#include <qio/explanation.hpp>
+#include <qio/mode.hpp>
+#include <qio/result.hpp>
+
+#include <fmt/format.h>
+
+#include <string>
+#include <type_traits>
+
+/// An error as a person reads it, with its numbers, category and code.
+template <>
+struct fmt::formatter<qio::error> : fmt::formatter<std::string> {
+  template <class Context>
+  auto format(const qio::error& failure, Context& context) const {
+    const std::error_code code = failure.code();
+    return fmt::formatter<std::string>::format(
+        fmt::format("{} [{} {}]", failure.message(), code.category().name(), code.value()), context);
+  }
+};
+
+/// A line a fact.
+template <>
+struct fmt::formatter<qio::explanation> : fmt::formatter<std::string> {
+  template <class Context>
+  auto format(const qio::explanation& facts, Context& context) const {
+    return fmt::formatter<std::string>::format(facts.text(), context);
+  }
+};
+
+/// "memory 512, read 512, write 4096": bytes.
+template <>
+struct fmt::formatter<qio::alignment> : fmt::formatter<std::string> {
+  template <class Context>
+  auto format(const qio::alignment& needed, Context& context) const {
+    return fmt::formatter<std::string>::format(
+        fmt::format("memory {}, read {}, write {}", needed.memory, needed.read, needed.write), context);
+  }
+};
+
+/// A result: its value, or "error: " and why.
+template <class T>
+  requires(!std::is_void_v<T>)
+struct fmt::formatter<qio::result<T>> : fmt::formatter<std::string> {
+  template <class Context>
+  auto format(const qio::result<T>& answer, Context& context) const {
+    const std::string text = answer ? fmt::format("{}", answer.assume_value()) : fmt::format("error: {}", answer.assume_error());
+    return fmt::formatter<std::string>::format(text, context);
+  }
+};

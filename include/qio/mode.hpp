@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// The modes of a file: what each demands of the caller and offers.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+
+namespace qio {
+
+/// Through the kernel's page cache: reads are served from memory where they can be, writes are accepted into
+/// memory and reach the device later (see sync).
+struct cached {
+  static constexpr std::string_view name = "cached";
+  static constexpr bool is_direct = false;
+  static constexpr bool is_mapped = false;
+};
+
+/// Past the page cache, between the caller's memory and the device (O_DIRECT). Offsets, lengths and addresses
+/// must be aligned; file.alignment() tells to what. A completed write has left the page cache out, it is *not*
+/// durable: the device may hold it in its own cache until sync.
+struct direct {
+  static constexpr std::string_view name = "direct";
+  static constexpr bool is_direct = true;
+  static constexpr bool is_mapped = false;
+};
+
+/// The page cache itself, mapped into the process. Reads and writes are copies in memory; view() needs not even
+/// those.
+struct mapped {
+  static constexpr std::string_view name = "mapped";
+  static constexpr bool is_direct = false;
+  static constexpr bool is_mapped = true;
+};
+
+/// What makes a type a mode.
+template <class T>
+concept file_mode = requires {
+  { T::name } -> std::convertible_to<std::string_view>;
+  { T::is_direct } -> std::convertible_to<bool>;
+  { T::is_mapped } -> std::convertible_to<bool>;
+};
+static_assert(file_mode<cached> && file_mode<direct> && file_mode<mapped>);
+
+/// What the file may be used for.
+enum class access : std::uint8_t { read, write, read_write };
+
+/// What open() does about a file that exists, or does not.
+enum class creation : std::uint8_t {
+  open_existing,      ///< the file must exist
+  if_needed,          ///< created, empty, if it does not exist
+  only_if_missing,    ///< created; an error (std::errc::file_exists) if it exists
+  truncate_existing,  ///< the file must exist, and loses its contents; needs access to write
+  always_new,         ///< an empty file in place of whatever was there; who has the old one open keeps it
+};
+
+/// What a direct open does where direct I/O cannot be had.
+enum class if_not_direct : std::uint8_t {
+  fail,       ///< errc::direct_not_supported
+  use_cache,  ///< opens through the page cache; file.is_direct() is false and file.explain() says why
+};
+
+/// What sync() makes durable: still there after the machine loses power, if the device keeps what it promises.
+enum class sync_kind : std::uint8_t {
+  data,           ///< the contents of the part of the file that existed at the last sync
+  data_and_size,  ///< the contents and the size: everything that is needed to read them back
+  everything,     ///< times, permissions and attributes as well
+};
+
+/// Direct transfers: what the file demands, in bytes, each a power of two; 1 where nothing is demanded.
+struct alignment {
+  std::uint32_t memory = 1;  ///< of the address of the buffer
+  std::uint32_t read = 1;    ///< of the offset and the length of a read
+  std::uint32_t write = 1;   ///< of the offset and the length of a write
+
+  friend bool operator==(const alignment&, const alignment&) = default;
+};
+
+/// How open() creates files, and what it puts up with.
+struct open_options {
+  std::uint32_t permissions = 0666;  ///< POSIX permission bits of a created file, before the process's umask
+  if_not_direct fallback = if_not_direct::fail;  ///< for direct files only
+  /// For mapped files only: bytes of address space to reserve, so that the file can grow so far without a second
+  /// mapping. 0 chooses. Costs no memory.
+  std::uint64_t reservation = 0;
+};
+
+}  // namespace qio

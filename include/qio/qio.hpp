@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSL-1.0
+// All of qio but the formatters (qio/format.hpp, which needs fmt).
+#pragma once
+
+#include <qio/buffer.hpp>
+#include <qio/context.hpp>
+#include <qio/engine/automatic.hpp>
+#include <qio/engine/engine.hpp>
+#include <qio/engine/pool.hpp>
+#include <qio/explanation.hpp>
+#include <qio/file.hpp>
+#include <qio/mode.hpp>
+#include <qio/operation.hpp>
+#include <qio/path.hpp>
+#include <qio/result.hpp>
+#include <qio/task.hpp>
+#include <qio/version.hpp>

@@ -1,0 +1,12 @@
+// operation_options refers to the stop token: a temporary one would be gone.
+// expect: deleted
+#include <qio/qio.hpp>
+
+void read(qio::async_cached_file& from, std::span<std::byte> buffer, const std::stop_source& source) {
+#ifdef QIO_CONTROL
+  const auto token = source.get_token();
+  from.async_read_at(0, buffer, {.stop = token}).start([](auto) {});
+#else
+  from.async_read_at(0, buffer, {.stop = source.get_token()}).start([](auto) {});
+#endif
+}

@@ -1,0 +1,11 @@
+// A constant file is not written to.
+// expect: discards qualifiers|not viable: 'this' argument has type 'const
+#include <qio/qio.hpp>
+
+#ifdef QIO_CONTROL
+using file = qio::cached_file;
+#else
+using file = const qio::cached_file;
+#endif
+
+auto write(file& to, std::span<const std::byte> bytes) { return to.write_at(0, bytes); }

@@ -54,7 +54,9 @@ class aligned_buffer {
   }
 
   aligned_buffer(aligned_buffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), alignment_(other.alignment_) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        alignment_(other.alignment_) {}
   aligned_buffer& operator=(aligned_buffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
@@ -79,7 +81,9 @@ class aligned_buffer {
 
   /// A part of it; `offset + bytes` stays within size().
   std::span<std::byte> view(std::size_t offset, std::size_t bytes) noexcept { return {data_ + offset, bytes}; }
-  std::span<const std::byte> view(std::size_t offset, std::size_t bytes) const noexcept { return {data_ + offset, bytes}; }
+  std::span<const std::byte> view(std::size_t offset, std::size_t bytes) const noexcept {
+    return {data_ + offset, bytes};
+  }
 
  private:
   aligned_buffer(std::byte* data, std::size_t size, std::size_t alignment) noexcept

@@ -52,15 +52,16 @@ class [[nodiscard]] basic_context {
     if (loop_) loop_->close();
   }
 
-  /// Runs `work` to its end, and with it everything else that is started on this context meanwhile. What it throws comes
-  /// out. Waits for ever if `work` waits for what never comes.
+  /// Runs `work` to its end, and with it everything else that is started on this context meanwhile. What it throws
+  /// comes out. Waits for ever if `work` waits for what never comes.
   template <class T>
   T run(task<T> work) {
     struct finish final : detail::started::listener {
-      finish() noexcept : listener{[](listener& self) noexcept -> std::coroutine_handle<> {
-          static_cast<finish&>(self).reached = true;
-          return std::noop_coroutine();
-        }} {}
+      finish() noexcept
+          : listener{[](listener& self) noexcept -> std::coroutine_handle<> {
+              static_cast<finish&>(self).reached = true;
+              return std::noop_coroutine();
+            }} {}
       bool reached = false;
     };
     std::optional<detail::kept<T>> value;

@@ -4,8 +4,8 @@
 
 #include <qio/buffer.hpp>
 #include <qio/context.hpp>
-#include <qio/detail/file_state.hpp>
 #include <qio/detail/buffers.hpp>
+#include <qio/detail/file_state.hpp>
 #include <qio/explanation.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>
@@ -42,10 +42,10 @@ struct file_loop<no_engine> {
 /// One open file (or block device), in one mode.
 ///
 /// Transfers. Every transfer says its `offset` in bytes; there is no file pointer. A read fills the whole buffer unless
-/// the end of the file comes first: its answer is the number of bytes read, less than was asked for only at the end, and
-/// 0 only at or past the end (or for an empty buffer). A write writes all of it, beyond the end too, which extends the
-/// file, or fails; its answer is the length. What the system does in several parts (a signal, its limit of 0x7ffff000
-/// bytes or 1024 buffers a call) is continued inside. A transfer that fails on its way says how far it came:
+/// the end of the file comes first: its answer is the number of bytes read, less than was asked for only at the end,
+/// and 0 only at or past the end (or for an empty buffer). A write writes all of it, beyond the end too, which extends
+/// the file, or fails; its answer is the length. What the system does in several parts (a signal, its limit of
+/// 0x7ffff000 bytes or 1024 buffers a call) is continued inside. A transfer that fails on its way says how far it came:
 /// error().transferred(). Two writes to the same bytes at the same time leave either's or a mixture.
 ///
 /// Buffers are anything that converts to std::span<std::byte> (reads) or std::span<const std::byte> (writes), or, for a
@@ -132,27 +132,31 @@ class [[nodiscard]] basic_file {
   template <class Buffer>
     requires detail::readable_into<Buffer> && engine<Engine>
   operation<Engine, std::size_t> async_read_at(std::uint64_t offset, Buffer&& buffer) {
-    return {*loop_, [&](request& r) { describe_read(r, offset, extent_checked<Buffer>(detail::buffers_to_fill(buffer))); }};
+    return {*loop_,
+            [&](request& r) { describe_read(r, offset, extent_checked<Buffer>(detail::buffers_to_fill(buffer))); }};
   }
 
   template <class Buffer>
     requires detail::readable_into<Buffer> && engine<Engine>
   auto async_read_at(std::uint64_t offset, Buffer&& buffer, const operation_options& options) {
     return controlled<std::size_t>(
-        [&](request& r) { describe_read(r, offset, extent_checked<Buffer>(detail::buffers_to_fill(buffer))); }, options);
+        [&](request& r) { describe_read(r, offset, extent_checked<Buffer>(detail::buffers_to_fill(buffer))); },
+        options);
   }
 
   template <class Buffer>
     requires detail::writable_from<Buffer> && engine<Engine>
   operation<Engine, std::size_t> async_write_at(std::uint64_t offset, Buffer&& buffer) {
-    return {*loop_, [&](request& r) { describe_write(r, offset, extent_checked<Buffer>(detail::buffers_to_send(buffer))); }};
+    return {*loop_,
+            [&](request& r) { describe_write(r, offset, extent_checked<Buffer>(detail::buffers_to_send(buffer))); }};
   }
 
   template <class Buffer>
     requires detail::writable_from<Buffer> && engine<Engine>
   auto async_write_at(std::uint64_t offset, Buffer&& buffer, const operation_options& options) {
     return controlled<std::size_t>(
-        [&](request& r) { describe_write(r, offset, extent_checked<Buffer>(detail::buffers_to_send(buffer))); }, options);
+        [&](request& r) { describe_write(r, offset, extent_checked<Buffer>(detail::buffers_to_send(buffer))); },
+        options);
   }
 
   // --- durability ---
@@ -178,8 +182,8 @@ class [[nodiscard]] basic_file {
   /// Bytes; of a block device, its capacity.
   result<std::uint64_t> size() const { return platform::size(state_->handle); }
 
-  /// Cuts the file off at `bytes`, or extends it so far with a hole that reads as zeros. Of a mapped file, views of what
-  /// is cut off must not be touched any more.
+  /// Cuts the file off at `bytes`, or extends it so far with a hole that reads as zeros. Of a mapped file, views of
+  /// what is cut off must not be touched any more.
   result<void> resize(std::uint64_t bytes) { return state_->resize(bytes); }
 
   /// The same on a worker thread, since it may wait for the file system's journal.
@@ -191,11 +195,11 @@ class [[nodiscard]] basic_file {
 
   // --- views: mapped files only ---
 
-  /// The file's own pages, `bytes` of them from `offset` on; no copy, and no system call unless the file has grown. Valid
-  /// until the file is closed, also when it grows meanwhile. Past the end of the file: errc::beyond_end.
+  /// The file's own pages, `bytes` of them from `offset` on; no copy, and no system call unless the file has grown.
+  /// Valid until the file is closed, also when it grows meanwhile. Past the end of the file: errc::beyond_end.
   ///
-  /// If the file is made shorter while a view is in use, touching what was cut off ends the process with SIGBUS, as does
-  /// a device that cannot read the page. Use read_at(), which answers instead, where that can happen.
+  /// If the file is made shorter while a view is in use, touching what was cut off ends the process with SIGBUS, as
+  /// does a device that cannot read the page. Use read_at(), which answers instead, where that can happen.
   result<std::span<const std::byte>> view(std::uint64_t offset, std::size_t bytes) const
     requires(Mode::is_mapped)
   {
@@ -248,8 +252,9 @@ class [[nodiscard]] basic_file {
   // Passes `buffers` on, having checked what the type of the buffer tells.
   template <class Buffer, class Buffers>
   static Buffers extent_checked(Buffers buffers) noexcept {
-    static_assert(!Mode::is_direct || detail::static_extent<std::remove_cvref_t<Buffer>> % 512 == 0,
-                  "qio: a direct transfer must be a multiple of the device's block, which is never less than 512 bytes");
+    static_assert(
+        !Mode::is_direct || detail::static_extent<std::remove_cvref_t<Buffer>> % 512 == 0,
+        "qio: a direct transfer must be a multiple of the device's block, which is never less than 512 bytes");
     return buffers;
   }
 

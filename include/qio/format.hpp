@@ -47,7 +47,8 @@ template <class T>
 struct fmt::formatter<qio::result<T>> : fmt::formatter<std::string> {
   template <class Context>
   auto format(const qio::result<T>& answer, Context& context) const {
-    const std::string text = answer ? fmt::format("{}", answer.assume_value()) : fmt::format("error: {}", answer.assume_error());
+    const std::string text =
+        answer ? fmt::format("{}", answer.assume_value()) : fmt::format("error: {}", answer.assume_error());
     return fmt::formatter<std::string>::format(text, context);
   }
 };

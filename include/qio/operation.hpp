@@ -38,8 +38,8 @@ class deadline {
   clock::time_point when_ = clock::time_point::max();
 };
 
-/// Refers to a stop token until the operation is made, which copies it. Trivially destructible on purpose: GCC 12 destroys
-/// twice what is initialised in braces within a co_await expression. Hence from named tokens only.
+/// Refers to a stop token until the operation is made, which copies it. Trivially destructible on purpose: GCC 12
+/// destroys twice what is initialised in braces within a co_await expression. Hence from named tokens only.
 class stop_reference {
  public:
   constexpr stop_reference() noexcept = default;
@@ -53,8 +53,8 @@ class stop_reference {
 };
 
 /// When an operation should end though it is not finished. Ending early is a request: the answer is what really
-/// happened. An operation that was finished all the same succeeds; one that was ended fails with std::errc::timed_out or
-/// std::errc::operation_canceled, and error.transferred() tells what it had moved by then.
+/// happened. An operation that was finished all the same succeeds; one that was ended fails with std::errc::timed_out
+/// or std::errc::operation_canceled, and error.transferred() tells what it had moved by then.
 struct operation_options {
   qio::deadline deadline = {};
   stop_reference stop = {};
@@ -185,8 +185,9 @@ class [[nodiscard]] operation final : private request {
 
   /// What a callback may be: small and trivially copyable, so that it fits here; capture a pointer to what is larger.
   template <class Callback>
-  static constexpr bool is_callback = std::invocable<Callback&, result_type> && std::is_trivially_copyable_v<Callback> &&
-                                      sizeof(Callback) <= 4 * sizeof(void*) && alignof(Callback) <= alignof(void*);
+  static constexpr bool is_callback =
+      std::invocable<Callback&, result_type> && std::is_trivially_copyable_v<Callback> &&
+      sizeof(Callback) <= 4 * sizeof(void*) && alignof(Callback) <= alignof(void*);
 
   /// Starts it. `callback(result)` is called once, on the context's thread, from within run() or poll(), never from
   /// within start(). It may destroy the operation.

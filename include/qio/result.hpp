@@ -144,7 +144,8 @@ class error {
       case errc::misaligned_length: return multiple("length");
       case errc::misaligned_buffer: return multiple("buffer address");
       case errc::offset_too_large:
-        return "offset + length = " + std::to_string(given_) + " passes the largest file offset, " + std::to_string(needed_);
+        return "offset + length = " + std::to_string(given_) + " passes the largest file offset, " +
+               std::to_string(needed_);
       case errc::beyond_end:
         return "the range ends at " + std::to_string(given_) + ", but the file ends at " + std::to_string(needed_);
       case errc::invalid_alignment: return "alignment " + std::to_string(given_) + " is not a power of two";

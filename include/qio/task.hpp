@@ -203,7 +203,8 @@ started run_into(std::optional<kept<T>>& value, task<T> work) {
 /// Awaits several started tasks. Counts with an atomic, since tasks may finish on the threads of several contexts.
 class join_all final : started::listener {
  public:
-  explicit join_all(std::vector<started>& tasks) noexcept : listener{&join_all::one_finished}, tasks_(tasks), left_(tasks.size() + 1) {}
+  explicit join_all(std::vector<started>& tasks) noexcept
+      : listener{&join_all::one_finished}, tasks_(tasks), left_(tasks.size() + 1) {}
 
   bool await_ready() const noexcept { return tasks_.empty(); }
   bool await_suspend(std::coroutine_handle<> awaiting) noexcept {
@@ -229,7 +230,8 @@ class join_all final : started::listener {
 }  // namespace detail
 
 /// Starts all, in order, and is over when all are. The answer is a tuple in the order of the arguments, with
-/// std::monostate for a task<void>. If several fail by exception, the first in that order comes out, after all have ended.
+/// std::monostate for a task<void>. If several fail by exception, the first in that order comes out, after all have
+/// ended.
 template <class... T>
 task<std::tuple<detail::kept<T>...>> when_all(task<T>... tasks) {
   std::tuple<std::optional<detail::kept<T>>...> values;

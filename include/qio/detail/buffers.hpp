@@ -26,10 +26,12 @@ inline constexpr std::size_t static_extent<std::span<T, Count>> =
     sizeof(T) == 1 && Count != std::dynamic_extent ? Count : 0;
 
 template <class Buffer>
-concept readable_into = std::convertible_to<Buffer, std::span<std::byte>> || std::convertible_to<Buffer, std::span<const mutable_buffer>>;
+concept readable_into =
+    std::convertible_to<Buffer, std::span<std::byte>> || std::convertible_to<Buffer, std::span<const mutable_buffer>>;
 
 template <class Buffer>
-concept writable_from = std::convertible_to<Buffer, std::span<const std::byte>> || std::convertible_to<Buffer, std::span<const const_buffer>>;
+concept writable_from = std::convertible_to<Buffer, std::span<const std::byte>> ||
+                        std::convertible_to<Buffer, std::span<const const_buffer>>;
 
 /// One buffer or several, borrowed.
 struct buffers {

@@ -43,7 +43,8 @@ template <class Mode>
 struct file_state {
   using map_type = std::conditional_t<Mode::is_mapped, growing_map, no_map>;
 
-  static result<std::unique_ptr<file_state>> open(path_view path, access wanted, creation how, const open_options& options) {
+  static result<std::unique_ptr<file_state>> open(path_view path, access wanted, creation how,
+                                                  const open_options& options) {
     // A shared mapping reads what it writes (mmap(2) demands it).
     if (Mode::is_mapped && wanted == access::write) wanted = access::read_write;
     auto opening = platform::opening::begin(path, wanted, how, options.permissions);

@@ -65,11 +65,11 @@ class growing_map {
   platform::native_handle handle_;
   bool writable_;
   std::uint64_t reservation_;
-  std::mutex mutex_;                                 // of what follows, but for the atomics' readers
-  std::forward_list<platform::mapping> mappings_;    // the longest first
-  std::uint64_t mapped_ = 0;                         // bytes shown by the longest
-  std::atomic<std::byte*> base_ = nullptr;           // its address
-  std::atomic<std::uint64_t> known_size_ = 0;        // of the file; never more than mapped_
+  std::mutex mutex_;                               // of what follows, but for the atomics' readers
+  std::forward_list<platform::mapping> mappings_;  // the longest first
+  std::uint64_t mapped_ = 0;                       // bytes shown by the longest
+  std::atomic<std::byte*> base_ = nullptr;         // its address
+  std::atomic<std::uint64_t> known_size_ = 0;      // of the file; never more than mapped_
 };
 
 }  // namespace qio::detail

@@ -12,7 +12,8 @@ template <class Element>
 class queue {
  public:
   queue() noexcept = default;
-  queue(queue&& other) noexcept : first_(std::exchange(other.first_, nullptr)), last_(std::exchange(other.last_, nullptr)) {}
+  queue(queue&& other) noexcept
+      : first_(std::exchange(other.first_, nullptr)), last_(std::exchange(other.last_, nullptr)) {}
   queue& operator=(queue&&) = delete;
 
   bool empty() const noexcept { return first_ == nullptr; }

@@ -36,8 +36,8 @@ class loop {
 
   // --- for operations ---
 
-  /// Completes `r` here and now if that needs no waiting. Attempts are made only while nothing is in flight: with company
-  /// a ring serves more, in one call. And only so many in a row, so that what else is due gets its turn.
+  /// Completes `r` here and now if that needs no waiting. Attempts are made only while nothing is in flight: with
+  /// company a ring serves more, in one call. And only so many in a row, so that what else is due gets its turn.
   bool try_inline(request& r) noexcept {
     if (inline_budget_ == 0 || engine_->in_flight() != 0 || !detail::try_inline(r)) return false;
     --inline_budget_;

@@ -41,14 +41,16 @@ class transfer {
 
   transfer() noexcept = default;
 
-  transfer(std::uint64_t offset, mutable_buffer buffer) noexcept : offset_(offset), only_(buffer), total_(buffer.size) {}
+  transfer(std::uint64_t offset, mutable_buffer buffer) noexcept
+      : offset_(offset), only_(buffer), total_(buffer.size) {}
 
   /// `buffers` is borrowed until the transfer is over.
   transfer(std::uint64_t offset, std::span<const mutable_buffer> buffers) noexcept
       : offset_(offset), vector_(buffers.data()), count_(buffers.size()) {
     for (const mutable_buffer& buffer : buffers) {
       // A sum that cannot be said saturates, and is refused as too large for any file.
-      total_ = buffer.size > max_offset - std::min<std::uint64_t>(total_, max_offset) ? max_offset : total_ + buffer.size;
+      total_ =
+          buffer.size > max_offset - std::min<std::uint64_t>(total_, max_offset) ? max_offset : total_ + buffer.size;
     }
   }
 

@@ -55,17 +55,18 @@ struct wait_limit {
 /// - `explain(out)` adds the facts about this engine, "engine" first.
 /// - destruction: with nothing in flight (the context cancels and drains before).
 template <class Engine>
-concept engine = std::destructible<Engine> && !std::movable<Engine> &&
-                 requires(Engine& self, const Engine& seen, request& r, completed_requests& completed, explanation& out) {
-                   { Engine::create(context_options{}) } -> std::same_as<result<std::unique_ptr<Engine>>>;
-                   { self.submit(r) } noexcept;
-                   { self.cancel(r) } noexcept;
-                   { self.cancel_all() } noexcept;
-                   { self.wait(completed, wait_limit::none()) } noexcept;
-                   { seen.in_flight() } noexcept -> std::same_as<std::size_t>;
-                   { self.wake() } noexcept;
-                   { seen.explain(out) };
-                 };
+concept engine =
+    std::destructible<Engine> && !std::movable<Engine> &&
+    requires(Engine& self, const Engine& seen, request& r, completed_requests& completed, explanation& out) {
+      { Engine::create(context_options{}) } -> std::same_as<result<std::unique_ptr<Engine>>>;
+      { self.submit(r) } noexcept;
+      { self.cancel(r) } noexcept;
+      { self.cancel_all() } noexcept;
+      { self.wait(completed, wait_limit::none()) } noexcept;
+      { seen.in_flight() } noexcept -> std::same_as<std::size_t>;
+      { self.wake() } noexcept;
+      { seen.explain(out) };
+    };
 
 namespace detail {
 

@@ -15,15 +15,15 @@ namespace qio {
 
 /// How many operations of a file were served by which path.
 struct file_statistics {
-  std::uint64_t served_inline = 0;    ///< at once, by an attempt that cannot wait (preadv2 with RWF_NOWAIT)
-  std::uint64_t served_by_ring = 0;   ///< by io_uring
-  std::uint64_t served_by_worker = 0; ///< by a blocking call on a worker thread
+  std::uint64_t served_inline = 0;     ///< at once, by an attempt that cannot wait (preadv2 with RWF_NOWAIT)
+  std::uint64_t served_by_ring = 0;    ///< by io_uring
+  std::uint64_t served_by_worker = 0;  ///< by a blocking call on a worker thread
 };
 
 /// What the operations of one file have in common. Belongs to the file, and is touched by its context's thread only.
 struct file_activity {
   std::uint32_t in_flight = 0;  ///< requests that an engine holds
-  bool inline_reads = false;    ///< reads may be attempted inline; cleared when the file system cannot tell (EOPNOTSUPP)
+  bool inline_reads = false;  ///< reads may be attempted inline; cleared when the file system cannot tell (EOPNOTSUPP)
   file_statistics statistics;
 };
 
@@ -45,8 +45,8 @@ struct request {
   opcode op = opcode::read;
   sync_kind sync = sync_kind::everything;
   platform::native_handle handle = platform::invalid_handle;
-  std::uint32_t block = 1;             ///< what the offset of a direct read is a multiple of; 1 if not direct
-  detail::transfer io;                 ///< of a read or a write: where, and how far it has come
+  std::uint32_t block = 1;  ///< what the offset of a direct read is a multiple of; 1 if not direct
+  detail::transfer io;      ///< of a read or a write: where, and how far it has come
   result<void> (*call)(request&) noexcept = nullptr;  ///< of opcode::call
   file_activity* activity = nullptr;
 
@@ -75,7 +75,8 @@ namespace detail {
 
 /// Takes the system's answer to the present piece of a read or a write. True when the request is over.
 inline bool take_answer(request& r, raw_result answer) noexcept {
-  const auto progress = r.op == opcode::read ? r.io.after_read(answer, r.block, r.failure) : r.io.after_write(answer, r.failure);
+  const auto progress =
+      r.op == opcode::read ? r.io.after_read(answer, r.block, r.failure) : r.io.after_write(answer, r.failure);
   if (progress == transfer::progress::finished) return true;
   if (!r.cancel_requested.load(std::memory_order_relaxed)) return false;
   r.fail_as_cancelled();

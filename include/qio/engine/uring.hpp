@@ -102,11 +102,15 @@ class uring {
 
   void explain(explanation& out) const {
     out.add("engine", "io_uring");
-    out.add("ring", std::to_string(ring_.sq.ring_entries) + " submissions, " + std::to_string(ring_.cq.ring_entries) + " completions",
+    out.add("ring",
+            std::to_string(ring_.sq.ring_entries) + " submissions, " + std::to_string(ring_.cq.ring_entries) +
+                " completions",
             features_.reduced);
     out.add("single issuer", features_.single_issuer ? "on" : "off", features_.single_issuer ? "" : "needs Linux 6.0");
-    out.add("deferred task run", features_.defer_taskrun ? "on" : "off", features_.defer_taskrun ? "" : "needs Linux 6.1");
-    for (const auto& [name, supported] : {std::pair{"ring reads", features_.read}, {"ring writes", features_.write}, {"ring syncs", features_.sync}})
+    out.add("deferred task run", features_.defer_taskrun ? "on" : "off",
+            features_.defer_taskrun ? "" : "needs Linux 6.1");
+    for (const auto& [name, supported] :
+         {std::pair{"ring reads", features_.read}, {"ring writes", features_.write}, {"ring syncs", features_.sync}})
       if (!supported) out.add(name, "off", "the kernel's ring lacks the operation; workers carry it out");
   }
 
@@ -213,7 +217,8 @@ class uring {
       if (!deferred && io_uring_sq_ready(&ring_) == 0) return;
       answer = io_uring_submit_and_get_events(&ring_);
     } else if (limit.time) {
-      const auto left = std::max(std::chrono::nanoseconds(0), std::chrono::nanoseconds(*limit.time - std::chrono::steady_clock::now()));
+      const auto left = std::max(std::chrono::nanoseconds(0),
+                                 std::chrono::nanoseconds(*limit.time - std::chrono::steady_clock::now()));
       __kernel_timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
       io_uring_cqe* first = nullptr;
       answer = io_uring_submit_and_wait_timeout(&ring_, &first, 1, &timeout, nullptr);
@@ -241,7 +246,8 @@ class uring {
       if (completion->user_data == wake_tag)
         was_woken();
       else
-        take(*reinterpret_cast<request*>(static_cast<std::uintptr_t>(completion->user_data)), completion->res, completed);
+        take(*reinterpret_cast<request*>(static_cast<std::uintptr_t>(completion->user_data)), completion->res,
+             completed);
     }
     io_uring_cq_advance(&ring_, count);
   }
@@ -296,15 +302,15 @@ class uring {
   io_uring ring_{};
   detail::ring_features features_;
   int wake_event_ = -1;
-  bool listening_ = false;       // for wake_event_
-  bool ending_ = false;          // cancel_all() was called
-  std::size_t in_flight_ = 0;    // requests
-  std::size_t in_kernel_ = 0;    // entries handed over or about to be, of all kinds
-  detail::queue<request> backlog_;    // waiting for a place in the ring
-  detail::queue<request> cancels_;    // in the kernel, and to be cancelled when there is a place
-  detail::queue<request> cancelled_;  // ended in the backlog
+  bool listening_ = false;              // for wake_event_
+  bool ending_ = false;                 // cancel_all() was called
+  std::size_t in_flight_ = 0;           // requests
+  std::size_t in_kernel_ = 0;           // entries handed over or about to be, of all kinds
+  detail::queue<request> backlog_;      // waiting for a place in the ring
+  detail::queue<request> cancels_;      // in the kernel, and to be cancelled when there is a place
+  detail::queue<request> cancelled_;    // ended in the backlog
   detail::arrivals<request> arrivals_;  // completed by workers
-  detail::workers workers_;  // last: its threads use the above
+  detail::workers workers_;             // last: its threads use the above
 };
 
 static_assert(engine<uring>);

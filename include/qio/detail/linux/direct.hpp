@@ -45,7 +45,8 @@ inline std::uint32_t field(const struct statx& status, std::size_t position) noe
 /// Bytes of a logical block of a block device, from sysfs; 0 where there is no such device (btrfs, overlay, NFS have
 /// none of their own). A partition has its queue one level up.
 inline std::uint32_t logical_block_size(dev_t device) noexcept {
-  for (const char* pattern : {"/sys/dev/block/%u:%u/queue/logical_block_size", "/sys/dev/block/%u:%u/../queue/logical_block_size"}) {
+  for (const char* pattern :
+       {"/sys/dev/block/%u:%u/queue/logical_block_size", "/sys/dev/block/%u:%u/../queue/logical_block_size"}) {
     char name[96];
     std::snprintf(name, sizeof name, pattern, major(device), minor(device));
     std::FILE* const file = std::fopen(name, "re");
@@ -74,7 +75,9 @@ inline direct_support direct_support_without_statx(native_handle handle, const s
 
   const auto preferred = static_cast<std::uint32_t>(std::clamp<long>(status.st_blksize, 512, 4096));
   const std::uint32_t assumed = std::bit_ceil(preferred);
-  return {{}, {assumed, assumed, assumed}, "assumed: the file system does not say, nor whether direct I/O bypasses its cache"};
+  return {{},
+          {assumed, assumed, assumed},
+          "assumed: the file system does not say, nor whether direct I/O bypasses its cache"};
 }
 
 inline direct_support find_direct_support(native_handle handle) {
@@ -96,8 +99,9 @@ inline direct_support find_direct_support(native_handle handle) {
   const std::uint32_t memory = statx_direct::field(status, statx_direct::at_memory);
   const std::uint32_t offset = statx_direct::field(status, statx_direct::at_offset);
   if (memory == 0 || offset == 0) return {errc::direct_not_supported, {}, {}};
-  const std::uint32_t read_offset =
-      (status.stx_mask & statx_direct::dio_read_align) != 0 ? statx_direct::field(status, statx_direct::at_read_offset) : 0;
+  const std::uint32_t read_offset = (status.stx_mask & statx_direct::dio_read_align) != 0
+                                        ? statx_direct::field(status, statx_direct::at_read_offset)
+                                        : 0;
   return {{}, {memory, read_offset != 0 ? read_offset : offset, offset}, "statx"};
 }
 

@@ -22,9 +22,7 @@ static_assert(sizeof(mutable_buffer) == sizeof(iovec) && offsetof(mutable_buffer
                   offsetof(mutable_buffer, size) == offsetof(iovec, iov_len),
               "arrays of buffers are passed to the kernel as they are");
 
-inline const iovec* as_iovec(const mutable_buffer* buffers) noexcept {
-  return reinterpret_cast<const iovec*>(buffers);
-}
+inline const iovec* as_iovec(const mutable_buffer* buffers) noexcept { return reinterpret_cast<const iovec*>(buffers); }
 
 inline detail::raw_result answer(ssize_t returned) noexcept { return returned < 0 ? -errno : returned; }
 

@@ -18,11 +18,11 @@
 namespace qio::detail {
 
 struct ring_features {
-  bool single_issuer = false;  ///< IORING_SETUP_SINGLE_ISSUER, Linux 6.0
-  bool defer_taskrun = false;  ///< IORING_SETUP_DEFER_TASKRUN, Linux 6.1
+  bool single_issuer = false;                      ///< IORING_SETUP_SINGLE_ISSUER, Linux 6.0
+  bool defer_taskrun = false;                      ///< IORING_SETUP_DEFER_TASKRUN, Linux 6.1
   bool read = false, write = false, sync = false;  ///< opcodes, by the kernel's own list
-  bool enabled = false;        ///< has been bound to its thread
-  std::string reduced;         ///< why the ring is smaller than was asked for; else empty
+  bool enabled = false;                            ///< has been bound to its thread
+  std::string reduced;                             ///< why the ring is smaller than was asked for; else empty
 };
 
 /// Each opcode by itself: a kernel, or an administrator's restriction, may lack any.
@@ -48,9 +48,11 @@ inline result<ring_features> set_up_ring(io_uring& ring, unsigned entries) {
   // The best first. R_DISABLED, so that the ring is bound to the thread that uses it, not to the one that makes it.
   constexpr attempt attempts[] = {
       {IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_R_DISABLED |
-           IORING_SETUP_SUBMIT_ALL, true, true},
+           IORING_SETUP_SUBMIT_ALL,
+       true, true},
       {IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_R_DISABLED |
-           IORING_SETUP_SUBMIT_ALL, true, false},
+           IORING_SETUP_SUBMIT_ALL,
+       true, false},
       {IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL, false, false},
       {0, false, false},
   };

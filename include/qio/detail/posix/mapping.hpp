@@ -25,7 +25,8 @@ class mapping {
     return mapping(static_cast<std::byte*>(base), bytes);
   }
 
-  mapping(mapping&& other) noexcept : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  mapping(mapping&& other) noexcept
+      : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   mapping& operator=(mapping&& other) noexcept {
     std::swap(base_, other.base_);
     std::swap(size_, other.size_);

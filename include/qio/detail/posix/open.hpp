@@ -27,7 +27,8 @@ class opening {
     // POSIX leaves O_TRUNC without write access undefined, and Linux truncates.
     if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
     opening self(path.c_str(), how);
-    if (const error failure = self.open(access_flags(wanted), static_cast<mode_t>(permissions)); failure.exists()) return failure;
+    if (const error failure = self.open(access_flags(wanted), static_cast<mode_t>(permissions)); failure.exists())
+      return failure;
     struct stat status;
     if (::fstat(self.handle_, &status) != 0) return last_error();
     if (S_ISDIR(status.st_mode)) return detail::system_error(EISDIR);

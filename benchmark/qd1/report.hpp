@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a run found out: plain data, filled by the measuring parts, printed by the table, JSON, .hgrm and HTML writers.
+// Latencies are in nanoseconds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qd1 {
+
+enum class mode : std::uint8_t { direct, cached, mapped };
+enum class operation : std::uint8_t { read, write };
+enum class form : std::uint8_t { blocking, asynchronous };
+
+/// Whether the pages were in memory before a read.
+enum class temperature : std::uint8_t { warm, cold };
+/// What the kernel is told about a mapping: nothing, so that it reads ahead, or MADV_RANDOM.
+enum class advice : std::uint8_t { normal, random };
+/// When a write is over: accepted by the page cache or the device, written through (RWF_DSYNC), or flushed by a sync
+/// after it.
+enum class durability : std::uint8_t { accepted, written_through, flushed };
+
+constexpr std::string_view name(mode value) {
+  constexpr std::string_view names[] = {"direct", "cached", "mapped"};
+  return names[static_cast<int>(value)];
+}
+constexpr std::string_view name(operation value) { return value == operation::read ? "read" : "write"; }
+constexpr std::string_view name(form value) { return value == form::blocking ? "blocking" : "asynchronous"; }
+constexpr std::string_view name(temperature value) { return value == temperature::warm ? "warm" : "cold"; }
+constexpr std::string_view name(advice value) { return value == advice::normal ? "normal" : "random"; }
+constexpr std::string_view name(durability value) {
+  constexpr std::string_view names[] = {"accepted", "written through", "flushed"};
+  return names[static_cast<int>(value)];
+}
+
+/// What one series measures. Two series are comparable if these agree.
+struct work {
+  qd1::mode mode = mode::direct;
+  qd1::operation operation = operation::read;
+  qd1::form form = form::blocking;
+  qd1::temperature temperature = temperature::warm;   ///< of reads that are not direct
+  qd1::advice advice = advice::normal;                ///< of mapped files
+  qd1::durability durability = durability::accepted;  ///< of writes
+  std::uint64_t block = 4096;                         ///< bytes a transfer
+  std::uint64_t working_set = 0;                      ///< bytes from which the offsets are chosen
+  std::optional<double> rate;                         ///< open loop: operations a second; else closed loop
+  bool poisson = false;                               ///< open loop: intervals distributed exponentially
+
+  friend bool operator==(const work&, const work&) = default;
+};
+
+/// A 95 % confidence interval.
+struct interval {
+  double low = 0;
+  double high = 0;
+};
+
+struct estimate {
+  double value = 0;
+  std::optional<qd1::interval> interval;  ///< none: too little is known to say
+};
+
+/// A percentile is printed only if there are samples enough for a two-sided interval.
+struct percentile {
+  double fraction = 0;               ///< 0.99 for p99
+  std::uint64_t samples_needed = 0;  ///< for the interval
+  std::optional<estimate> value;     ///< ns; none: too few samples
+};
+
+/// Samples of nearly the same latency: each is within 0.1 % of `ns`.
+struct bin {
+  double ns = 0;
+  std::uint64_t count = 0;
+};
+
+/// A distribution of latencies. `min`, `max` and `mean` are exact, not those of bins.
+struct latency {
+  std::uint64_t samples = 0;
+  double min = 0;
+  double max = 0;
+  estimate mean;                        ///< its interval is from the means of blocks, since samples are autocorrelated
+  std::vector<percentile> percentiles;  ///< p50, p95, p99, p99.9, p99.999
+  std::vector<bin> bins;                ///< ascending, none empty
+};
+
+/// A part of the time of a series, for seeing how it went along.
+struct slice {
+  double start = 0;    ///< seconds since the series began
+  double seconds = 0;  ///< its length
+  std::uint64_t operations = 0;
+  double mean = 0;  ///< ns
+  double max = 0;   ///< ns
+};
+
+/// Who really carried out the operations.
+struct service {
+  std::string engine;           ///< "io_uring", "pool", or "system calls", "memory copies" of the blocking form
+  std::string reason;           ///< why not the engine that was wanted
+  std::uint64_t by_call = 0;    ///< blocking calls
+  std::uint64_t by_inline = 0;  ///< asynchronous, served at once by an attempt that cannot wait
+  std::uint64_t by_ring = 0;
+  std::uint64_t by_worker = 0;
+};
+
+/// Whether direct was direct, by what the device and the page cache say.
+struct verification {
+  enum class verdict : std::uint8_t { not_applicable, verified, refuted, unknown };
+  verdict result = verdict::not_applicable;
+  std::string text;  ///< "VERIFIED direct: device ops 1,000,012 / app 1,000,000; pages cached 0 -> 0", or why not
+  std::optional<std::uint64_t> device_operations;
+  std::uint64_t application_operations = 0;
+  std::optional<std::uint64_t> cached_pages_before;
+  std::optional<std::uint64_t> cached_pages_after;
+};
+
+/// The work, and what came of it.
+struct series {
+  qd1::work work;
+  std::string not_available;         ///< why this could not be run here; empty: it was
+  std::vector<std::string> invalid;  ///< why its figures must not be believed; empty: they may
+  std::vector<std::string> notes;    ///< what else one should know
+  bool complete = true;              ///< false: interrupted
+  qd1::service service;
+  qd1::latency latency;
+  double seconds = 0;  ///< wall clock time of the measured part
+  double iops = 0;     ///< operations / seconds
+  double bytes_per_second = 0;
+  std::optional<double> cpu_ns;      ///< processor time an operation, user and system, of all threads
+  std::optional<double> batched_ns;  ///< mean latency, of batches timed as one: free of the clock's own cost
+  std::vector<slice> slices;
+  qd1::verification verification;
+
+  bool measured() const { return not_available.empty() && invalid.empty() && latency.samples != 0; }
+};
+
+struct clock_facts {
+  std::string source;    ///< "TSC (invariant)", "clock_gettime"
+  std::string reason;    ///< why not the TSC
+  double tick_ns = 0;    ///< its resolution
+  double floor_ns = 0;   ///< median of two readings with nothing between: no latency can be told below it
+  double deviation = 0;  ///< of CLOCK_MONOTONIC over the whole run, relative
+};
+
+/// Gaps in a spinning loop on the measuring CPU: what the host, not the device, adds.
+struct noise {
+  double seconds = 0;  ///< how long was looked
+  double max_ns = 0;   ///< the longest gap
+  double stolen = 0;   ///< part of the time that was spent in gaps longer than a microsecond
+};
+
+struct settings {
+  std::string path;             ///< as given; empty: a temporary file in the current directory
+  std::uint64_t file_size = 0;  ///< bytes
+  std::uint64_t block = 0;      ///< bytes
+  std::uint64_t samples = 0;    ///< at most, a series
+  double seconds = 0;           ///< at most, a series
+  std::string engine;           ///< "auto", "uring", "pool"
+  std::uint64_t seed = 0;
+};
+
+struct report {
+  std::string version;  ///< of qd1
+  std::string started;  ///< ISO 8601, UTC
+  std::string command_line;
+  qd1::settings settings;
+  clock_facts clock;
+  std::optional<noise> noise_before;
+  std::optional<noise> noise_after;
+  std::optional<double> trusted_fraction;  ///< percentiles up to this one are not the host's noise
+  std::vector<qd1::series> series;
+  std::vector<std::string> notes;
+  bool complete = true;  ///< false: interrupted; what there is has been written
+
+  bool valid() const {
+    for (const qd1::series& each : series)
+      if (!each.invalid.empty()) return false;
+    return true;
+  }
+};
+
+}  // namespace qd1

@@ -1,5 +1,5 @@
 // operation_options refers to the stop token: a temporary one would be gone.
-// expect: deleted
+// expect: deleted|cannot convert initializer list argument to 'const operation_options'
 #include <qio/qio.hpp>
 
 void read(qio::async_cached_file& from, std::span<std::byte> buffer, const std::stop_source& source) {

@@ -1,5 +1,5 @@
 // A constant file is not written to.
-// expect: discards qualifiers|not viable: 'this' argument has type 'const
+// expect: discards qualifiers|method is not marked const
 #include <qio/qio.hpp>
 
 #ifdef QIO_CONTROL

@@ -58,9 +58,10 @@ class aligned_buffer {
         size_(std::exchange(other.size_, 0)),
         alignment_(other.alignment_) {}
   aligned_buffer& operator=(aligned_buffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(alignment_, other.alignment_);
+    aligned_buffer taken(std::move(other));
+    std::swap(data_, taken.data_);
+    std::swap(size_, taken.size_);
+    std::swap(alignment_, taken.alignment_);
     return *this;
   }
   ~aligned_buffer() {

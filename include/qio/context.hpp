@@ -19,6 +19,42 @@ namespace qio {
 template <file_mode Mode, class Engine>
 class basic_file;
 
+namespace detail {
+
+/// What schedule() returns: waits for its turn in a loop.
+template <engine Engine>
+class [[nodiscard]] scheduled final : posted {
+ public:
+  explicit scheduled(std::shared_ptr<loop<Engine>> target) noexcept : loop_(std::move(target)) {}
+  scheduled(const scheduled&) = delete;
+  scheduled& operator=(const scheduled&) = delete;
+  /// Of a coroutine that is destroyed before its turn: on the context's thread.
+  ~scheduled() {
+    if (is_waiting_) loop_->withdraw(*this);
+  }
+
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> waiting) noexcept {
+    waiting_ = waiting;
+    is_waiting_ = true;
+    run = [](posted& node) noexcept {
+      auto& self = static_cast<scheduled&>(node);
+      self.is_waiting_ = false;
+      self.waiting_.resume();
+    };
+    const auto alive = loop_;  // the coroutine may be resumed, and all of this be gone, before post() returns
+    alive->post(*this);
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  std::shared_ptr<loop<Engine>> loop_;
+  std::coroutine_handle<> waiting_;
+  bool is_waiting_ = false;
+};
+
+}  // namespace detail
+
 /// Carries out the operations of the files that were opened on it, and resumes who waits for them.
 ///
 /// For one thread: the one that first calls run() or poll(), from then on. Files are opened on it, and operations
@@ -45,7 +81,8 @@ class [[nodiscard]] basic_context {
 
   basic_context(basic_context&&) noexcept = default;
   basic_context& operator=(basic_context&& other) noexcept {
-    std::swap(loop_, other.loop_);
+    basic_context taken(std::move(other));
+    std::swap(loop_, taken.loop_);
     return *this;
   }
   ~basic_context() {
@@ -83,24 +120,7 @@ class [[nodiscard]] basic_context {
   bool poll() { return loop_->turn(false); }
 
   /// Awaited, from any thread: the coroutine goes on inside this context's run(). The context must still exist then.
-  auto schedule() noexcept {
-    struct awaiter final : detail::posted {
-      std::shared_ptr<detail::loop<Engine>> loop;
-      std::coroutine_handle<> waiting;
-
-      bool await_ready() const noexcept { return false; }
-      void await_suspend(std::coroutine_handle<> handle) noexcept {
-        waiting = handle;
-        run = [](posted& self) noexcept { static_cast<awaiter&>(self).waiting.resume(); };
-        const auto alive = loop;  // the coroutine may be resumed, and all of this be gone, before post() returns
-        alive->post(*this);
-      }
-      void await_resume() const noexcept {}
-    };
-    awaiter result;
-    result.loop = loop_;
-    return result;
-  }
+  [[nodiscard]] detail::scheduled<Engine> schedule() const noexcept { return detail::scheduled<Engine>(loop_); }
 
   /// Which engine serves, with which features, and why not with others.
   explanation explain() const {

@@ -95,8 +95,9 @@ class [[nodiscard]] basic_file {
 
   basic_file(basic_file&&) noexcept = default;
   basic_file& operator=(basic_file&& other) noexcept {
-    std::swap(state_, other.state_);
-    std::swap(loop_, other.loop_);
+    basic_file taken(std::move(other));
+    std::swap(state_, taken.state_);
+    std::swap(loop_, taken.loop_);
     return *this;
   }
   /// Closes the file. Waits for its asynchronous operations to leave the hands of the system; they are completed by the

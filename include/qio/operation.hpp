@@ -190,7 +190,7 @@ class [[nodiscard]] operation final : private request {
       sizeof(Callback) <= 4 * sizeof(void*) && alignof(Callback) <= alignof(void*);
 
   /// Starts it. `callback(result)` is called once, on the context's thread, from within run() or poll(), never from
-  /// within start(). It may destroy the operation.
+  /// within start(). It may destroy the operation, or start another one in its place; it must not throw.
   template <class Callback>
   void start(Callback callback) noexcept {
     static_assert(std::invocable<Callback&, result_type>, "qio: the callback must take the operation's result");

@@ -94,7 +94,8 @@ class [[nodiscard]] task {
 
   task(task&& other) noexcept : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
   task& operator=(task&& other) noexcept {
-    std::swap(coroutine_, other.coroutine_);
+    task taken(std::move(other));
+    std::swap(coroutine_, taken.coroutine_);
     return *this;
   }
   ~task() {
@@ -150,8 +151,8 @@ class [[nodiscard]] started {
       struct awaiter {
         bool await_ready() const noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> finished) const noexcept {
-          listener& told = *finished.promise().told;
-          return told.finished(told);
+          listener& waiting = *finished.promise().told;
+          return waiting.finished(waiting);
         }
         void await_resume() const noexcept {}
       };

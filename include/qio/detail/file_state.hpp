@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -76,8 +77,11 @@ struct file_state {
 
   /// No error, or why this transfer cannot be asked of the system. `block` is what it must be a multiple of.
   error check(const transfer& io, const buffers& memory, std::uint32_t block) const noexcept {
-    if (io.total() > max_offset || io.offset() > max_offset - io.total())
-      return error(errc::offset_too_large, io.offset() + io.total(), max_offset);
+    if (io.total() > max_offset || io.offset() > max_offset - io.total()) {
+      const std::uint64_t end = io.offset() + io.total();
+      const bool overflows = end < io.offset();
+      return error(errc::offset_too_large, overflows ? std::numeric_limits<std::uint64_t>::max() : end, max_offset);
+    }
     if constexpr (Mode::is_direct) {
       if ((io.offset() & (block - 1)) != 0) return error(errc::misaligned_offset, io.offset(), block);
       for (const mutable_buffer& each : memory.all()) {

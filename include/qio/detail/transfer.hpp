@@ -47,11 +47,10 @@ class transfer {
   /// `buffers` is borrowed until the transfer is over.
   transfer(std::uint64_t offset, std::span<const mutable_buffer> buffers) noexcept
       : offset_(offset), vector_(buffers.data()), count_(buffers.size()) {
-    for (const mutable_buffer& buffer : buffers) {
-      // A sum that cannot be said saturates, and is refused as too large for any file.
-      total_ =
-          buffer.size > max_offset - std::min<std::uint64_t>(total_, max_offset) ? max_offset : total_ + buffer.size;
-    }
+    // A sum past every file saturates there, and is refused.
+    constexpr std::size_t too_large = max_offset + 1;
+    for (const mutable_buffer& each : buffers) total_ = each.size < too_large - total_ ? total_ + each.size : too_large;
+    if (total_ != 0) skip_finished_buffers();
   }
 
   std::uint64_t offset() const noexcept { return offset_; }
@@ -98,12 +97,17 @@ class transfer {
     if (transferred_ == total_) return progress::finished;
     if (vector_ == nullptr) return progress::unfinished;
     within_ += bytes;
+    skip_finished_buffers();
+    return progress::unfinished;
+  }
+
+  // Empty ones, too: a call with nothing but empty buffers would answer 0, as at the end of the file.
+  void skip_finished_buffers() noexcept {
     while (within_ >= vector_->size) {
       within_ -= vector_->size;
       ++vector_;
       --count_;
     }
-    return progress::unfinished;
   }
 
   std::uint64_t offset_ = 0;

@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 
 namespace qio {
 
@@ -45,7 +46,11 @@ class uring {
   ~uring() {
     workers_.stop();  // they may still be about to call wake()
     if (wake_event_ >= 0) ::close(wake_event_);
-    if (ring_.ring_fd >= 0) io_uring_queue_exit(&ring_);
+    if (ring_.ring_fd < 0) return;
+    // A registered descriptor is an index into a table of the thread that registered it. Elsewhere it names another
+    // ring, so there it is left to the kernel, which drops it when that thread ends.
+    if (owner_ != std::this_thread::get_id()) ring_.int_flags &= static_cast<unsigned char>(~registered_flag);
+    io_uring_queue_exit(&ring_);
   }
 
   void submit(request& r) noexcept {
@@ -118,6 +123,7 @@ class uring {
   // user_data of completions that belong to no request; requests are aligned, so no address is as small.
   static constexpr std::uint64_t cancel_tag = 1;
   static constexpr std::uint64_t wake_tag = 2;
+  static constexpr unsigned registered_flag = 1;  // INT_FLAG_REG_RING of liburing's int_flags, since 2.2
 
   explicit uring(const context_options& options) : workers_(options.workers, &uring::finished_by_worker, this) {
     ring_.ring_fd = -1;
@@ -136,6 +142,7 @@ class uring {
   // The ring binds itself to the thread that enables it, so this is left to the thread that first waits.
   void begin() noexcept {
     features_.enabled = true;
+    owner_ = std::this_thread::get_id();
     if (features_.single_issuer) detail::enable_ring(ring_);
     io_uring_register_ring_fd(&ring_);  // saves a table look-up a call; where it fails, nothing changes
     listen_for_wake();
@@ -301,6 +308,7 @@ class uring {
 
   io_uring ring_{};
   detail::ring_features features_;
+  std::thread::id owner_;  // the thread that the ring is bound to
   int wake_event_ = -1;
   bool listening_ = false;              // for wake_event_
   bool ending_ = false;                 // cancel_all() was called

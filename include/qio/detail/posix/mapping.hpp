@@ -28,8 +28,9 @@ class mapping {
   mapping(mapping&& other) noexcept
       : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   mapping& operator=(mapping&& other) noexcept {
-    std::swap(base_, other.base_);
-    std::swap(size_, other.size_);
+    mapping taken(std::move(other));
+    std::swap(base_, taken.base_);
+    std::swap(size_, taken.size_);
     return *this;
   }
   ~mapping() {

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+// 4 KiB random reads of a hot file by as many coroutines as the argument says, on one thread.
+#include "fixture.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <vector>
+
+namespace {
+
+template <class Engine>
+qio::task<> read_times(qio::async_file<qio::cached, Engine>& file, std::uint64_t times,
+                       micro::hot_file::offsets& offsets) {
+  auto buffer = qio::aligned_buffer::allocate(micro::block).value();
+  for (std::uint64_t count = 0; count < times; ++count) {
+    const auto bytes = co_await file.async_read_at(offsets.next(), buffer);
+    micro::require(bytes && bytes.value() == micro::block, "asynchronous read");
+  }
+}
+
+template <class Engine>
+void coroutines(benchmark::State& state) {
+  const micro::hot_file hot;
+  auto context = qio::basic_context<Engine>::create().value();
+  auto file = qio::cached_file::open(context, hot.path()).value();
+  constexpr std::uint64_t reads_each = 256;
+  micro::hot_file::offsets offsets;
+  for (auto _ : state) {
+    std::vector<qio::task<>> readers;
+    for (std::int64_t index = 0; index < state.range(0); ++index)
+      readers.push_back(read_times(file, reads_each, offsets));
+    context.run(qio::when_all(std::move(readers)));
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0) * static_cast<std::int64_t>(reads_each));
+}
+BENCHMARK(coroutines<qio::automatic>)->Arg(1)->Arg(32)->Arg(1024);
+BENCHMARK(coroutines<qio::pool>)->Arg(1)->Arg(32);
+
+}  // namespace
+
+BENCHMARK_MAIN();

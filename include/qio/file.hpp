@@ -269,16 +269,19 @@ class [[nodiscard]] basic_file {
     r.handle = state_->handle;
     r.activity = &state_->activity;
   }
-  void describe_read(request& r, std::uint64_t offset, detail::buffers buffers) {
+  template <class Buffers>
+  void describe_read(request& r, std::uint64_t offset, Buffers buffers) {
     describe(r, opcode::read);
     r.block = state_->end_block();
-    r.io = buffers.at(offset);
-    r.failure = state_->check(r.io, buffers, state_->needed.read);
+    r.failure = state_->describe(r.io, offset, buffers, state_->needed.read);
+    r.settled = r.failure.exists() || r.io.total() == 0;
+    r.attempt_inline = state_->activity.inline_reads;
   }
-  void describe_write(request& r, std::uint64_t offset, detail::buffers buffers) {
+  template <class Buffers>
+  void describe_write(request& r, std::uint64_t offset, Buffers buffers) {
     describe(r, opcode::write);
-    r.io = buffers.at(offset);
-    r.failure = state_->check(r.io, buffers, state_->needed.write);
+    r.failure = state_->describe(r.io, offset, buffers, state_->needed.write);
+    r.settled = r.failure.exists() || r.io.total() == 0;
   }
   void describe_sync(request& r, sync_kind kind) {
     describe(r, opcode::sync);

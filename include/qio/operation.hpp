@@ -217,7 +217,7 @@ class [[nodiscard]] operation final : private request {
   enum class stage : std::uint8_t { made, started, over };
 
   bool is_over_at_once() noexcept {
-    if (failed()) return true;  // refused by the file
+    if (settled) return true;
     if (loop_.closed()) {
       failure = errc::context_closed;
       return true;
@@ -226,8 +226,7 @@ class [[nodiscard]] operation final : private request {
       fail_as_cancelled();
       return true;
     }
-    const bool is_transfer = op == opcode::read || op == opcode::write;
-    return (is_transfer && io.total() == 0) || loop_.try_inline(*this);
+    return attempt_inline && loop_.try_inline(*this);
   }
 
   void begin() noexcept {

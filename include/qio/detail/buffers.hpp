@@ -33,41 +33,30 @@ template <class Buffer>
 concept writable_from = std::convertible_to<Buffer, std::span<const std::byte>> ||
                         std::convertible_to<Buffer, std::span<const const_buffer>>;
 
-/// One buffer or several, borrowed.
-struct buffers {
-  mutable_buffer only;
-  const mutable_buffer* vector = nullptr;  ///< null: `only` is meant
-  std::size_t count = 0;
-
-  transfer at(std::uint64_t offset) const noexcept {
-    return vector == nullptr ? transfer(offset, only) : transfer(offset, std::span(vector, count));
-  }
-  std::span<const mutable_buffer> all() const noexcept {
-    return vector == nullptr ? std::span(&only, 1) : std::span(vector, count);
-  }
-};
-
+/// What a transfer is made of, from what the caller gave: one buffer, or a span of several.
 template <class Buffer>
-buffers buffers_to_fill(Buffer& buffer) noexcept {
-  if constexpr (std::convertible_to<Buffer&, std::span<std::byte>>) {
-    return {std::span<std::byte>(buffer), nullptr, 0};
-  } else {
-    const std::span<const mutable_buffer> vector(buffer);
-    return {{}, vector.data(), vector.size()};
-  }
+auto buffers_to_fill(Buffer& buffer) noexcept {
+  if constexpr (std::convertible_to<Buffer&, std::span<std::byte>>)
+    return mutable_buffer(std::span<std::byte>(buffer));
+  else
+    return std::span<const mutable_buffer>(buffer);
 }
 
 // A transfer does not know which way it goes; what is to be written is only ever read from.
 template <class Buffer>
-buffers buffers_to_send(Buffer& buffer) noexcept {
+auto buffers_to_send(Buffer& buffer) noexcept {
   if constexpr (std::convertible_to<Buffer&, std::span<const std::byte>>) {
     const std::span<const std::byte> bytes(buffer);
-    return {{const_cast<std::byte*>(bytes.data()), bytes.size()}, nullptr, 0};
+    return mutable_buffer(const_cast<std::byte*>(bytes.data()), bytes.size());
   } else {
     static_assert(sizeof(const_buffer) == sizeof(mutable_buffer));
     const std::span<const const_buffer> vector(buffer);
-    return {{}, reinterpret_cast<const mutable_buffer*>(vector.data()), vector.size()};
+    return std::span(reinterpret_cast<const mutable_buffer*>(vector.data()), vector.size());
   }
 }
+
+/// Either, as a span.
+inline std::span<const mutable_buffer> each_of(const mutable_buffer& only) noexcept { return {&only, 1}; }
+inline std::span<const mutable_buffer> each_of(std::span<const mutable_buffer> several) noexcept { return several; }
 
 }  // namespace qio::detail

@@ -21,16 +21,20 @@
 
 namespace qio::detail {
 
-inline result<std::size_t> read_to_end(platform::native_handle handle, transfer io, std::uint32_t end_block) noexcept {
+/// Goes on with a transfer whose first call gave `answer`, until it is over.
+inline result<std::size_t> finish_read(platform::native_handle handle, transfer io, std::uint32_t end_block,
+                                       raw_result answer) noexcept {
   error failure;
-  while (io.after_read(platform::read_some(handle, io.next()), end_block, failure) == transfer::progress::unfinished) {}
+  while (io.after_read(answer, end_block, failure) == transfer::progress::unfinished)
+    answer = platform::read_some(handle, io.next());
   if (failure.exists()) return failure;
   return io.transferred();
 }
 
-inline result<std::size_t> write_to_end(platform::native_handle handle, transfer io) noexcept {
+inline result<std::size_t> finish_write(platform::native_handle handle, transfer io, raw_result answer) noexcept {
   error failure;
-  while (io.after_write(platform::write_some(handle, io.next()), failure) == transfer::progress::unfinished) {}
+  while (io.after_write(answer, failure) == transfer::progress::unfinished)
+    answer = platform::write_some(handle, io.next());
   if (failure.exists()) return failure;
   return io.transferred();
 }
@@ -75,16 +79,19 @@ struct file_state {
 
   result<void> close() noexcept { return platform::close(std::exchange(handle, platform::invalid_handle)); }
 
-  /// No error, or why this transfer cannot be asked of the system. `block` is what it must be a multiple of.
-  error check(const transfer& io, const buffers& memory, std::uint32_t block) const noexcept {
-    if (io.total() > max_offset || io.offset() > max_offset - io.total()) {
-      const std::uint64_t end = io.offset() + io.total();
-      const bool overflows = end < io.offset();
-      return error(errc::offset_too_large, overflows ? std::numeric_limits<std::uint64_t>::max() : end, max_offset);
+  /// Describes a transfer in `io`. No error, or why it cannot be asked of the system; `block` is what its offset and
+  /// lengths must be multiples of.
+  template <class Buffers>
+  error describe(transfer& io, std::uint64_t offset, Buffers buffers, std::uint32_t block) const noexcept {
+    io = transfer(offset, buffers);
+    if (io.total() > max_offset || offset > max_offset - io.total()) {
+      const bool overflows = offset + io.total() < offset;
+      const std::uint64_t end = overflows ? std::numeric_limits<std::uint64_t>::max() : offset + io.total();
+      return error(errc::offset_too_large, end, max_offset);
     }
     if constexpr (Mode::is_direct) {
-      if ((io.offset() & (block - 1)) != 0) return error(errc::misaligned_offset, io.offset(), block);
-      for (const mutable_buffer& each : memory.all()) {
+      if ((offset & (block - 1)) != 0) return error(errc::misaligned_offset, offset, block);
+      for (const mutable_buffer& each : each_of(buffers)) {
         if ((each.size & (block - 1)) != 0) return error(errc::misaligned_length, each.size, block);
         const auto address = reinterpret_cast<std::uintptr_t>(each.data);
         if ((address & (needed.memory - 1)) != 0) return error(errc::misaligned_buffer, address, needed.memory);
@@ -96,24 +103,30 @@ struct file_state {
   /// What a read that stops at no multiple of it has met the end by.
   std::uint32_t end_block() const noexcept { return direct_active ? needed.read : 1; }
 
-  result<std::size_t> read(std::uint64_t offset, buffers memory) const {
-    const transfer io = memory.at(offset);
-    if (const error refusal = check(io, memory, needed.read); refusal.exists()) return refusal;
+  template <class Buffers>
+  result<std::size_t> read(std::uint64_t offset, Buffers buffers) const {
+    transfer io;
+    if (const error refusal = describe(io, offset, buffers, needed.read); refusal.exists()) return refusal;
     if (io.total() == 0) return std::size_t(0);
     if constexpr (Mode::is_mapped)
-      if (copy_out(io, memory)) return io.total();
-    return read_to_end(handle, io, end_block());
+      if (copy_out(io, each_of(buffers))) return io.total();
+    const raw_result answer = platform::read_some(handle, io.next());
+    if (io.is_finished_by(answer)) return io.total();
+    return finish_read(handle, io, end_block(), answer);
   }
 
-  result<std::size_t> write(std::uint64_t offset, buffers memory) {
-    const transfer io = memory.at(offset);
-    if (const error refusal = check(io, memory, needed.write); refusal.exists()) return refusal;
+  template <class Buffers>
+  result<std::size_t> write(std::uint64_t offset, Buffers buffers) {
+    transfer io;
+    if (const error refusal = describe(io, offset, buffers, needed.write); refusal.exists()) return refusal;
     if (io.total() == 0) return std::size_t(0);
     if constexpr (Mode::is_mapped) {
       if (!map.writable()) return error(errc::access_not_granted);
-      if (copy_in(io, memory)) return io.total();
+      if (copy_in(io, each_of(buffers))) return io.total();
     }
-    return write_to_end(handle, io);
+    const raw_result answer = platform::write_some(handle, io.next());
+    if (io.is_finished_by(answer)) return io.total();
+    return finish_write(handle, io, answer);
   }
 
   result<void> resize(std::uint64_t bytes) {
@@ -184,22 +197,22 @@ struct file_state {
   // Copies between memory and the mapping. False where that cannot serve it all: past the end as it was last seen, or a
   // fault on the way (the file was truncated, the device failed, the disk is full). The system call that is made
   // then knows which, and answers exactly as for a cached file.
-  bool copy_out(const transfer& io, const buffers& memory) const {
+  bool copy_out(const transfer& io, std::span<const mutable_buffer> memory) const {
     const std::byte* from = map.find(io.offset(), io.total());
     if (from == nullptr && map.refresh()) from = map.find(io.offset(), io.total());
     if (from == nullptr) return false;
-    for (const mutable_buffer& each : memory.all()) {
+    for (const mutable_buffer& each : memory) {
       if (!platform::guarded_copy(each.data, from, each.size, from)) return false;
       from += each.size;
     }
     return true;
   }
 
-  bool copy_in(const transfer& io, const buffers& memory) {
+  bool copy_in(const transfer& io, std::span<const mutable_buffer> memory) {
     std::byte* to = map.find(io.offset(), io.total());
     if (to == nullptr && map.refresh()) to = map.find(io.offset(), io.total());
     if (to == nullptr) return false;
-    for (const mutable_buffer& each : memory.all()) {
+    for (const mutable_buffer& each : memory) {
       if (!platform::guarded_copy(to, each.data, each.size, to)) return false;
       to += each.size;
     }

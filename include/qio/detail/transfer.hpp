@@ -42,7 +42,7 @@ class transfer {
   transfer() noexcept = default;
 
   transfer(std::uint64_t offset, mutable_buffer buffer) noexcept
-      : offset_(offset), only_(buffer), total_(buffer.size) {}
+      : offset_(offset), total_(buffer.size), start_(buffer.data) {}
 
   /// `buffers` is borrowed until the transfer is over.
   transfer(std::uint64_t offset, std::span<const mutable_buffer> buffers) noexcept
@@ -59,11 +59,17 @@ class transfer {
 
   piece next() const noexcept {
     const std::uint64_t offset = offset_ + transferred_;
-    if (vector_ == nullptr) {
-      return {offset, nullptr, 0, rest_of(only_, transferred_)};
-    }
+    if (vector_ == nullptr) return {offset, nullptr, 0, rest_of({start_, total_}, transferred_)};
     if (within_ != 0) return {offset, nullptr, 0, rest_of(*vector_, within_)};
     return {offset, vector_, std::min(count_, max_transfer_buffers), {}};
+  }
+
+  /// Takes the answer that nearly all calls give: everything that was left. False if it is another one, which is not
+  /// taken.
+  bool is_finished_by(raw_result answer) noexcept {
+    if (answer <= 0 || static_cast<std::size_t>(answer) != total_ - transferred_) return false;
+    transferred_ = total_;
+    return true;
   }
 
   /// Takes the system's answer to a read of next(). `alignment` is 1, or what a direct read has to start at.
@@ -111,12 +117,14 @@ class transfer {
   }
 
   std::uint64_t offset_ = 0;
-  mutable_buffer only_;                     // the buffer of a transfer that has just one
-  const mutable_buffer* vector_ = nullptr;  // else: the buffer that is being filled, and …
-  std::size_t count_ = 0;                   // … how many there are from it on
-  std::size_t within_ = 0;                  // bytes of *vector_ that are done
   std::size_t total_ = 0;
   std::size_t transferred_ = 0;
+  const mutable_buffer* vector_ = nullptr;  // the buffer that is being filled; null if there is just one:
+  union {
+    void* start_ = nullptr;  // where that one begins
+    std::size_t count_;      // else: how many there are from *vector_ on, and …
+  };
+  std::size_t within_ = 0;  // … how many bytes of *vector_ are done
 };
 
 }  // namespace qio::detail

@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <variant>
 
 namespace qio {
 
@@ -19,41 +18,36 @@ namespace qio {
 /// basic_context<uring>.
 class automatic {
  private:
+  template <class Question>
+  decltype(auto) ask(Question&& question) const {
 #if QIO_HAS_URING
-  using choice = std::variant<std::unique_ptr<pool>, std::unique_ptr<uring>>;
-
-  template <class Question>
-  decltype(auto) ask(Question&& question) const {
-    if (const auto* ring = std::get_if<std::unique_ptr<uring>>(&chosen_)) return question(**ring);
-    return question(**std::get_if<std::unique_ptr<pool>>(&chosen_));
-  }
-#else
-  using choice = std::unique_ptr<pool>;
-
-  template <class Question>
-  decltype(auto) ask(Question&& question) const {
-    return question(*chosen_);
-  }
+    if (ring_ != nullptr) return question(*ring_);
 #endif
+    return question(*pool_);
+  }
+
+#if QIO_HAS_URING
+  std::unique_ptr<uring> ring_;
+#endif
+  std::unique_ptr<pool> pool_;  // where there is no ring
+  std::string why_fallback_;
 
  public:
   static result<std::unique_ptr<automatic>> create(const context_options& options) {
     auto engine = std::make_unique<automatic>();
-    std::string why_not;
 #if QIO_HAS_URING
     auto ring = uring::create(options);
     if (ring) {
-      engine->chosen_ = std::move(ring).value();
+      engine->ring_ = std::move(ring).value();
       return engine;
     }
-    why_not = detail::why_no_ring(ring.error());
+    engine->why_fallback_ = detail::why_no_ring(ring.error());
 #else
-    why_not = "built without liburing";
+    engine->why_fallback_ = "built without liburing";
 #endif
     auto fallback = pool::create(options);
     if (!fallback) return fallback.error();
-    engine->why_fallback_ = std::move(why_not);
-    engine->chosen_ = std::move(fallback).value();
+    engine->pool_ = std::move(fallback).value();
     return engine;
   }
 
@@ -83,10 +77,6 @@ class automatic {
     ask([&](const auto& engine) { engine.explain(out); });
     if (!why_fallback_.empty()) out.add("fallback", "from io_uring", why_fallback_);
   }
-
- private:
-  choice chosen_;
-  std::string why_fallback_;
 };
 
 static_assert(engine<automatic>);

@@ -10,7 +10,6 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
-#include <optional>
 
 namespace qio {
 
@@ -28,12 +27,14 @@ struct context_options {
 struct wait_limit {
   using time_point = std::chrono::steady_clock::time_point;
 
-  static constexpr wait_limit none() noexcept { return {false, {}}; }
-  static constexpr wait_limit until(time_point time) noexcept { return {true, time}; }
-  static constexpr wait_limit unlimited() noexcept { return {true, {}}; }
+  static constexpr wait_limit none() noexcept { return {time_point::min()}; }
+  static constexpr wait_limit until(time_point time) noexcept { return {time}; }
+  static constexpr wait_limit unlimited() noexcept { return {time_point::max()}; }
 
-  bool may_wait = false;
-  std::optional<time_point> time;
+  constexpr bool may_wait() const noexcept { return time != time_point::min(); }
+  constexpr bool is_unlimited() const noexcept { return time == time_point::max(); }
+
+  time_point time;
 };
 
 /// An engine carries out requests.

@@ -38,7 +38,7 @@ class pool {
   void cancel_all() noexcept { workers_.cancel_all(); }
 
   void wait(completed_requests& completed, wait_limit limit) noexcept {
-    if (limit.may_wait && arrivals_.empty()) sleep(limit);
+    if (limit.may_wait() && arrivals_.empty()) sleep(limit);
     completed_requests arrived;
     arrivals_.take(arrived);
     while (request* const r = arrived.pop()) {
@@ -72,10 +72,10 @@ class pool {
   void sleep(wait_limit limit) noexcept {
     std::unique_lock lock(mutex_);
     const auto is_woken = [this] { return woken_; };
-    if (limit.time)
-      wakened_.wait_until(lock, *limit.time, is_woken);
-    else
+    if (limit.is_unlimited())
       wakened_.wait(lock, is_woken);
+    else
+      wakened_.wait_until(lock, limit.time, is_woken);
     woken_ = false;
   }
 

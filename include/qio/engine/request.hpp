@@ -49,6 +49,8 @@ struct request {
   detail::transfer io;      ///< of a read or a write: where, and how far it has come
   result<void> (*call)(request&) noexcept = nullptr;  ///< of opcode::call
   file_activity* activity = nullptr;
+  bool attempt_inline = false;  ///< a read that the page cache may serve at once
+  bool settled = false;         ///< nothing to be asked of an engine: refused, with the reason in `failure`, or empty
 
   // What came of it. Of a read or a write, io.transferred() belongs to the answer.
   error failure;  ///< does not exist() if it succeeded
@@ -104,7 +106,6 @@ inline void perform(request& r) noexcept {
 /// Reads what is in the page cache. True if that was all: then `r` is over, with no wait and no engine. False leaves in
 /// `r` what remains to be done.
 inline bool try_inline(request& r) noexcept {
-  if (r.op != opcode::read || !r.activity->inline_reads) return false;
   const raw_result answer = platform::read_without_waiting(r.handle, r.io.next());
   if (answer == -EOPNOTSUPP) r.activity->inline_reads = false;
   if (answer < 0) return false;  // whatever it was, the engine will meet it, and report it

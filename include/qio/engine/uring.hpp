@@ -54,27 +54,26 @@ class uring {
   }
 
   void submit(request& r) noexcept {
-    ++in_flight_;
     detail::take_over(r);
-    if (!can_do(r)) return workers_.submit(r);
-    if (!backlog_.empty() || !try_push(r)) backlog_.push(r);
+    io_uring_sqe* entry = nullptr;
+    if (!attention_ && can_do(r) && in_ring_ < max_in_ring_) entry = io_uring_get_sqe(&ring_);
+    if (entry == nullptr) return submit_later(r);
+    ++in_ring_;
+    prepare(*entry, r);
   }
 
   void cancel(request& r) noexcept {
     if (!can_do(r)) return workers_.cancel(r);
     if (r.cancel_requested.exchange(true, std::memory_order_relaxed)) return;
-    if (backlog_.remove(r)) {
-      r.fail_as_cancelled();
-      return cancelled_.push(r);
-    }
-    // The request's own links are in use by nobody while the kernel has it.
-    cancels_.push(r);
-    push_cancels();
+    attention_ = true;
+    if (!backlog_.remove(r)) return cancels_.push(r);  // its link is in use by nobody while the kernel has it
+    r.fail_as_cancelled();
+    cancelled_.push(r);
   }
 
   void cancel_all() noexcept {
     workers_.cancel_all();
-    ending_ = true;
+    ending_ = attention_ = true;
     while (request* const r = backlog_.pop()) {
       r->fail_as_cancelled();
       cancelled_.push(*r);
@@ -88,16 +87,12 @@ class uring {
   }
 
   void wait(completed_requests& completed, wait_limit limit) noexcept {
-    if (!features_.enabled) begin();
-    push_cancels();
-    push_backlog();
-    const bool something_is_over = !arrivals_.empty() || !cancelled_.empty() || io_uring_cq_ready(&ring_) != 0;
-    enter(something_is_over ? wait_limit::none() : limit);
+    if (attention_ && attend(completed)) limit = wait_limit::none();
+    enter(limit);
     take_completions(completed);
-    take_arrivals(completed);
   }
 
-  std::size_t in_flight() const noexcept { return in_flight_; }
+  std::size_t in_flight() const noexcept { return in_ring_ + elsewhere_; }
 
   void wake() noexcept {
     const std::uint64_t one = 1;
@@ -114,92 +109,100 @@ class uring {
     out.add("single issuer", features_.single_issuer ? "on" : "off", features_.single_issuer ? "" : "needs Linux 6.0");
     out.add("deferred task run", features_.defer_taskrun ? "on" : "off",
             features_.defer_taskrun ? "" : "needs Linux 6.1");
-    for (const auto& [name, supported] :
-         {std::pair{"ring reads", features_.read}, {"ring writes", features_.write}, {"ring syncs", features_.sync}})
-      if (!supported) out.add(name, "off", "the kernel's ring lacks the operation; workers carry it out");
+    for (const auto& [name, op] :
+         {std::pair{"ring reads", opcode::read}, {"ring writes", opcode::write}, {"ring syncs", opcode::sync}})
+      if (!features_.has(op)) out.add(name, "off", "the kernel's ring lacks the operation; workers carry it out");
   }
 
  private:
-  // user_data of completions that belong to no request; requests are aligned, so no address is as small.
+  // user_data of completions that belong to no request. Odd, as liburing's own (LIBURING_UDATA_TIMEOUT), and as the
+  // address of a request never is.
   static constexpr std::uint64_t cancel_tag = 1;
-  static constexpr std::uint64_t wake_tag = 2;
+  static constexpr std::uint64_t wake_tag = 3;
   static constexpr unsigned registered_flag = 1;  // INT_FLAG_REG_RING of liburing's int_flags, since 2.2
 
   explicit uring(const context_options& options) : workers_(options.workers, &uring::finished_by_worker, this) {
     ring_.ring_fd = -1;
   }
 
-  bool can_do(const request& r) const noexcept {
-    switch (r.op) {
-      case opcode::read: return features_.read;
-      case opcode::write: return features_.write;
-      case opcode::sync: return features_.sync;
-      case opcode::call: break;
-    }
-    return false;
-  }
+  bool can_do(const request& r) const noexcept { return features_.has(r.op); }
 
   // The ring binds itself to the thread that enables it, so this is left to the thread that first waits.
   void begin() noexcept {
-    features_.enabled = true;
+    begun_ = true;
     owner_ = std::this_thread::get_id();
+    // Every request may be cancelled, so each may come with two completions.
+    max_in_ring_ = ring_.cq.ring_entries / 2 - 1;
     if (features_.single_issuer) detail::enable_ring(ring_);
     io_uring_register_ring_fd(&ring_);  // saves a table look-up a call; where it fails, nothing changes
-    listen_for_wake();
   }
 
   // --- to the kernel ---
 
+  void submit_later(request& r) noexcept {
+    ++elsewhere_;
+    if (!can_do(r)) return workers_.submit(r);
+    backlog_.push(r);
+    attention_ = true;
+  }
+
+  /// All that a plain round through the ring need not look at. True if something is over already.
+  bool attend(completed_requests& completed) noexcept {
+    if (!begun_) begin();
+    const bool something_is_over = !cancelled_.empty();
+    while (request* const r = cancelled_.pop()) finish_elsewhere(*r, completed);
+    push_cancels();
+    push_backlog();
+    if (!listening_) listen_for_wake();
+    attention_ = !cancels_.empty() || !backlog_.empty() || !listening_;
+    return something_is_over;
+  }
+
   io_uring_sqe* next_entry() noexcept {
-    // Never more in the kernel than the completion queue holds, so that completions cannot overflow.
-    if (in_kernel_ >= ring_.cq.ring_entries) return nullptr;
     io_uring_sqe* entry = io_uring_get_sqe(&ring_);
-    if (entry == nullptr && features_.enabled) {
+    if (entry == nullptr && begun_) {
       io_uring_submit(&ring_);
       entry = io_uring_get_sqe(&ring_);
     }
-    if (entry != nullptr) ++in_kernel_;
     return entry;
   }
 
-  bool try_push(request& r) noexcept {
-    io_uring_sqe* const entry = next_entry();
-    if (entry == nullptr) return false;
-    prepare(*entry, r);
-    io_uring_sqe_set_data(entry, &r);
-    return true;
-  }
-
-  static void prepare(io_uring_sqe& entry, const request& r) noexcept {
+  static void prepare(io_uring_sqe& entry, request& r) noexcept {
     if (r.op == opcode::sync) {
       // Data and size are the same to Linux: see platform::sync.
-      return io_uring_prep_fsync(&entry, r.handle, r.sync == sync_kind::everything ? 0 : IORING_FSYNC_DATASYNC);
+      io_uring_prep_fsync(&entry, r.handle, r.sync == sync_kind::everything ? 0 : IORING_FSYNC_DATASYNC);
+    } else {
+      const detail::transfer::piece piece = r.io.next();
+      const bool reads = r.op == opcode::read;
+      if (piece.vector == nullptr) {
+        const auto bytes = static_cast<unsigned>(piece.single.size);  // at most max_transfer_bytes
+        io_uring_prep_rw(reads ? IORING_OP_READ : IORING_OP_WRITE, &entry, r.handle, piece.single.data, bytes,
+                         piece.offset);
+      } else {
+        const auto count = static_cast<unsigned>(piece.vector_size);
+        io_uring_prep_rw(reads ? IORING_OP_READV : IORING_OP_WRITEV, &entry, r.handle, piece.vector, count,
+                         piece.offset);
+      }
     }
-    const detail::transfer::piece piece = r.io.next();
-    const bool reads = r.op == opcode::read;
-    if (piece.vector == nullptr) {
-      const auto bytes = static_cast<unsigned>(piece.single.size);  // at most max_transfer_bytes
-      if (reads) return io_uring_prep_read(&entry, r.handle, piece.single.data, bytes, piece.offset);
-      return io_uring_prep_write(&entry, r.handle, piece.single.data, bytes, piece.offset);
-    }
-    const auto count = static_cast<unsigned>(piece.vector_size);
-    if (reads) return io_uring_prep_readv(&entry, r.handle, platform::as_iovec(piece.vector), count, piece.offset);
-    io_uring_prep_writev(&entry, r.handle, platform::as_iovec(piece.vector), count, piece.offset);
+    io_uring_sqe_set_data(&entry, &r);
   }
 
   void push_backlog() noexcept {
-    while (request* const r = backlog_.pop()) {
-      if (try_push(*r)) continue;
-      backlog_.push_front(*r);
-      return;
+    while (!backlog_.empty() && in_ring_ < max_in_ring_) {
+      io_uring_sqe* const entry = next_entry();
+      if (entry == nullptr) return;
+      request& r = *backlog_.pop();
+      --elsewhere_;
+      ++in_ring_;
+      prepare(*entry, r);
     }
   }
 
   void push_cancels() noexcept {
-    while (request* const r = cancels_.pop()) {
+    while (!cancels_.empty()) {
       io_uring_sqe* const entry = next_entry();
-      if (entry == nullptr) return cancels_.push_front(*r);
-      io_uring_prep_cancel64(entry, reinterpret_cast<std::uintptr_t>(r), 0);
+      if (entry == nullptr) return;
+      io_uring_prep_cancel64(entry, reinterpret_cast<std::uintptr_t>(cancels_.pop()), 0);
       entry->user_data = cancel_tag;
     }
   }
@@ -215,22 +218,21 @@ class uring {
   // --- from the kernel ---
 
   void enter(wait_limit limit) noexcept {
-    if (!listening_) listen_for_wake();
     int answer;
-    if (!limit.may_wait) {
+    if (limit.is_unlimited()) {
+      answer = io_uring_submit_and_wait(&ring_, 1);
+    } else if (limit.may_wait()) {
+      const auto left = std::max(std::chrono::nanoseconds(0),
+                                 std::chrono::nanoseconds(limit.time - std::chrono::steady_clock::now()));
+      __kernel_timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
+      io_uring_cqe* first = nullptr;
+      answer = io_uring_submit_and_wait_timeout(&ring_, &first, 1, &timeout, nullptr);
+    } else {
       // Deferred completions are delivered by a call only; the kernel's flag says whether there are any.
       const unsigned flags = __atomic_load_n(ring_.sq.kflags, __ATOMIC_RELAXED);
       const bool deferred = (flags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
       if (!deferred && io_uring_sq_ready(&ring_) == 0) return;
       answer = io_uring_submit_and_get_events(&ring_);
-    } else if (limit.time) {
-      const auto left = std::max(std::chrono::nanoseconds(0),
-                                 std::chrono::nanoseconds(*limit.time - std::chrono::steady_clock::now()));
-      __kernel_timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
-      io_uring_cqe* first = nullptr;
-      answer = io_uring_submit_and_wait_timeout(&ring_, &first, 1, &timeout, nullptr);
-    } else {
-      answer = io_uring_submit_and_wait(&ring_, 1);
     }
     if (answer == -EEXIST) misused();
   }
@@ -244,79 +246,85 @@ class uring {
   void take_completions(completed_requests& completed) noexcept {
     unsigned head;
     unsigned count = 0;
+    bool woken = false;
     io_uring_cqe* completion;
     io_uring_for_each_cqe(&ring_, head, completion) {
       ++count;
-      if (completion->user_data == LIBURING_UDATA_TIMEOUT) continue;  // liburing's own, on kernels before 5.11
-      --in_kernel_;
-      if (completion->user_data == cancel_tag) continue;
-      if (completion->user_data == wake_tag)
-        was_woken();
-      else
+      if ((completion->user_data & 1) == 0)
         take(*reinterpret_cast<request*>(static_cast<std::uintptr_t>(completion->user_data)), completion->res,
              completed);
+      else
+        woken |= completion->user_data == wake_tag;
     }
     io_uring_cq_advance(&ring_, count);
+    if (woken) was_woken(completed);
   }
 
   void take(request& r, int answer, completed_requests& completed) noexcept {
-    if (r.op == opcode::sync) {
-      if (answer == -EINTR && !r.cancel_requested.load(std::memory_order_relaxed)) return backlog_.push(r);
-      if (answer == -ECANCELED)
-        r.fail_as_cancelled();
-      else if (answer < 0)
-        r.failure = detail::system_error(-answer);
-    } else if (answer == -ECANCELED) {
-      r.fail_as_cancelled();
-    } else if (!detail::take_answer(r, answer)) {
-      if (!ending_) return backlog_.push(r);
-      r.fail_as_cancelled();
+    --in_ring_;
+    if (!r.io.is_finished_by(answer) && !is_over(r, answer)) {
+      ++elsewhere_;
+      backlog_.push(r);
+      attention_ = true;
+      return;
     }
-    ++r.activity->statistics.served_by_ring;
-    finish(r, completed);
-  }
-
-  void finish(request& r, completed_requests& completed) noexcept {
-    --in_flight_;
     if (r.cancel_requested.load(std::memory_order_relaxed)) cancels_.remove(r);
+    ++r.activity->statistics.served_by_ring;
     detail::complete(r, completed);
   }
 
-  void was_woken() noexcept {
+  bool is_over(request& r, int answer) noexcept {
+    if (answer == -ECANCELED) {
+      r.fail_as_cancelled();
+      return true;
+    }
+    if (r.op != opcode::sync) {
+      if (detail::take_answer(r, answer)) return true;
+      if (ending_) r.fail_as_cancelled();
+      return ending_;
+    }
+    if (answer == -EINTR) return false;
+    if (answer < 0) r.failure = detail::system_error(-answer);
+    return true;
+  }
+
+  void was_woken(completed_requests& completed) noexcept {
     std::uint64_t count;
     [[maybe_unused]] const auto read = ::read(wake_event_, &count, sizeof count);
     listening_ = false;
+    attention_ = true;
+    detail::queue<request> arrived;
+    arrivals_.take(arrived);
+    while (request* const r = arrived.pop()) {
+      ++r->activity->statistics.served_by_worker;
+      finish_elsewhere(*r, completed);
+    }
   }
 
-  // --- workers ---
+  void finish_elsewhere(request& r, completed_requests& completed) noexcept {
+    --elsewhere_;
+    detail::complete(r, completed);
+  }
 
   static void finished_by_worker(void* self, request& r) noexcept {
     auto& engine = *static_cast<uring*>(self);
     if (engine.arrivals_.push(r)) engine.wake();
   }
 
-  void take_arrivals(completed_requests& completed) noexcept {
-    while (request* const r = cancelled_.pop()) finish(*r, completed);
-    if (arrivals_.empty()) return;
-    detail::queue<request> arrived;
-    arrivals_.take(arrived);
-    while (request* const r = arrived.pop()) {
-      ++r->activity->statistics.served_by_worker;
-      finish(*r, completed);
-    }
-  }
-
   io_uring ring_{};
+  std::size_t in_ring_ = 0;      // requests in the ring or handed over
+  std::size_t max_in_ring_ = 0;  // so that completions cannot overflow
+  bool attention_ = true;        // there is more to do than a plain round: see attend()
+  bool begun_ = false;
+  bool ending_ = false;     // cancel_all() was called
+  bool listening_ = false;  // for wake_event_
   detail::ring_features features_;
-  std::thread::id owner_;  // the thread that the ring is bound to
   int wake_event_ = -1;
-  bool listening_ = false;              // for wake_event_
-  bool ending_ = false;                 // cancel_all() was called
-  std::size_t in_flight_ = 0;           // requests
-  std::size_t in_kernel_ = 0;           // entries handed over or about to be, of all kinds
+  std::thread::id owner_;               // the thread that the ring is bound to
+  std::size_t elsewhere_ = 0;           // requests in the lists below, or with the workers
   detail::queue<request> backlog_;      // waiting for a place in the ring
-  detail::queue<request> cancels_;      // in the kernel, and to be cancelled when there is a place
   detail::queue<request> cancelled_;    // ended in the backlog
+  detail::queue<request> cancels_;      // in the ring, and to be cancelled when there is a place
   detail::arrivals<request> arrivals_;  // completed by workers
   detail::workers workers_;             // last: its threads use the above
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <qio/detail/transfer.hpp>
+#include <qio/engine/request.hpp>
 #include <qio/result.hpp>
 
 #include <liburing.h>
@@ -18,11 +19,13 @@
 namespace qio::detail {
 
 struct ring_features {
-  bool single_issuer = false;                      ///< IORING_SETUP_SINGLE_ISSUER, Linux 6.0
-  bool defer_taskrun = false;                      ///< IORING_SETUP_DEFER_TASKRUN, Linux 6.1
-  bool read = false, write = false, sync = false;  ///< opcodes, by the kernel's own list
-  bool enabled = false;                            ///< has been bound to its thread
-  std::string reduced;                             ///< why the ring is smaller than was asked for; else empty
+  bool single_issuer = false;  ///< IORING_SETUP_SINGLE_ISSUER, Linux 6.0
+  bool defer_taskrun = false;  ///< IORING_SETUP_DEFER_TASKRUN, Linux 6.1
+  unsigned opcodes = 0;        ///< a bit for each qio::opcode that the ring can do
+  std::string reduced;         ///< why the ring is smaller than was asked for; else empty
+
+  bool has(opcode op) const noexcept { return ((opcodes >> static_cast<unsigned>(op)) & 1) != 0; }
+  void add(opcode op) noexcept { opcodes |= 1u << static_cast<unsigned>(op); }
 };
 
 /// Each opcode by itself: a kernel, or an administrator's restriction, may lack any.
@@ -32,10 +35,10 @@ inline bool find_opcodes(io_uring& ring, ring_features& features) noexcept {
   alignas(io_uring_probe) std::array<std::byte, sizeof(io_uring_probe) + count * sizeof(io_uring_probe_op)> memory{};
   auto* const probe = reinterpret_cast<io_uring_probe*>(memory.data());
   if (io_uring_register_probe(&ring, probe, count) < 0) return false;
-  const auto has = [&](int opcode) { return io_uring_opcode_supported(probe, opcode) != 0; };
-  features.read = has(IORING_OP_READ) && has(IORING_OP_READV);
-  features.write = has(IORING_OP_WRITE) && has(IORING_OP_WRITEV);
-  features.sync = has(IORING_OP_FSYNC);
+  const auto has = [&](int code) { return io_uring_opcode_supported(probe, code) != 0; };
+  if (has(IORING_OP_READ) && has(IORING_OP_READV)) features.add(opcode::read);
+  if (has(IORING_OP_WRITE) && has(IORING_OP_WRITEV)) features.add(opcode::write);
+  if (has(IORING_OP_FSYNC)) features.add(opcode::sync);
   return has(IORING_OP_POLL_ADD) && has(IORING_OP_ASYNC_CANCEL);
 }
 

@@ -35,6 +35,7 @@ configure_and_build() {
   local log=$1/build/$2/log
   (
     cd "$1" || exit
+    if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
     quietly "$log/configure.txt" "$2: configure" cmake --preset "$2" || exit
     sed -n 's/^-- qio: /  /p' "$log/configure.txt" >&2 # which engine this build has, and why
     quietly "$log/build.txt" "$2: build" cmake --build --preset "$2" --parallel "$(nproc)"

@@ -136,7 +136,7 @@ struct series {
   bool measured() const { return not_available.empty() && invalid.empty() && latency.samples != 0; }
 };
 
-struct clock_facts {
+struct timer_facts {
   std::string source;    ///< "TSC (invariant)", "clock_gettime"
   std::string reason;    ///< why not the TSC
   double tick_ns = 0;    ///< its resolution
@@ -166,7 +166,7 @@ struct report {
   std::string started;  ///< ISO 8601, UTC
   std::string command_line;
   qd1::settings settings;
-  clock_facts clock;
+  timer_facts clock;
   std::optional<noise> noise_before;
   std::optional<noise> noise_after;
   std::optional<double> trusted_fraction;  ///< percentiles up to this one are not the host's noise

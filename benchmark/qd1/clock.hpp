@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+// The clock that latencies are taken with.
+#pragma once
+
+#include "platform/cycles.hpp"
+#include "platform/process.hpp"
+#include "report.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace qd1 {
+
+/// The processor's counter where it can be trusted, since reading it costs about 10 ns; else the system's clock.
+class clock {
+ public:
+  /// Takes a tenth of a second, to measure the counter against the system's clock.
+  static clock calibrated();
+
+  std::uint64_t before() const noexcept { return by_cycles_ ? platform::cycles_before() : platform::monotonic_ns(); }
+  std::uint64_t after() const noexcept { return by_cycles_ ? platform::cycles_after() : platform::monotonic_ns(); }
+
+  std::uint64_t picoseconds(std::uint64_t ticks) const noexcept {
+    return static_cast<std::uint64_t>(static_cast<double>(ticks) * ps_a_tick_);
+  }
+  double seconds(std::uint64_t ticks) const noexcept { return static_cast<double>(ticks) * ps_a_tick_ * 1e-12; }
+  std::uint64_t ticks(double seconds) const noexcept { return static_cast<std::uint64_t>(seconds * 1e12 / ps_a_tick_); }
+
+  /// What it is, what reading it costs, and by how much it has differed from the system's clock since calibration.
+  timer_facts facts() const;
+
+ private:
+  clock() = default;
+
+  bool by_cycles_ = false;
+  std::string why_not_cycles_;
+  double ps_a_tick_ = 1000;
+  double floor_ns_ = 0;
+  std::uint64_t first_tick_ = 0;
+  std::uint64_t first_ns_ = 0;
+};
+
+}  // namespace qd1

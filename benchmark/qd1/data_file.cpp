@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "data_file.hpp"
+
+#include "failure.hpp"
+#include "offsets.hpp"
+#include "progress.hpp"
+#include "units.hpp"
+#include <qio/qio.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+namespace qd1 {
+namespace {
+
+constexpr std::uint64_t default_bytes = std::uint64_t(1) << 30;
+constexpr std::size_t chunk_bytes = std::size_t(1) << 20;
+
+template <class T>
+T checked(const std::string& path, qio::result<T>&& answer) {
+  if (!answer) throw usage_error(fmt::format("{}: {}", path, answer.error().message()));
+  return std::move(answer).value();
+}
+
+void require(const std::string& path, qio::result<void>&& answer) {
+  if (!answer) throw usage_error(fmt::format("{}: {}", path, answer.error().message()));
+}
+
+void fill_with_random(std::span<std::byte> memory, splitmix64& random) {
+  for (std::size_t at = 0; at < memory.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t number = random();
+    std::memcpy(memory.data() + at, &number, sizeof number);
+  }
+}
+
+void require_whole_blocks(std::uint64_t bytes, std::uint64_t block) {
+  if (bytes >= block && bytes % block == 0) return;
+  throw usage_error(fmt::format("--file-size: {} is not a multiple of the block, {}; the next one is {}", bytes, block,
+                                (bytes / block + 1) * block));
+}
+
+void require_space(const std::string& directory, std::uint64_t bytes) {
+  const std::uint64_t left = platform::free_bytes(directory);
+  if (left >= bytes) return;
+  throw usage_error(fmt::format("{}: {} bytes are needed for the file, {} are free; choose a smaller --file-size",
+                                directory, grouped(bytes), grouped(left)));
+}
+
+}  // namespace
+
+data_file::data_file(const data_file_request& request) : path_(request.path) {
+  if (request.bytes) require_whole_blocks(*request.bytes, request.block);
+  switch (path_.empty() ? platform::file_kind::directory : platform::kind_of(path_)) {
+    case platform::file_kind::directory: use_temporary(path_.empty() ? "." : path_, request); break;
+    case platform::file_kind::missing: use_new(request); break;
+    case platform::file_kind::regular: use_regular(request); break;
+    case platform::file_kind::block_device: use_device(request); break;
+    case platform::file_kind::other: throw usage_error(path_ + ": neither a file nor a directory nor a block device");
+  }
+}
+
+data_file::~data_file() {
+  if (!made_by_qd1_ || is_temporary()) return;
+  try {
+    platform::mark_as_made_by_qd1(path_);
+  } catch (const usage_error&) {
+    // Somebody removed the file meanwhile: nothing is left to be marked.
+  }
+}
+
+void data_file::use_temporary(const std::string& directory, const data_file_request& request) {
+  bytes_ = request.bytes.value_or(default_bytes);
+  require_space(directory, bytes_);
+  temporary_ = std::make_unique<platform::temporary_file>(directory);
+  path_ = temporary_->path();
+  fill(request);
+}
+
+void data_file::use_new(const data_file_request& request) {
+  bytes_ = request.bytes.value_or(default_bytes);
+  const std::string directory = std::filesystem::path(path_).parent_path().string();
+  require_space(directory.empty() ? "." : directory, bytes_);
+  require(
+      path_,
+      checked(path_, qio::cached_file::open(path_, qio::access::read_write, qio::creation::only_if_missing)).close());
+  made_by_qd1_ = true;
+  fill(request);
+}
+
+void data_file::use_regular(const data_file_request& request) {
+  const std::uint64_t size = std::filesystem::file_size(path_);
+  made_by_qd1_ = platform::is_made_by_qd1(path_);
+  if (!made_by_qd1_ && !request.overwrite) {
+    why_read_only_ = path_ + " exists and was not made by qd1; writing to it needs --overwrite";
+    return use_what_is_there(request, size);
+  }
+  bytes_ = request.bytes.value_or(made_by_qd1_ ? size : std::max(size / request.block * request.block, request.block));
+  if (!made_by_qd1_ || size != bytes_) fill(request);
+}
+
+void data_file::use_device(const data_file_request& request) {
+  const std::uint64_t size = checked(path_, checked(path_, qio::cached_file::open(path_)).size());
+  if (!request.overwrite) {
+    why_read_only_ = path_ + " is a device; writing to it needs --overwrite";
+    return use_what_is_there(request, size);
+  }
+  if (const std::string reason = platform::why_device_is_in_use(path_); !reason.empty())
+    throw usage_error(fmt::format("{}: not overwritten: {}", path_, reason));
+  use_what_is_there(request, size);
+  fill(request);
+}
+
+void data_file::use_what_is_there(const data_file_request& request, std::uint64_t size) {
+  const std::uint64_t most = size / request.block * request.block;
+  bytes_ =
+      request.bytes.value_or(std::min(most, std::max(default_bytes / request.block, std::uint64_t(1)) * request.block));
+  if (most == 0 || bytes_ > most)
+    throw usage_error(fmt::format("{}: has {} bytes; needed are {}", path_, size, std::max(bytes_, request.block)));
+}
+
+// Real data in written extents: neither holes, which are read without the device, nor what compresses.
+void data_file::fill(const data_file_request& request) {
+  auto file = checked(path_, qio::cached_file::open(path_, qio::access::read_write));
+  auto chunk = checked(path_, qio::aligned_buffer::allocate(chunk_bytes));
+  splitmix64 random(request.seed);
+  for (std::uint64_t at = 0; at < bytes_; at += chunk_bytes) {
+    progress::show(fmt::format("writing {} of data: {} %", size_text(bytes_), at * 100 / bytes_));
+    const auto part = chunk.view(0, static_cast<std::size_t>(std::min<std::uint64_t>(chunk_bytes, bytes_ - at)));
+    fill_with_random(chunk.view(0, chunk_bytes), random);
+    checked(path_, file.write_at(at, part));
+  }
+  if (made_by_qd1_) require(path_, file.resize(bytes_));  // a longer one of an earlier run
+  require(path_, file.sync());
+  platform::drop_cached_pages(path_);
+}
+
+}  // namespace qd1

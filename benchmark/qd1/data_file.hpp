@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+// The file that is measured on: found or made, filled with real data, and never a stranger's that is written to.
+#pragma once
+
+#include "platform/file.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace qd1 {
+
+struct data_file_request {
+  std::string path;  ///< a file, a directory, a block device; empty: the current directory
+  std::optional<std::uint64_t> bytes;
+  std::uint64_t block = 4096;
+  bool overwrite = false;  ///< the user gave leave to destroy what is in the file
+  std::uint64_t seed = 0;
+};
+
+class data_file {
+ public:
+  /// Throws usage_error where that cannot be, or might do harm.
+  explicit data_file(const data_file_request& request);
+  data_file(const data_file&) = delete;
+  data_file& operator=(const data_file&) = delete;
+  /// A file that qd1 made, and that has a name, is kept for the next run.
+  ~data_file();
+
+  const std::string& path() const noexcept { return path_; }  ///< for opening it, in any mode
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  /// Why it may be read only; empty if it may be written.
+  const std::string& why_read_only() const noexcept { return why_read_only_; }
+  bool is_temporary() const noexcept { return temporary_ != nullptr; }
+
+ private:
+  void use_temporary(const std::string& directory, const data_file_request& request);
+  void use_new(const data_file_request& request);
+  void use_regular(const data_file_request& request);
+  void use_device(const data_file_request& request);
+  void use_what_is_there(const data_file_request& request, std::uint64_t size);
+  void fill(const data_file_request& request);
+
+  std::unique_ptr<platform::temporary_file> temporary_;
+  std::string path_;
+  std::uint64_t bytes_ = 0;
+  std::string why_read_only_;
+  bool made_by_qd1_ = false;
+};
+
+}  // namespace qd1

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+// How qd1 ends, and what keeps it from beginning.
+#pragma once
+
+#include <stdexcept>
+
+namespace qd1 {
+
+/// What the process answers.
+enum exit_status : int {
+  exit_pass = 0,
+  exit_fail = 1,          ///< a gate was not met
+  exit_usage = 2,         ///< what was asked for cannot be done; nothing was measured
+  exit_inconclusive = 3,  ///< a gate can be neither met nor missed with so few samples
+  exit_invalid = 4,       ///< measured, but not to be believed
+};
+
+/// What was asked for cannot be done. The message names what was wrong, and what is needed.
+struct usage_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace qd1

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+// Where transfers begin.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace qd1 {
+
+/// Vigna's splitmix64: a few instructions a number, good enough for data that does not compress and for offsets.
+class splitmix64 {
+ public:
+  explicit splitmix64(std::uint64_t seed) noexcept : state_(seed) {}
+
+  std::uint64_t operator()() noexcept {
+    std::uint64_t mixed = state_ += 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+    return mixed ^ (mixed >> 31);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// Called before each transfer, outside of the time that is taken.
+using offset_source = std::function<std::uint64_t()>;
+
+/// Multiples of `block`, all in [0, bytes) equally likely.
+inline offset_source random_offsets(std::uint64_t seed, std::uint64_t bytes, std::uint64_t block) {
+  return [random = splitmix64(seed), blocks = bytes / block, block]() mutable { return random() % blocks * block; };
+}
+
+}  // namespace qd1

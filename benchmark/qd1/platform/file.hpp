@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+// Files and devices, as far as the library does not know them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace qd1::platform {
+
+enum class file_kind : std::uint8_t { missing, regular, directory, block_device, other };
+
+/// What is at a path; symbolic links are followed. Throws usage_error where that cannot be found out.
+file_kind kind_of(const std::string& path);
+
+/// Bytes that may still be written on the file system of this directory.
+std::uint64_t free_bytes(const std::string& directory);
+
+/// Why a block device must not be written to: mounted, partitioned, a member of something. Empty if nothing is known.
+std::string why_device_is_in_use(const std::string& path);
+
+/// Remembers on the file itself that qd1 wrote all of it, and nobody changed it since. Does nothing where the file
+/// system cannot keep that.
+void mark_as_made_by_qd1(const std::string& path);
+bool is_made_by_qd1(const std::string& path);
+
+/// Drops the file's clean pages from the page cache.
+void drop_cached_pages(const std::string& path);
+
+/// A file without a name: it is gone with the process, however that ends.
+class temporary_file {
+ public:
+  explicit temporary_file(const std::string& directory);
+  temporary_file(const temporary_file&) = delete;
+  temporary_file& operator=(const temporary_file&) = delete;
+  ~temporary_file();
+
+  /// By which this process can open it again, in any mode.
+  std::string path() const;
+
+ private:
+  int handle_;
+};
+
+}  // namespace qd1::platform

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "platform/process.hpp"
+
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace qd1::platform {
+
+std::uint64_t monotonic_ns() noexcept {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::string why_no_cycles() {
+  // The kernel takes the TSC off this list when it has caught it drifting, or differing between processors.
+  std::ifstream file("/sys/devices/system/clocksource/clocksource0/available_clocksource");
+  const std::string sources{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || sources.find("tsc") != std::string::npos) return {};
+  return "the kernel does not list the TSC among its clock sources";
+}
+
+double processor_seconds() noexcept {
+  rusage usage;
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+bool progress_is_seen() noexcept { return ::isatty(STDERR_FILENO) == 1; }
+
+}  // namespace qd1::platform

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+// A whole run: which series there are, and the report of them.
+#pragma once
+
+#include "failure.hpp"
+#include "report.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace qd1 {
+
+struct run_request {
+  std::string path;
+  std::vector<mode> modes = {mode::direct, mode::cached, mode::mapped};
+  std::optional<std::vector<operation>> operations;  ///< none: both, or reads only where the file must not be written
+  std::uint64_t block = 4096;
+  std::optional<std::uint64_t> file_size;
+  std::uint64_t samples = 1'000'000;
+  double seconds = 5;
+  std::string engine = "auto";
+  std::uint64_t seed = 1;
+  bool overwrite = false;
+  std::string command_line;
+};
+
+/// Throws usage_error where that cannot be done.
+report run(const run_request& request);
+
+/// Whether what was measured may be believed; exit_usage if nothing could be measured at all.
+exit_status verdict(const report& report);
+
+}  // namespace qd1

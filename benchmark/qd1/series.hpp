@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+// Measures one series.
+#pragma once
+
+#include "clock.hpp"
+#include "data_file.hpp"
+#include "offsets.hpp"
+#include "recorder.hpp"
+#include "report.hpp"
+
+#include <string>
+
+namespace qd1 {
+
+/// What all series of a run have in common.
+struct laboratory {
+  const qd1::clock& clock;
+  const data_file& file;
+  limits most;
+  std::string engine;  ///< "auto", "uring", "pool"
+};
+
+/// Opens the file as `work` demands, warms up, measures. `next_offset` is a parameter so that tests can set traps.
+/// Throws usage_error where the work is impossible by its numbers.
+series measure(const work& work, const laboratory& laboratory, const offset_source& next_offset);
+
+}  // namespace qd1

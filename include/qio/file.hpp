@@ -71,7 +71,8 @@ class [[nodiscard]] basic_file {
 
   /// Opens a file for blocking operations. The handle is not inherited by child processes (O_CLOEXEC). If it fails, a
   /// file that existed is as it was, and one that did not does not. A direct file where direct I/O cannot be had is
-  /// errc::direct_not_supported (see open_options::fallback). A mapped file needs leave to read even to be written.
+  /// std::errc::operation_not_supported (see open_options::fallback). A mapped file needs leave to read even to be
+  /// written.
   static result<basic_file> open(path_view path, access wanted = access::read, creation how = creation::open_existing,
                                  const open_options& options = {})
     requires std::same_as<Engine, no_engine>

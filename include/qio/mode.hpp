@@ -56,7 +56,7 @@ enum class creation : std::uint8_t {
 
 /// What a direct open does where direct I/O cannot be had.
 enum class if_not_direct : std::uint8_t {
-  fail,       ///< errc::direct_not_supported
+  fail,       ///< errc::direct_not_supported, or errc::direct_in_memory
   use_cache,  ///< opens through the page cache; file.is_direct() is false and file.explain() says why
 };
 

@@ -27,14 +27,23 @@ class deadline {
 
   constexpr deadline() noexcept = default;
   constexpr deadline(clock::time_point when) noexcept : when_(when) {}
+  /// A duration that no clock can add (hours::max(), say) is none, or one long past.
   template <class Representation, class Period>
-  deadline(std::chrono::duration<Representation, Period> from_now) noexcept
-      : when_(clock::now() + std::chrono::duration_cast<clock::duration>(from_now)) {}
+  deadline(std::chrono::duration<Representation, Period> from_now) noexcept : when_(after(from_now)) {}
 
   constexpr bool exists() const noexcept { return when_ != clock::time_point::max(); }
   constexpr clock::time_point when() const noexcept { return when_; }
 
  private:
+  template <class Duration>
+  static clock::time_point after(Duration from_now) noexcept {
+    constexpr std::chrono::duration<double> century = std::chrono::hours(24 * 36525);
+    const std::chrono::duration<double> approximately = from_now;
+    if (approximately > century) return clock::time_point::max();
+    if (approximately < -century) return clock::time_point::min();
+    return clock::now() + std::chrono::duration_cast<clock::duration>(from_now);
+  }
+
   clock::time_point when_ = clock::time_point::max();
 };
 
@@ -190,7 +199,8 @@ class [[nodiscard]] operation final : private request {
       sizeof(Callback) <= 4 * sizeof(void*) && alignof(Callback) <= alignof(void*);
 
   /// Starts it. `callback(result)` is called once, on the context's thread, from within run() or poll(), never from
-  /// within start(). It may destroy the operation, or start another one in its place; it must not throw.
+  /// within start() (but for a file that has outlived its context: there nobody else could call it). It may destroy the
+  /// operation, or start another one in its place; it must not throw.
   template <class Callback>
   void start(Callback callback) noexcept {
     static_assert(std::invocable<Callback&, result_type>, "qio: the callback must take the operation's result");

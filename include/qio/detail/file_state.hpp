@@ -64,6 +64,9 @@ struct file_state {
       state->handle = platform::invalid_handle;
       return committed.error();
     }
+    // The mapping was made before the file was emptied.
+    if constexpr (Mode::is_mapped)
+      if (auto refreshed = state->map.refresh(); !refreshed) return refreshed.error();
     return state;
   }
 
@@ -197,15 +200,22 @@ struct file_state {
   // Copies between memory and the mapping. False where that cannot serve it all: past the end as it was last seen, or a
   // fault on the way (the file was truncated, the device failed, the disk is full). The system call that is made
   // then knows which, and answers exactly as for a cached file.
+  //
+  // Where somebody else cut the file off within a page, that page does not fault: past the end it shows zeros, and keeps
+  // what is written there from the file. So a write asks afterwards whether the end is still beyond it. A read need
+  // ask only if its last byte is zero.
   bool copy_out(const transfer& io, std::span<const mutable_buffer> memory) const {
     const std::byte* from = map.find(io.offset(), io.total());
     if (from == nullptr && map.refresh()) from = map.find(io.offset(), io.total());
     if (from == nullptr) return false;
+    std::byte last{0};
     for (const mutable_buffer& each : memory) {
+      if (each.size == 0) continue;
       if (!platform::guarded_copy(each.data, from, each.size, from)) return false;
       from += each.size;
+      last = static_cast<const std::byte*>(each.data)[each.size - 1];
     }
-    return true;
+    return last != std::byte{0} || is_within_file(io);
   }
 
   bool copy_in(const transfer& io, std::span<const mutable_buffer> memory) {
@@ -213,10 +223,16 @@ struct file_state {
     if (to == nullptr && map.refresh()) to = map.find(io.offset(), io.total());
     if (to == nullptr) return false;
     for (const mutable_buffer& each : memory) {
+      if (each.size == 0) continue;
       if (!platform::guarded_copy(to, each.data, each.size, to)) return false;
       to += each.size;
     }
-    return true;
+    return is_within_file(io);
+  }
+
+  bool is_within_file(const transfer& io) const noexcept {
+    const auto size = platform::size(handle);
+    return size && io.offset() + io.total() <= size.value();
   }
 };
 

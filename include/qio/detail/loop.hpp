@@ -49,8 +49,12 @@ class loop {
     engine_->submit(r);
   }
 
-  /// `r` is over already; its completion is told by the loop, like any other.
-  void complete_later(request& r) noexcept { completed_.push(r); }
+  /// `r` is over already; its completion is told by the loop, like any other. When the loop has ended, nobody would
+  /// tell it any more: then at once.
+  void complete_later(request& r) noexcept {
+    if (ended_) return r.completed(r);
+    completed_.push(r);
+  }
 
   void cancel(request& r) noexcept {
     if (r.held) engine_->cancel(r);
@@ -101,6 +105,7 @@ class loop {
     engine_->cancel_all();
     while (engine_->in_flight() != 0) engine_->wait(completed_, wait_limit::unlimited());
     while (run_posted() || dispatch()) {}
+    ended_ = true;
   }
 
  private:
@@ -147,7 +152,8 @@ class loop {
   arrivals<posted> arrivals_;
   queue<posted> posted_;  // taken from arrivals_, not yet run
   unsigned inline_budget_ = inline_completions_a_turn;
-  bool closed_ = false;
+  bool closed_ = false;  // nothing is taken any more
+  bool ended_ = false;   // … nor told
 };
 
 }  // namespace qio::detail

@@ -283,8 +283,12 @@ class uring {
       if (ending_) r.fail_as_cancelled();
       return ending_;
     }
-    if (answer == -EINTR) return false;
-    if (answer < 0) r.failure = detail::system_error(-answer);
+    if (answer == -EINTR) {
+      if (!ending_ && !r.cancel_requested.load(std::memory_order_relaxed)) return false;
+      r.fail_as_cancelled();
+    } else if (answer < 0) {
+      r.failure = detail::system_error(-answer);
+    }
     return true;
   }
 

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -61,7 +62,9 @@ inline result<ring_features> set_up_ring(io_uring& ring, unsigned entries) {
   };
   int answer = -ENOSYS;
   ring_features features;
-  for (unsigned size = entries != 0 ? entries : 1; size != 0; size /= 2) {
+  // No kernel takes more (IORING_MAX_ENTRIES), and four times as many completions would overflow.
+  constexpr unsigned most = 32768;
+  for (unsigned size = std::clamp(entries, 1u, most); size != 0; size /= 2) {
     for (const attempt& each : attempts) {
       io_uring_params parameters{};
       parameters.flags = each.flags | IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;

@@ -1,0 +1,322 @@
+// Reads and writes: what every engine and mode promises of them.
+#include "world.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace contract {
+
+PROMISE(full_read, everywhere, "a read fills the whole buffer") {
+  auto file = w.with(16 * 4096);
+  memory buffer(3 * 4096);
+  CHECK(w.read(file, 4096, buffer.all()).value() == 3 * 4096);
+  CHECK(holds_pattern(buffer.all(), 4096));
+}
+
+PROMISE(short_read, everywhere, "a read that meets the end of the file answers with what there was") {
+  auto file = w.with(2 * 4096 + 1000);
+  memory buffer(4 * 4096);
+  CHECK(w.read(file, 4096, buffer.all()).value() == 4096 + 1000);
+  CHECK(holds_pattern(buffer.part(0, 4096 + 1000), 4096));
+  CHECK(w.read(file, 8192, buffer.all()).value() == 1000);
+}
+
+PROMISE(short_read_at_block, everywhere, "so does one of a file that ends where a block ends") {
+  auto file = w.with(2 * 4096);
+  memory buffer(4 * 4096);
+  CHECK(w.read(file, 4096, buffer.all()).value() == 4096);
+  CHECK(holds_pattern(buffer.part(0, 4096), 4096));
+}
+
+PROMISE(read_past_end, everywhere, "a read at the end of the file, or past it, answers 0") {
+  auto file = w.with(4096);
+  memory buffer(4096);
+  CHECK(w.read(file, 4096, buffer.all()).value() == 0);
+  CHECK(w.read(file, 8192, buffer.all()).value() == 0);
+  CHECK(w.read(file, std::uint64_t(1) << 40, buffer.all()).value() == 0);
+  CHECK(holds_only(buffer.all(), std::byte{0}));
+  auto empty = w.open("empty", access::read_write, creation::always_new).value();
+  CHECK(w.read(empty, 0, buffer.all()).value() == 0);
+}
+
+PROMISE(empty_buffer, everywhere, "a transfer of nothing answers 0, wherever it is") {
+  auto file = w.with(4096);
+  const std::span<std::byte> nothing;
+  CHECK(w.read(file, 0, nothing).value() == 0);
+  CHECK(w.read(file, 1 << 20, nothing).value() == 0);
+  CHECK(w.write(file, 1 << 20, nothing).value() == 0);
+  CHECK(w.read(file, 0, std::vector<qio::mutable_buffer>()).value() == 0);
+  CHECK(w.read(file, 0, std::vector<qio::mutable_buffer>(3)).value() == 0);
+  CHECK(w.write(file, 0, std::vector<qio::const_buffer>(3)).value() == 0);
+  CHECK(file.size().value() == 4096);
+}
+
+PROMISE(unaligned, everywhere, "without direct I/O any offset, length and address will do") {
+  if (w.unit != 1) {
+    SUCCEED("direct");
+    return;
+  }
+  auto file = w.with(10000);
+  memory buffer(3 * 4096);
+  for (const std::size_t odd : {1u, 7u, 4095u, 4097u}) {
+    CHECK(w.read(file, odd, buffer.part(odd, odd)).value() == odd);
+    CHECK(holds_pattern(buffer.part(odd, odd), odd));
+    auto source = memory::with_pattern(odd + 3, odd);
+    CHECK(w.write(file, odd + 3, source.all()).value() == odd);
+  }
+  memory whole(10000);
+  CHECK(w.read(file, 0, whole.all()).value() == 10000);
+  CHECK(holds_pattern(whole.all(), 0));
+}
+
+PROMISE(extending, everywhere, "a write beyond the end extends the file, and the hole reads as zeros") {
+  auto file = w.with(4096);
+  auto source = memory::with_pattern(5 * 4096, 2 * 4096);
+  CHECK(w.write(file, 5 * 4096, source.all()).value() == 2 * 4096);
+  CHECK(file.size().value() == 7 * 4096);
+  memory whole(7 * 4096);
+  CHECK(w.read(file, 0, whole.all()).value() == 7 * 4096);
+  CHECK(holds_pattern(whole.part(0, 4096), 0));
+  CHECK(holds_only(whole.part(4096, 4 * 4096), std::byte{0}));
+  CHECK(holds_pattern(whole.part(5 * 4096, 2 * 4096), 5 * 4096));
+}
+
+PROMISE(resizing, everywhere, "resize cuts off, and extends with zeros") {
+  auto file = w.with(3 * 4096);
+  CHECK(w.resize(file, 5000));
+  CHECK(file.size().value() == 5000);
+  CHECK(w.resize(file, 3 * 4096));
+  memory whole(4 * 4096);
+  CHECK(w.read(file, 0, whole.all()).value() == 3 * 4096);
+  CHECK(holds_pattern(whole.part(0, 5000), 0));
+  CHECK(holds_only(whole.part(5000, 3 * 4096 - 5000), std::byte{0}));
+  CHECK(w.resize(file, 0));
+  CHECK(w.read(file, 0, whole.all()).value() == 0);
+  const auto refused = w.resize(file, std::uint64_t(1) << 63);
+  REQUIRE(!refused);
+  CHECK(refused.error() == errc::offset_too_large);
+  CHECK(refused.error().given() == std::uint64_t(1) << 63);
+  CHECK(refused.error().needed() == (std::uint64_t(1) << 63) - 1);
+}
+
+PROMISE(syncing, everywhere, "each kind of sync succeeds after a write") {
+  auto file = w.with(4096);
+  for (const auto kind : {qio::sync_kind::data, qio::sync_kind::data_and_size, qio::sync_kind::everything})
+    CHECK(w.sync(file, kind));
+  CHECK(qio::sync_directory(w.where.path()));
+  CHECK(qio::sync_directory(w.where / "no such").error() == std::errc::no_such_file_or_directory);
+  CHECK(qio::sync_directory(w.where / "data").error() == std::errc::not_a_directory);
+}
+
+PROMISE(vectored, everywhere, "a vectored transfer takes any number of buffers, empty ones among them") {
+  const std::size_t piece = w.unit == 1 ? 3 : w.unit;
+  for (const std::size_t count : {1u, 2u, 1024u, 1025u, 3000u}) {
+    CAPTURE(count);
+    auto file = w.with(0);
+    auto source = memory::with_pattern(0, count * piece);
+    std::vector<qio::const_buffer> out;
+    for (std::size_t i = 0; i < count; ++i) {
+      out.emplace_back(source.part(i * piece, piece));
+      if (i % 3 == 0) out.emplace_back(nullptr, 0);
+    }
+    REQUIRE(w.write(file, 0, out).value() == count * piece);
+    REQUIRE(file.size().value() == count * piece);
+
+    memory target(count * piece);
+    std::vector<qio::mutable_buffer> in(1);
+    for (std::size_t i = 0; i < count; ++i) {
+      in.emplace_back(target.part(i * piece, piece));
+      if (i % 5 == 0) in.emplace_back(nullptr, 0);
+    }
+    REQUIRE(w.read(file, 0, in).value() == count * piece);
+    REQUIRE(holds_pattern(target.all(), 0));
+  }
+}
+
+PROMISE(vectored_at_end, everywhere, "a vectored read that meets the end of the file fills buffers in order") {
+  auto file = w.with(2 * 4096 + 100);
+  memory target(4 * 4096);
+  const std::array<qio::mutable_buffer, 3> in{qio::mutable_buffer(target.part(0, 4096)),
+                                              qio::mutable_buffer(target.part(4096, 2 * 4096)),
+                                              qio::mutable_buffer(target.part(3 * 4096, 4096))};
+  CHECK(w.read(file, 0, in).value() == 2 * 4096 + 100);
+  CHECK(holds_pattern(target.part(0, 2 * 4096 + 100), 0));
+  CHECK(holds_only(target.part(3 * 4096, 4096), std::byte{0}));
+}
+
+PROMISE(many_pieces_at_end, everywhere, "so does one of more buffers than a system call takes") {
+  const std::size_t piece = w.unit;
+  auto file = w.with(1500 * piece);
+  memory target(3000 * piece);
+  std::vector<qio::mutable_buffer> in;
+  for (std::size_t i = 0; i < 3000; ++i) in.emplace_back(target.part(i * piece, piece));
+  CHECK(w.read(file, 0, in).value() == 1500 * piece);
+  CHECK(holds_pattern(target.part(0, 1500 * piece), 0));
+}
+
+PROMISE(largest_offsets, everywhere, "an offset past 2^63 - 1 is refused with the numbers, one below is not") {
+  constexpr std::uint64_t largest = (std::uint64_t(1) << 63) - 1;
+  auto file = w.with(4096);
+  memory buffer(4096);
+  const std::uint64_t last = largest / 4096 * 4096 - 4096;
+  CHECK(w.read(file, last, buffer.all()).value() == 0);
+
+  const std::uint64_t over = last + 4096;  // ends at 2^63
+  for (const auto& refused : {w.read(file, over, buffer.all()), w.write(file, over, buffer.all())}) {
+    REQUIRE(!refused);
+    CHECK(refused.error() == errc::offset_too_large);
+    CHECK(refused.error() == std::errc::file_too_large);
+    CHECK(refused.error().given() == largest + 1);
+    CHECK(refused.error().needed() == largest);
+    CHECK(refused.error().message().find("9223372036854775807") != std::string::npos);
+  }
+  CHECK(w.read(file, ~std::uint64_t(0) - 4095, buffer.all()).error() == errc::offset_too_large);
+  const std::vector<qio::mutable_buffer> endless(3, qio::mutable_buffer(buffer.data(), std::size_t(1) << 62));
+  CHECK(w.read(file, 0, endless).error() == errc::offset_too_large);
+  CHECK(w.write(file, last, buffer.all()).error() == std::errc::file_too_large);  // the file system's own limit
+  CHECK(file.size().value() == 4096);
+}
+
+PROMISE(misaligned, everywhere,
+        "direct I/O that is not aligned is refused with the numbers, and the system not asked") {
+  if constexpr (std::is_same_v<typename Where::mode, qio::direct>) {
+    auto file = w.with(4 * 4096);
+    const qio::alignment needed = file.alignment();
+    memory buffer(4 * 4096);
+    // Whoever asks the system now gets EBADF.
+    const int nothing = ::open("/", O_PATH | O_CLOEXEC);
+    REQUIRE(::dup2(nothing, file.native_handle()) >= 0);
+    ::close(nothing);
+
+    const auto refused = [&](const qio::result<std::size_t>& answer, errc why, std::uint64_t given,
+                             std::uint64_t multiple) {
+      REQUIRE(!answer);
+      CHECK(answer.error() == why);
+      CHECK(answer.error() == std::errc::invalid_argument);
+      CHECK(answer.error().given() == given);
+      CHECK(answer.error().needed() == multiple);
+      const std::string message = answer.error().message();
+      CHECK(message.find(std::to_string(given)) != std::string::npos);
+      CHECK(message.find(std::to_string(multiple)) != std::string::npos);
+    };
+    refused(w.read(file, 100, buffer.all()), errc::misaligned_offset, 100, needed.read);
+    refused(w.write(file, 4097, buffer.all()), errc::misaligned_offset, 4097, needed.write);
+    refused(w.read(file, 0, buffer.part(0, 4095)), errc::misaligned_length, 4095, needed.read);
+    refused(w.write(file, 0, buffer.part(0, 100)), errc::misaligned_length, 100, needed.write);
+    if (needed.memory > 1) {
+      const auto address = reinterpret_cast<std::uintptr_t>(buffer.data()) + 1;
+      refused(w.read(file, 0, buffer.part(1, 4096)), errc::misaligned_buffer, address, needed.memory);
+      refused(w.write(file, 0, buffer.part(1, 4096)), errc::misaligned_buffer, address, needed.memory);
+      const std::vector<qio::mutable_buffer> second{buffer.part(0, 4096), buffer.part(4097, 4096)};
+      refused(w.read(file, 0, second), errc::misaligned_buffer, address + 4096, needed.memory);
+    }
+    const std::vector<qio::const_buffer> odd_one{qio::const_buffer(buffer.part(0, 4096)),
+                                                 qio::const_buffer(buffer.part(4096, 10))};
+    refused(w.write(file, 0, odd_one), errc::misaligned_length, 10, needed.write);
+    if constexpr (Where::is_async) CHECK(served(file.statistics()) == 0);
+  } else {
+    auto file = w.with(0);
+    CHECK(file.alignment() == qio::alignment{1, 1, 1});
+    CHECK(!file.is_direct());
+  }
+}
+
+PROMISE(other_access, everywhere, "a transfer that the file was not opened for fails, and changes nothing") {
+  { auto file = w.with(4096); }
+  memory buffer(4096);
+  auto reader = w.open("data", access::read, creation::open_existing).value();
+  const auto refused = w.write(reader, 0, buffer.all());
+  REQUIRE(!refused);
+  CHECK(refused.error() == std::errc::bad_file_descriptor);
+  CHECK(w.read(reader, 0, buffer.all()).value() == 4096);
+  CHECK(holds_pattern(buffer.all(), 0));
+  CHECK(!w.resize(reader, 0));
+
+  auto writer = w.open("data", access::write, creation::open_existing).value();
+  CHECK(w.write(writer, 4096, buffer.all()).value() == 4096);
+  if (!Where::mode::is_mapped) CHECK(w.read(writer, 0, buffer.all()).error() == std::errc::bad_file_descriptor);
+  CHECK(writer.size().value() == 8192);
+}
+
+PROMISE(coherent, everywhere, "what is written by one handle is read by those of the other modes") {
+  auto file = w.with(4 * 4096);
+  const std::string path = w.where / "data";
+  auto cached = qio::cached_file::open(path, access::read_write).value();
+  auto mapped = qio::mapped_file::open(path, access::read_write).value();
+  auto direct = qio::direct_file::open(path, access::read_write, creation::open_existing,
+                                       {.fallback = qio::if_not_direct::use_cache})
+                    .value();
+  memory buffer(4096);
+  const auto seen_by_all = [&](std::byte value, std::uint64_t offset) {
+    const auto seen = [&](const qio::result<std::size_t>& answer) {
+      const bool right = answer.value() == 4096 && holds_only(buffer.all(), value);
+      std::fill(buffer.all().begin(), buffer.all().end(), std::byte{0xee});
+      return right;
+    };
+    REQUIRE(seen(cached.read_at(offset, buffer.all())));
+    REQUIRE(seen(mapped.read_at(offset, buffer.all())));
+    REQUIRE(seen(direct.read_at(offset, buffer.all())));
+    REQUIRE(seen(w.read(file, offset, buffer.all())));
+    REQUIRE(holds_only(mapped.view(offset, 4096).value(), value));
+  };
+  memory source(4096);
+  const auto filled = [&](std::byte value) {
+    std::fill(source.all().begin(), source.all().end(), value);
+    return source.all();
+  };
+  REQUIRE(w.write(file, 0, filled(std::byte{1})).value() == 4096);
+  seen_by_all(std::byte{1}, 0);
+  REQUIRE(cached.write_at(0, filled(std::byte{2})).value() == 4096);
+  seen_by_all(std::byte{2}, 0);
+  REQUIRE(direct.write_at(0, filled(std::byte{3})).value() == 4096);
+  seen_by_all(std::byte{3}, 0);
+  REQUIRE(mapped.write_at(0, filled(std::byte{4})).value() == 4096);
+  seen_by_all(std::byte{4}, 0);
+  REQUIRE(w.write(file, 8 * 4096, filled(std::byte{5})).value() == 4096);  // the file grows
+  seen_by_all(std::byte{5}, 8 * 4096);
+}
+
+PROMISE(moving, everywhere, "a file that is moved goes on working, and assignment closes what it replaces") {
+  auto first = w.with(4096);
+  auto moved = std::move(first);
+  CHECK(!first.is_open());
+  memory buffer(4096);
+  CHECK(w.read(moved, 0, buffer.all()).value() == 4096);
+  auto other = w.open("other", access::read_write, creation::always_new).value();
+  const int replaced = other.native_handle();
+  other = std::move(moved);
+  CHECK(::fcntl(replaced, F_GETFD) == -1);
+  CHECK(w.read(other, 0, buffer.all()).value() == 4096);
+  CHECK(holds_pattern(buffer.all(), 0));
+}
+
+PROMISE(closing, everywhere, "close says what went wrong, and closes in any case") {
+  auto file = w.with(4096);
+  const int handle = file.native_handle();
+  CHECK(file.close());
+  CHECK(!file.is_open());
+  CHECK(::fcntl(handle, F_GETFD) == -1);
+
+  auto robbed = w.with(0);
+  ::close(robbed.native_handle());
+  CHECK(robbed.close().error() == std::errc::bad_file_descriptor);
+  CHECK(!robbed.is_open());
+}
+
+PROMISE(explaining, everywhere, "explain tells the mode and what is active") {
+  auto file = w.with(0);
+  const qio::explanation facts = file.explain();
+  REQUIRE(facts.find("mode") != nullptr);
+  CHECK(facts.find("mode")->value == Where::mode::name);
+  CHECK(facts.find("no such fact") == nullptr);
+  if constexpr (Where::mode::is_direct) {
+    CHECK(file.is_direct());
+    CHECK(facts.find("direct")->value == "on");
+    CHECK(facts.find("alignment")->value.find(std::to_string(file.alignment().read)) != std::string::npos);
+    CHECK(!facts.find("alignment")->reason.empty());
+  } else {
+    CHECK(facts.find("inline reads") != nullptr);
+  }
+}
+
+}  // namespace contract

@@ -1,0 +1,276 @@
+// What every case of the contract stands on: a directory, an engine, a mode, and ways to transfer that do not depend on
+// which of them it is.
+#pragma once
+
+#include "catch.hpp"
+#include <qio/qio.hpp>
+
+#include <stdlib.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace contract {
+
+using qio::access;
+using qio::creation;
+using qio::errc;
+
+// --- engines and modes ---
+
+template <class Engine>
+inline constexpr std::string_view engine_name = "?";
+template <>
+inline constexpr std::string_view engine_name<qio::no_engine> = "blocking";
+template <>
+inline constexpr std::string_view engine_name<qio::automatic> = "automatic";
+template <>
+inline constexpr std::string_view engine_name<qio::pool> = "pool";
+
+template <class Engine, class Mode>
+struct under {
+  using engine = Engine;
+  using mode = Mode;
+  static constexpr bool is_async = !std::is_same_v<Engine, qio::no_engine>;
+  static std::string name() { return std::string(engine_name<Engine>) + '/' + std::string(Mode::name); }
+};
+
+template <class Engine>
+using modes_of = std::tuple<under<Engine, qio::cached>, under<Engine, qio::direct>, under<Engine, qio::mapped>>;
+
+template <class... Lists>
+using joined = decltype(std::tuple_cat(std::declval<Lists>()...));
+
+// A new engine is a name above and a line here.
+#if QIO_HAS_URING
+template <>
+inline constexpr std::string_view engine_name<qio::uring> = "uring";
+using asynchronous = joined<modes_of<qio::uring>, modes_of<qio::pool>, modes_of<qio::automatic>>;
+using each_engine =
+    std::tuple<under<qio::uring, qio::cached>, under<qio::pool, qio::cached>, under<qio::automatic, qio::cached>>;
+#else
+using asynchronous = joined<modes_of<qio::pool>, modes_of<qio::automatic>>;
+using each_engine = std::tuple<under<qio::pool, qio::cached>, under<qio::automatic, qio::cached>>;
+#endif
+using each_mode = modes_of<qio::no_engine>;
+using everywhere = joined<each_mode, asynchronous>;
+using direct_only = std::tuple<under<qio::no_engine, qio::direct>>;
+using mapped_only = std::tuple<under<qio::no_engine, qio::mapped>>;
+
+// --- cases ---
+
+template <class Case, class Where>
+void register_one(const char* promise, const char* tags) {
+  const std::string name = Where::name() + ": " + promise;
+  REGISTER_TEST_CASE(&Case::run, name, tags);
+}
+
+template <template <class> class Case, class... Where>
+bool register_case(std::tuple<Where...>*, const char* promise, const char* tags) {
+  (register_one<Case<Where>, Where>(promise, tags), ...);
+  return true;
+}
+
+// PROMISE(identifier, where, "what is promised"): a test case for each engine and mode in the list `where`, in which
+// `w` is the world.
+#define PROMISE(identifier, where, ...) PROMISE_(identifier, where, __VA_ARGS__, "", "")
+#define PROMISE_(identifier, where, promise, tags, ...)                                 \
+  namespace {                                                                           \
+  template <class Where>                                                                \
+  struct identifier {                                                                   \
+    static void run() {                                                                 \
+      contract::world<Where> w;                                                         \
+      if (!w.missing.empty()) QIO_SKIP(w.missing);                                      \
+      check(w);                                                                         \
+    }                                                                                   \
+    static void check(contract::world<Where>& w);                                       \
+  };                                                                                    \
+  const bool identifier##_registered =                                                  \
+      contract::register_case<identifier>(static_cast<where*>(nullptr), promise, tags); \
+  }                                                                                     \
+  template <class Where>                                                                \
+  void identifier<Where>::check([[maybe_unused]] contract::world<Where>& w)
+
+// --- memory and contents ---
+
+/// What the file holds at `offset` in all cases: no two blocks are alike.
+inline std::byte pattern(std::uint64_t offset) { return std::byte((offset * 0x9e3779b97f4a7c15u >> 40) | 1u); }
+
+/// Page-aligned memory, zeroed.
+class memory {
+ public:
+  explicit memory(std::size_t bytes) : buffer_(qio::aligned_buffer::allocate(bytes).value()), size_(bytes) {
+    std::fill(buffer_.begin(), buffer_.end(), std::byte{0});
+  }
+  static memory with_pattern(std::uint64_t offset, std::size_t bytes) {
+    memory filled(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) filled.all()[i] = pattern(offset + i);
+    return filled;
+  }
+
+  std::span<std::byte> all() { return {buffer_.data(), size_}; }
+  std::span<std::byte> part(std::size_t offset, std::size_t bytes) { return all().subspan(offset, bytes); }
+  std::byte* data() { return buffer_.data(); }
+
+ private:
+  qio::aligned_buffer buffer_;
+  std::size_t size_;
+};
+
+inline bool holds_pattern(std::span<const std::byte> bytes, std::uint64_t offset) {
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    if (bytes[i] != pattern(offset + i)) return false;
+  return true;
+}
+
+inline bool holds_only(std::span<const std::byte> bytes, std::byte value) {
+  return std::all_of(bytes.begin(), bytes.end(), [value](std::byte each) { return each == value; });
+}
+
+// --- the world ---
+
+/// A new directory, in QIO_TEST_DIRECTORY or the current one; gone with all its files when the case ends.
+class directory {
+ public:
+  directory() {
+    const char* const parent = std::getenv("QIO_TEST_DIRECTORY");
+    path_ = std::string(parent == nullptr ? "." : parent) + "/contract-XXXXXX";
+    if (::mkdtemp(path_.data()) == nullptr) throw std::system_error(errno, std::system_category(), path_);
+  }
+  directory(const directory&) = delete;
+  directory& operator=(const directory&) = delete;
+  ~directory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  std::string operator/(const char* name) const { return path_ + '/' + name; }
+  const std::string& path() const { return path_; }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
+  }
+
+ private:
+  std::string path_;
+};
+
+inline void put(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
+inline std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct no_context {};
+
+template <class Where>
+class world {
+ public:
+  using engine = typename Where::engine;
+  using mode = typename Where::mode;
+  using file = qio::basic_file<mode, engine>;
+  static constexpr bool is_async = Where::is_async;
+  using context_type = typename std::conditional_t<
+      is_async, std::type_identity<qio::basic_context<std::conditional_t<is_async, engine, qio::pool>>>,
+      std::type_identity<no_context>>::type;
+
+  explicit world(const qio::context_options& options = {}) {
+    if constexpr (is_async) {
+      auto created = context_type::create(options);
+      if (!created) {
+        missing = std::string(engine_name<engine>) + ": " + created.error().message();
+        return;
+      }
+      context.emplace(std::move(created).value());
+    }
+    auto probe = open("probe", access::read_write, creation::always_new);
+    if (!probe)
+      missing = "no " + std::string(mode::name) + " file here: " + probe.error().message();
+    else
+      unit =
+          std::max({probe.value().alignment().memory, probe.value().alignment().read, probe.value().alignment().write});
+    std::filesystem::remove(where / "probe");
+  }
+
+  auto open(const char* name, access wanted, creation how, const qio::open_options& options = {}) {
+    return open_path(where / name, wanted, how, options);
+  }
+  qio::result<file> open_path(const std::string& path, access wanted, creation how,
+                              const qio::open_options& options = {}) {
+    if constexpr (is_async)
+      return qio::basic_file<mode>::open(*context, path, wanted, how, options);
+    else
+      return file::open(path, wanted, how, options);
+  }
+
+  /// A new, open file "data" with `bytes` of the pattern.
+  file with(std::size_t bytes) {
+    file made = open("data", access::read_write, creation::always_new).value();
+    if (bytes == 0) return made;
+    const std::size_t rounded = (bytes + unit - 1) / unit * unit;
+    auto source = memory::with_pattern(0, rounded);
+    REQUIRE(made.write_at(0, source.all()).value() == rounded);
+    REQUIRE(made.resize(bytes));
+    return made;
+  }
+
+  // Awaited where there is an engine, else blocking.
+  template <class Buffer>
+  qio::result<std::size_t> read(file& from, std::uint64_t offset, Buffer&& buffer) {
+    if constexpr (is_async)
+      return run<std::size_t>([&] { return from.async_read_at(offset, buffer); });
+    else
+      return from.read_at(offset, buffer);
+  }
+  template <class Buffer>
+  qio::result<std::size_t> write(file& to, std::uint64_t offset, Buffer&& buffer) {
+    if constexpr (is_async)
+      return run<std::size_t>([&] { return to.async_write_at(offset, buffer); });
+    else
+      return to.write_at(offset, buffer);
+  }
+  qio::result<void> sync(file& synced, qio::sync_kind kind) {
+    if constexpr (is_async)
+      return run<void>([&] { return synced.async_sync(kind); });
+    else
+      return synced.sync(kind);
+  }
+  qio::result<void> resize(file& resized, std::uint64_t bytes) {
+    if constexpr (is_async && !mode::is_mapped)
+      return run<void>([&] { return resized.async_resize(bytes); });
+    else
+      return resized.resize(bytes);
+  }
+
+  /// Awaits the operation that `make` makes.
+  template <class Answer, class Make>
+  qio::result<Answer> run(Make&& make) {
+    return context->run(awaited<Answer>(make));
+  }
+  template <class Answer, class Make>
+  static qio::task<qio::result<Answer>> awaited(Make& make) {
+    co_return co_await make();
+  }
+
+  directory where;
+  std::optional<context_type> context;
+  std::string missing;   ///< why the case cannot be run here; else empty
+  std::size_t unit = 1;  ///< what offsets, lengths and addresses must be multiples of
+};
+
+/// How many of the file's asynchronous operations an engine, or the attempt without it, has served.
+inline std::uint64_t served(const qio::file_statistics& by) {
+  return by.served_inline + by.served_by_ring + by.served_by_worker;
+}
+
+}  // namespace contract

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+// In what two machines differ, or one machine at two times, before anything is said about their figures.
+#pragma once
+
+#include <qd1/machine/facts.hpp>
+
+#include <string>
+#include <vector>
+
+namespace qd1 {
+
+struct machine_difference {
+  std::string subject;   ///< "Processor, governor"
+  std::string a, b;      ///< "not known" where one of them does not tell
+  bool forbids = false;  ///< their figures are of different things, and no ratio of them means anything
+
+  /// One line: "Processor, governor: powersave against performance".
+  std::string in_words() const;
+  friend bool operator==(const machine_difference&, const machine_difference&) = default;
+};
+
+/// Those that forbid a comparison first. What changes from moment to moment (free memory, temperature) and names are
+/// left out. Devices are paired by their place under the file.
+std::vector<machine_difference> differences(const machine_facts& a, const machine_facts& b);
+
+}  // namespace qd1

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+// This machine: what its files tell, and what only system calls do.
+#include <qd1/machine/counters.hpp>
+#include <qd1/machine/cpuid.hpp>
+#include <qd1/machine/direct.hpp>
+#include <qd1/machine/find.hpp>
+#include <qd1/machine/linux/location.hpp>
+#include <qd1/machine/linux/machine.hpp>
+#include <qd1/machine/linux/memory.hpp>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace qd1 {
+namespace {
+
+std::uint64_t page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
+
+void ask_processor(host_facts& host) {
+  const cpuid_facts cpuid = ask_cpuid();
+  host.clock.invariant_tsc = cpuid.invariant_tsc;
+  if (cpuid.hypervisor) host.virtualization.hypervisor = cpuid.hypervisor;
+  if (cpuid.hypervisor_name) host.virtualization.hypervisor_name = cpuid.hypervisor_name;
+}
+
+// getrlimit(2). Who may lock memory at will (CAP_IPC_LOCK) is not held to it, but that is not looked into.
+std::optional<std::uint64_t> locked_memory_limit() {
+  struct rlimit limit;
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return limit.rlim_cur;
+}
+
+}  // namespace
+
+machine_facts find_machine(const std::string& path) {
+  const linux_system::tree system;
+  const linux_system::location where = linux_system::locate(path);
+  const int current_cpu = std::max(::sched_getcpu(), 0);
+  machine_facts machine =
+      linux_system::find_machine(system, where, static_cast<std::uint64_t>(current_cpu), page_bytes());
+  ask_processor(machine.host);
+  machine.host.limits.locked_memory_bytes = locked_memory_limit();
+  if (struct utsname names; ::uname(&names) == 0) machine.host.cpu.architecture = names.machine;
+  machine.filesystem.direct = find_direct(where.path);
+  return machine;
+}
+
+memory_facts find_memory() { return linux_system::find_memory(linux_system::tree(), page_bytes()); }
+
+machine_counters count(const machine_facts& machine) {
+  return linux_system::count(linux_system::tree(), machine.devices);
+}
+
+}  // namespace qd1

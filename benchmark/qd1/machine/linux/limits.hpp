@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <qd1/machine/facts.hpp>
+#include <qd1/machine/linux/mounts.hpp>
+#include <qd1/machine/linux/tree.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qd1::linux_system {
+
+/// The limits of this process' control groups, of either version, and what io_uring is allowed to.
+limit_facts find_limits(const tree& system, const std::vector<mount>& mounts);
+
+/// The group that /proc/self/cgroup names for a version 1 controller, or for version 2 ("").
+std::optional<std::string> parse_group(std::string_view cgroup, std::string_view controller);
+
+}  // namespace qd1::linux_system

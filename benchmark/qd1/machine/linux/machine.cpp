@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <qd1/machine/linux/clock.hpp>
+#include <qd1/machine/linux/cpu.hpp>
+#include <qd1/machine/linux/device.hpp>
+#include <qd1/machine/linux/filesystem.hpp>
+#include <qd1/machine/linux/limits.hpp>
+#include <qd1/machine/linux/machine.hpp>
+#include <qd1/machine/linux/memory.hpp>
+#include <qd1/machine/linux/stack.hpp>
+#include <qd1/machine/linux/text.hpp>
+#include <qd1/machine/linux/virtualization.hpp>
+
+namespace qd1::linux_system {
+namespace {
+
+// os-release(5)
+std::optional<std::string> system_name(const tree& system) {
+  for (const char* file : {"etc/os-release", "usr/lib/os-release"})
+    if (const auto text = system.text(file))
+      if (const auto name = value_of(*text, "PRETTY_NAME")) return std::string(*name);
+  return std::nullopt;
+}
+
+std::optional<std::string> kernel(const tree& system) {
+  const auto type = system.text("proc/sys/kernel/ostype");
+  const auto release = system.text("proc/sys/kernel/osrelease");
+  if (!type || !release) return std::nullopt;
+  return *type + ' ' + *release;
+}
+
+void find_storage(const tree& system, const std::vector<mount>& mounts, const location& where, machine_facts& machine) {
+  for (const stacked_device& device : find_stack(system, mounts, where))
+    machine.devices.push_back(find_device(system, device));
+  const mount* const on = where.block_device ? nullptr : mount_under(mounts, where);
+  if (on == nullptr) return;
+  machine.filesystem = find_filesystem(where, *on);
+  if (const mount* const upper = upper_mount(system, mounts, *on)) machine.filesystem.upper = upper->type;
+  // Not as mountinfo names it: /dev/mapper has names that people gave, and a server is nobody's business.
+  if (!machine.devices.empty()) machine.filesystem.source = "/dev/" + machine.devices.front().name;
+}
+
+}  // namespace
+
+machine_facts find_machine(const tree& system, const location& where, std::uint64_t current_cpu,
+                           std::uint64_t page_bytes) {
+  const std::vector<mount> mounts = parse_mounts(system.text("proc/self/mountinfo").value_or(""));
+  machine_facts machine;
+  machine.host = {.system = system_name(system),
+                  .kernel = kernel(system),
+                  .cpu = find_cpu(system, current_cpu),
+                  .clock = find_clock(system),
+                  .virtualization = find_virtualization(system),
+                  .memory = find_memory(system, page_bytes),
+                  .limits = find_limits(system, mounts)};
+  find_storage(system, mounts, where, machine);
+  return machine;
+}
+
+machine_counters count(const tree& system, const std::vector<device_facts>& devices) {
+  machine_counters now;
+  now.processors = parse_processor_time(system.text("proc/stat").value_or(""));
+  for (const device_facts& device : devices) {
+    const auto stat = system.text("sys/class/block/" + device.name + "/stat");
+    auto counters = stat ? parse_device_counters(*stat) : std::nullopt;
+    if (!counters) continue;
+    counters->name = device.name;
+    now.devices.push_back(std::move(*counters));
+  }
+  return now;
+}
+
+}  // namespace qd1::linux_system

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSL-1.0
+// All that files tell, put together; apart from the system calls, so that it works on a copy of another machine's
+// files.
+#pragma once
+
+#include <qd1/machine/counters.hpp>
+#include <qd1/machine/facts.hpp>
+#include <qd1/machine/linux/location.hpp>
+#include <qd1/machine/linux/tree.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace qd1::linux_system {
+
+machine_facts find_machine(const tree& system, const location& where, std::uint64_t current_cpu,
+                           std::uint64_t page_bytes);
+
+machine_counters count(const tree& system, const std::vector<device_facts>& devices);
+
+}  // namespace qd1::linux_system

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+// Documentation/ABI/testing/sysfs-dev (/sys/dev/block/<major>:<minor> leads to the device); a device that is made of
+// others names them in slaves/ (Documentation/ABI/testing/sysfs-block).
+#include <qd1/machine/linux/stack.hpp>
+
+#include <algorithm>
+
+namespace qd1::linux_system {
+namespace {
+
+const std::filesystem::path all_devices = "sys/class/block";
+
+class stack_finder {
+ public:
+  stack_finder(const tree& system, const std::vector<mount>& mounts) : system_(system), mounts_(mounts) {}
+
+  // Nothing for what lies in memory or across a network, or does not tell (ZFS).
+  std::vector<std::string> under(const mount& on) const {
+    if (auto name = device_name(on.device)) return {*name};
+    if (on.type == "btrfs") return btrfs_devices(on);
+    if (on.type == "overlay")
+      if (const mount* const upper = upper_mount(system_, mounts_, on)) return under(*upper);
+    return {};
+  }
+
+  std::optional<std::string> device_name(const std::string& number) const {
+    const auto directory = system_.resolved("sys/dev/block/" + number);
+    return directory ? std::optional(directory->filename().string()) : std::nullopt;
+  }
+
+  void add(const std::string& name) {
+    if (std::ranges::find(found, name, &stacked_device::name) != found.end()) return;
+    const auto directory = system_.resolved(all_devices / name);
+    if (!directory) return;
+    const std::vector<std::string> over = beneath(*directory);
+    found.push_back({name, *directory, over});
+    for (const std::string& each : over) add(each);
+  }
+
+  std::vector<stacked_device> found;
+
+ private:
+  std::vector<std::string> beneath(const std::filesystem::path& device) const {
+    if (system_.exists(device / "partition")) return {device.parent_path().filename().string()};
+    if (const auto backing = system_.text(device / "loop/backing_file")) return under_file(*backing);
+    return system_.names(device / "slaves");
+  }
+
+  // The name is one of the mount namespace in which the loop device was set up; what is not there is not guessed at.
+  std::vector<std::string> under_file(const std::string& path) const {
+    if (!system_.exists(std::filesystem::path(path).relative_path())) return {};
+    const mount* const on = mount_of(mounts_, path);
+    return on == nullptr ? std::vector<std::string>() : under(*on);
+  }
+
+  // A btrfs has a number of its own, and may lie on several devices: /sys/fs/btrfs/<its UUID>/devices lists them.
+  std::vector<std::string> btrfs_devices(const mount& on) const {
+    const auto node = system_.resolved(std::filesystem::path(on.source).relative_path());
+    if (!node) return {};
+    const std::string name = node->filename().string();
+    for (const std::string& each : system_.names("sys/fs/btrfs")) {
+      std::vector<std::string> members = system_.names("sys/fs/btrfs/" + each + "/devices");
+      if (std::ranges::find(members, name) != members.end()) return members;
+    }
+    return {name};
+  }
+
+  const tree& system_;
+  const std::vector<mount>& mounts_;
+};
+
+}  // namespace
+
+const mount* mount_under(const std::vector<mount>& mounts, const location& where) {
+  const mount* const named = where.mount_id ? mount_by_id(mounts, *where.mount_id) : nullptr;
+  return named != nullptr ? named : mount_of(mounts, where.path);
+}
+
+const mount* upper_mount(const tree& system, const std::vector<mount>& mounts, const mount& overlay) {
+  const auto directory = overlay.option("upperdir");
+  if (!directory || !system.exists(std::filesystem::path(*directory).relative_path())) return nullptr;
+  const mount* const upper = mount_of(mounts, *directory);
+  return upper != nullptr && upper->device != overlay.device ? upper : nullptr;
+}
+
+std::vector<stacked_device> find_stack(const tree& system, const std::vector<mount>& mounts, const location& where) {
+  stack_finder finder(system, mounts);
+  if (where.block_device) {
+    if (const auto name = finder.device_name(where.device)) finder.add(*name);
+    return std::move(finder.found);
+  }
+  if (const mount* const on = mount_under(mounts, where))
+    for (const std::string& name : finder.under(*on)) finder.add(name);
+  return std::move(finder.found);
+}
+
+}  // namespace qd1::linux_system

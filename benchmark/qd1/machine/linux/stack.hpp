@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which block devices lie under a file system, one under another: partition, disk; LVM, LUKS, RAID, loop.
+#pragma once
+
+#include <qd1/machine/linux/location.hpp>
+#include <qd1/machine/linux/mounts.hpp>
+#include <qd1/machine/linux/tree.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qd1::linux_system {
+
+struct stacked_device {
+  std::string name;
+  std::filesystem::path directory;  ///< under /sys/devices, without links
+  std::vector<std::string> over;
+};
+
+/// From the top down, each device once.
+std::vector<stacked_device> find_stack(const tree& system, const std::vector<mount>& mounts, const location& where);
+
+/// Overlay: the mount that takes the writes; null where it is not seen from here, as in most containers.
+const mount* upper_mount(const tree& system, const std::vector<mount>& mounts, const mount& overlay);
+
+/// The mount that a location is on.
+const mount* mount_under(const std::vector<mount>& mounts, const location& where);
+
+}  // namespace qd1::linux_system

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <qd1/machine/linux/text.hpp>
+#include <qd1/machine/linux/virtualization.hpp>
+
+#include <string>
+
+namespace qd1::linux_system {
+namespace {
+
+// Documentation/ABI/testing/sysfs-firmware-dmi-tables; /sys/class/dmi/id is drivers/firmware/dmi-id.c. Serial numbers
+// and UUIDs lie beside these two, for root; they are none of our business.
+std::optional<std::string> product(const tree& system) {
+  const auto vendor = system.text("sys/class/dmi/id/sys_vendor");
+  const auto name = system.text("sys/class/dmi/id/product_name");
+  if (!vendor || !name) return vendor ? vendor : name;
+  return *vendor + ' ' + *name;
+}
+
+// The signs that systemd looks for (src/basic/virt.c, detect_container) and that need no privilege.
+std::optional<std::string> container(const tree& system) {
+  if (system.exists("run/.containerenv")) return "podman";
+  if (system.exists(".dockerenv")) return "docker";
+  if (auto manager = system.text("run/systemd/container"); manager && !manager->empty()) return manager;
+  const std::string groups = system.text("proc/1/cgroup").value_or("");
+  for (const char* kind : {"kubepods", "docker", "lxc", "libpod"})
+    if (groups.find(kind) != std::string::npos) return kind;
+  return std::nullopt;
+}
+
+}  // namespace
+
+virtual_facts find_virtualization(const tree& system) {
+  virtual_facts facts;
+  // /sys/hypervisor/type (Documentation/ABI/stable/sysfs-hypervisor-xen) also where there is no cpuid: Xen on Arm.
+  facts.hypervisor_name = system.text("sys/hypervisor/type");
+  if (facts.hypervisor_name) facts.hypervisor = true;
+  facts.product = product(system);
+  facts.container = container(system);
+  if (const auto time = parse_processor_time(system.text("proc/stat").value_or("")))
+    facts.steal_percent = time->steal_percent();
+  return facts;
+}
+
+// proc(5): user nice system idle iowait irq softirq steal guest guest_nice. Guests' time is counted in user and nice
+// already.
+std::optional<processor_time> parse_processor_time(std::string_view stat) {
+  const auto line = value_of(stat, "cpu");
+  if (!line) return std::nullopt;
+  const auto fields = words(*line);
+  constexpr std::size_t steal = 7;
+  if (fields.size() <= steal) return std::nullopt;
+  processor_time time;
+  for (std::size_t each = 0; each <= steal; ++each) {
+    const auto ticks = to_number(fields[each]);
+    if (!ticks) return std::nullopt;
+    time.total += *ticks;
+    if (each == steal) time.steal = *ticks;
+  }
+  return time;
+}
+
+}  // namespace qd1::linux_system

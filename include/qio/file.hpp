@@ -5,17 +5,20 @@
 #include <qio/buffer.hpp>
 #include <qio/context.hpp>
 #include <qio/detail/buffers.hpp>
+#include <qio/detail/exceptions.hpp>
 #include <qio/detail/file_state.hpp>
 #include <qio/explanation.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
+#include <qio/task.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -94,6 +97,16 @@ class [[nodiscard]] basic_file {
     return basic_file<Mode, ContextEngine>(std::move(state).value(), on.loop_);
   }
 
+  /// The same on a worker thread, so that a slow file system does not hold up the context's thread. Allocates the frame
+  /// of the task. If the task is destroyed before it is over, the file is closed.
+  template <class ContextEngine>
+  static task<result<basic_file<Mode, ContextEngine>>> async_open(const basic_context<ContextEngine>& on,
+                                                                  std::string path, access wanted = access::read,
+                                                                  creation how = creation::open_existing,
+                                                                  open_options options = {}) {
+    return basic_file<Mode, ContextEngine>::open_by_worker(on.loop_, std::move(path), wanted, how, options);
+  }
+
   basic_file(basic_file&&) noexcept = default;
   basic_file& operator=(basic_file&& other) noexcept {
     basic_file taken(std::move(other));
@@ -113,6 +126,15 @@ class [[nodiscard]] basic_file {
     drain();
     const std::unique_ptr<detail::file_state<Mode>> state = std::move(state_);
     return state->close();
+  }
+
+  /// The same on a worker thread, since closing may write back (network file systems) or free many blocks (the last
+  /// name of a large file). Takes the file over at once; allocates the frame of the task.
+  task<result<void>> async_close()
+    requires engine<Engine>
+  {
+    drain();
+    return close_by_worker(std::move(loop_), std::move(state_));
   }
 
   // --- reading and writing, blocking ---
@@ -248,7 +270,9 @@ class [[nodiscard]] basic_file {
   template <file_mode, class>
   friend class basic_file;
 
-  basic_file(std::unique_ptr<detail::file_state<Mode>> state, typename detail::file_loop<Engine>::pointer loop) noexcept
+  using loop_pointer = typename detail::file_loop<Engine>::pointer;
+
+  basic_file(std::unique_ptr<detail::file_state<Mode>> state, loop_pointer loop) noexcept
       : state_(std::move(state)), loop_(std::move(loop)) {}
 
   // Passes `buffers` on, having checked what the type of the buffer tells.
@@ -294,12 +318,50 @@ class [[nodiscard]] basic_file {
     r.call = [](request& self) noexcept { return platform::resize(self.handle, self.io.offset()); };
   }
 
+  // What a worker is to do, and the room for what comes of it: in the frame of the coroutine that awaits it, which
+  // cannot end before the worker has.
+  template <class Job>
+  static operation<Engine, void> call(const loop_pointer& loop, file_activity& activity, Job& job) {
+    return {*loop, [&](request& r) {
+              r.op = opcode::call;
+              r.activity = &activity;
+              r.argument = &job;
+              r.call = [](request& self) noexcept { return (*static_cast<Job*>(self.argument))(); };
+            }};
+  }
+
+  static task<result<basic_file>> open_by_worker(loop_pointer loop, std::string path, access wanted, creation how,
+                                                 open_options options) {
+    file_activity activity;
+    std::unique_ptr<detail::file_state<Mode>> state;
+    auto job = [&]() noexcept -> result<void> {
+      error failure = std::make_error_code(std::errc::not_enough_memory);
+      detail::succeeds([&] {
+        auto opened = detail::file_state<Mode>::open(path, wanted, how, options);
+        if (opened)
+          state = std::move(opened).value();
+        else
+          failure = opened.error();
+      });
+      if (state == nullptr) return failure;
+      return BOOST_OUTCOME_V2_NAMESPACE::success();
+    };
+    if (auto done = co_await call(loop, activity, job); !done) co_return done.error();
+    co_return basic_file(std::move(state), std::move(loop));
+  }
+
+  static task<result<void>> close_by_worker(loop_pointer loop, std::unique_ptr<detail::file_state<Mode>> state) {
+    file_activity activity;
+    auto job = [&]() noexcept { return state->close(); };
+    co_return co_await call(loop, activity, job);
+  }
+
   void drain() noexcept {
     if constexpr (engine<Engine>) loop_->drain(state_->activity);
   }
 
   std::unique_ptr<detail::file_state<Mode>> state_;
-  [[no_unique_address]] typename detail::file_loop<Engine>::pointer loop_;
+  [[no_unique_address]] loop_pointer loop_;
 };
 
 using cached_file = basic_file<cached>;

@@ -31,7 +31,7 @@ enum class opcode : std::uint8_t {
   read,
   write,
   sync,
-  call,  ///< request::call, on a worker: for what has no asynchronous form (resizing, on most kernels)
+  call,  ///< request::call, on a worker: for what has no asynchronous form (opening, resizing, closing)
 };
 
 /// One operation as an engine sees it. It is a base of the operation object in the caller's frame, so the engine
@@ -48,6 +48,7 @@ struct request {
   std::uint32_t block = 1;  ///< what the offset of a direct read is a multiple of; 1 if not direct
   detail::transfer io;      ///< of a read or a write: where, and how far it has come
   result<void> (*call)(request&) noexcept = nullptr;  ///< of opcode::call
+  void* argument = nullptr;                           ///< of opcode::call, for the function called
   file_activity* activity = nullptr;
   bool attempt_inline = false;  ///< a read that the page cache may serve at once
   bool settled = false;         ///< nothing to be asked of an engine: refused, with the reason in `failure`, or empty

@@ -44,7 +44,9 @@ void on_filesystem(const filesystem_facts& facts, all_advice& out) {
                    "Less than was written reaches the device, and how much less depends on the data.", std::nullopt});
   if (facts.direct.possible == false)
     out.push_back({severity::warning, "direct I/O is not possible there",
-                   facts.direct.reason.value_or("The file system does not support it") + ".", std::nullopt});
+                   facts.direct.reason ? "The direct mode cannot be measured: " + *facts.direct.reason + '.'
+                                       : "The direct mode cannot be measured.",
+                   std::nullopt});
   if (facts.type == "overlay")
     out.push_back(
         {severity::warning, "the file system is an overlay",

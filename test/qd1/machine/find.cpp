@@ -125,6 +125,7 @@ TEST_CASE("LVM on LUKS on a SATA disk") {
   CHECK(names(machine) == list{"dm-1", "dm-0", "sda5", "sda"});
   CHECK(kinds(machine) == list{"lvm", "crypt", "partition", "disk"});
   CHECK(machine.filesystem.source == "/dev/dm-1");
+  CHECK_FALSE(machine.devices[0].counts_operations);
   CHECK(machine.devices[3].transport == "sata");
   CHECK(machine.devices[3].temperature_c == 34.0);
   CHECK_FALSE(machine.devices[3].vendor);

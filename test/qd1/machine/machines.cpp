@@ -188,6 +188,7 @@ void make_virtual_machine(fake_tree& tree) {
   tree.file("sys/devices/pci0000:00/0000:00:02.0/virtio1/vendor", "0x1af4");
   tree.link(disk + "/device", "sys/devices/pci0000:00/0000:00:02.0/virtio1");
   make_queue(tree, disk, "none [mq-deadline] kyber bfq", "1");
+  tree.directory(disk + "/mq/0");
   tree.files(disk + "/queue", {{"read_ahead_kb", "8192"}, {"iostats", "0"}, {"fua", "0"}, {"wbt_lat_usec", "75000"}});
   tree.file("sys/module/virtio_blk/parameters/poll_queues", "0");
   tree.file("proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD EPYC\ncpu MHz\t\t: 2596.124\n");

@@ -117,7 +117,8 @@ void find_queue(const tree& system, const path& disk, device_facts& facts) {
   facts.write_cache = system.text(queue / "write_cache");
   facts.force_unit_access = system.flag(queue / "fua");
   facts.merge_limit = system.number(queue / "nomerges");
-  facts.counts_operations = system.flag(queue / "iostats");
+  // The flag is obeyed by what has request queues; device mapper counts by itself, whatever it says (drivers/md/dm.c).
+  if (system.exists(disk / "mq")) facts.counts_operations = system.flag(queue / "iostats");
   facts.write_throttle_us = system.number(queue / "wbt_lat_usec");
   facts.polling = system.flag(queue / "io_poll");
   facts.zones = system.text(queue / "zoned");

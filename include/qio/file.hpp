@@ -114,16 +114,17 @@ class [[nodiscard]] basic_file {
     std::swap(loop_, taken.loop_);
     return *this;
   }
-  /// Closes the file. Waits for its asynchronous operations to leave the hands of the system; they are completed by the
-  /// context afterwards. What is not synced may be lost by a power failure, and an error of closing is not heard of.
+  /// Closes the file. Cancels its operations in flight and waits until the system has let go of them; the context
+  /// completes them afterwards. What is not synced may be lost by a power failure, and an error of closing is not heard
+  /// of.
   ~basic_file() {
-    if (state_) drain();
+    if (state_) end_operations();
   }
 
   /// Closes the file, and says what went wrong (on network file systems a write may fail only now). It is closed in
   /// any case.
   result<void> close() {
-    drain();
+    end_operations();
     const std::unique_ptr<detail::file_state<Mode>> state = std::move(state_);
     return state->close();
   }
@@ -133,7 +134,7 @@ class [[nodiscard]] basic_file {
   task<result<void>> async_close()
     requires engine<Engine>
   {
-    drain();
+    end_operations();
     return close_by_worker(std::move(loop_), std::move(state_));
   }
 
@@ -356,8 +357,8 @@ class [[nodiscard]] basic_file {
     co_return co_await call(loop, activity, job);
   }
 
-  void drain() noexcept {
-    if constexpr (engine<Engine>) loop_->drain(state_->activity);
+  void end_operations() noexcept {
+    if constexpr (engine<Engine>) loop_->end(state_->activity);
   }
 
   std::unique_ptr<detail::file_state<Mode>> state_;

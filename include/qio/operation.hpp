@@ -120,6 +120,7 @@ class control final : deadline_timer, posted {
       self->posted_ = true;
       self->run = [](posted& node) noexcept {
         auto& stopped = static_cast<control&>(node);
+        stopped.posted_ = false;
         stopped.loop_->cancel(*stopped.request_);
       };
       self->loop_->post(*self);

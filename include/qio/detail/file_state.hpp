@@ -201,9 +201,9 @@ struct file_state {
   // fault on the way (the file was truncated, the device failed, the disk is full). The system call that is made
   // then knows which, and answers exactly as for a cached file.
   //
-  // Where somebody else cut the file off within a page, that page does not fault: past the end it shows zeros, and keeps
-  // what is written there from the file. So a write asks afterwards whether the end is still beyond it. A read need
-  // ask only if its last byte is zero.
+  // Where somebody else cut the file off within a page, that page does not fault: past the end it shows zeros, and
+  // keeps what is written there from the file. So a write asks afterwards whether the end is still beyond it. A read
+  // need ask only if its last byte is zero.
   bool copy_out(const transfer& io, std::span<const mutable_buffer> memory) const {
     const std::byte* from = map.find(io.offset(), io.total());
     if (from == nullptr && map.refresh()) from = map.find(io.offset(), io.total());

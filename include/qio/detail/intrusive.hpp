@@ -3,31 +3,65 @@
 #pragma once
 
 #include <atomic>
-#include <utility>
 
 namespace qio::detail {
 
-/// First in, first out, for one thread. `Element` has a member `Element* next`, and is in one list at a time.
+/// What makes an object a member of a `list`.
+struct list_hook {
+  list_hook() noexcept = default;
+  list_hook(const list_hook&) = delete;
+  list_hook& operator=(const list_hook&) = delete;
+
+  bool is_linked() const noexcept { return after != nullptr; }
+
+  void unlink() noexcept {
+    before->after = after;
+    after->before = before;
+    after = nullptr;
+  }
+
+  list_hook* before = nullptr;
+  list_hook* after = nullptr;
+};
+
+/// Members in no order of interest; each can leave without the list.
+template <class Member>
+class list {
+ public:
+  list() noexcept { ends_.before = ends_.after = &ends_; }
+
+  void insert(list_hook& member) noexcept {
+    member.before = &ends_;
+    member.after = ends_.after;
+    ends_.after->before = &member;
+    ends_.after = &member;
+  }
+
+  template <class Action>
+  void for_each(Action&& action) noexcept {
+    for (list_hook* each = ends_.after; each != &ends_; each = each->after) action(static_cast<Member&>(*each));
+  }
+
+ private:
+  list_hook ends_;  // the list is a ring through it
+};
+
+/// First in, first out, for one thread. `Element` has members `Element* next` and `Element* previous`, and is in one
+/// queue at a time.
 template <class Element>
 class queue {
  public:
   queue() noexcept = default;
-  queue(queue&& other) noexcept
-      : first_(std::exchange(other.first_, nullptr)), last_(std::exchange(other.last_, nullptr)) {}
-  queue& operator=(queue&&) = delete;
+  queue(const queue&) = delete;
+  queue& operator=(const queue&) = delete;
 
   bool empty() const noexcept { return first_ == nullptr; }
 
   void push(Element& element) noexcept {
     element.next = nullptr;
+    element.previous = last_;
     (last_ == nullptr ? first_ : last_->next) = &element;
     last_ = &element;
-  }
-
-  void push_front(Element& element) noexcept {
-    element.next = first_;
-    first_ = &element;
-    if (last_ == nullptr) last_ = &element;
   }
 
   /// The first element, taken out; null if there is none.
@@ -35,20 +69,14 @@ class queue {
     Element* const element = first_;
     if (element == nullptr) return nullptr;
     first_ = element->next;
-    if (first_ == nullptr) last_ = nullptr;
+    (first_ == nullptr ? last_ : first_->previous) = nullptr;
     return element;
   }
 
-  /// Takes `element` out wherever it is, in time proportional to what is before it. False if it is not in the list.
-  bool remove(Element& element) noexcept {
-    Element* before = nullptr;
-    for (Element* each = first_; each != nullptr; before = each, each = each->next) {
-      if (each != &element) continue;
-      (before == nullptr ? first_ : before->next) = element.next;
-      if (last_ == &element) last_ = before;
-      return true;
-    }
-    return false;
+  /// Takes `element`, which is in this queue, out of it.
+  void remove(Element& element) noexcept {
+    (element.previous == nullptr ? first_ : element.previous->next) = element.next;
+    (element.next == nullptr ? last_ : element.next->previous) = element.previous;
   }
 
  private:

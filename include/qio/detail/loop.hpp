@@ -15,6 +15,7 @@ namespace qio::detail {
 /// Handed in from any thread, to be run by the loop's. Lives in whoever posts it, until it has run.
 struct posted {
   posted* next = nullptr;
+  posted* previous = nullptr;
   void (*run)(posted&) noexcept = nullptr;
 };
 
@@ -46,6 +47,7 @@ class loop {
 
   void submit(request& r) noexcept {
     r.cancel_requested.store(false, std::memory_order_relaxed);
+    held_.insert(r);
     engine_->submit(r);
   }
 
@@ -57,18 +59,22 @@ class loop {
   }
 
   void cancel(request& r) noexcept {
-    if (r.held) engine_->cancel(r);
+    if (r.is_held()) engine_->cancel(r);
   }
 
   /// `r` is about to be destroyed: ends it, waits until the system has let go of its memory, and forgets it.
   void abandon(request& r) noexcept {
     cancel(r);
-    while (r.held) engine_->wait(completed_, wait_limit::unlimited());
+    while (r.is_held()) engine_->wait(completed_, wait_limit::unlimited());
     completed_.remove(r);
   }
 
-  /// Waits until no operation of a file is in the hands of the system.
-  void drain(const file_activity& activity) noexcept {
+  /// A file is about to be closed: ends its operations, and waits until the system has let go of them.
+  void end(const file_activity& activity) noexcept {
+    if (activity.in_flight == 0) return;
+    held_.for_each([&](request& r) {
+      if (r.activity == &activity) engine_->cancel(r);
+    });
     while (activity.in_flight != 0) engine_->wait(completed_, wait_limit::unlimited());
   }
 
@@ -80,7 +86,7 @@ class loop {
     if (arrivals_.push(node)) engine_->wake();
   }
 
-  /// Takes back what was posted and has perhaps not run.
+  /// Takes back what was posted and has not run.
   void withdraw(posted& node) noexcept {
     arrivals_.take(posted_);
     posted_.remove(node);
@@ -102,7 +108,7 @@ class loop {
   /// start from then on is refused.
   void close() noexcept {
     closed_ = true;
-    engine_->cancel_all();
+    held_.for_each([&](request& r) { engine_->cancel(r); });
     while (engine_->in_flight() != 0) engine_->wait(completed_, wait_limit::unlimited());
     while (run_posted() || dispatch()) {}
     ended_ = true;
@@ -147,6 +153,7 @@ class loop {
   }
 
   std::unique_ptr<Engine> engine_;
+  list<request> held_;  // by the engine
   completed_requests completed_;
   timers timers_;
   arrivals<posted> arrivals_;

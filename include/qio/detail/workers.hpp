@@ -46,12 +46,10 @@ class workers {
     {
       const std::lock_guard lock(mutex_);
       queued_.push(r);
+      r.queued = true;
       ++waiting_;
       if (waiting_ > idle_ && threads_.size() < count_) refused = !start_thread();
-      if (refused) {
-        queued_.remove(r);
-        --waiting_;
-      }
+      if (refused) take_out(r);
     }
     if (!refused) return arrived_.notify_one();
     // Not one thread can be had: carrying it out here is slow for the loop, but loses nothing.
@@ -64,26 +62,20 @@ class workers {
     if (r.cancel_requested.exchange(true, std::memory_order_relaxed)) return;
     {
       const std::lock_guard lock(mutex_);
-      if (!queued_.remove(r)) return;
-      --waiting_;
+      if (!r.queued) return;
+      take_out(r);
     }
     r.fail_as_cancelled();
     finished_(owner_, r);
   }
 
-  void cancel_all() noexcept {
-    for (;;) {
-      std::unique_lock lock(mutex_);
-      request* const r = queued_.pop();
-      if (r == nullptr) return;
-      --waiting_;
-      lock.unlock();
-      r->fail_as_cancelled();
-      finished_(owner_, *r);
-    }
+ private:
+  void take_out(request& r) noexcept {
+    queued_.remove(r);
+    r.queued = false;
+    --waiting_;
   }
 
- private:
   // False only where there is no thread at all to do the work.
   bool start_thread() noexcept {
     const bool started = succeeds([this] { threads_.emplace_back([this] { work(); }); });
@@ -98,6 +90,7 @@ class workers {
       --idle_;
       request* const r = queued_.pop();
       if (r == nullptr) return;
+      r->queued = false;
       --waiting_;
       lock.unlock();
       perform(*r);

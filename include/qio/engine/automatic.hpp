@@ -61,9 +61,6 @@ class automatic {
   void cancel(request& r) noexcept {
     ask([&](auto& engine) { engine.cancel(r); });
   }
-  void cancel_all() noexcept {
-    ask([](auto& engine) { engine.cancel_all(); });
-  }
   void wait(completed_requests& completed, wait_limit limit) noexcept {
     ask([&](auto& engine) { engine.wait(completed, limit); });
   }

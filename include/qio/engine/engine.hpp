@@ -48,7 +48,6 @@ struct wait_limit {
 ///   submitted request is completed exactly once.
 /// - `cancel(r)` asks for `r` to end early. `r` has been submitted, and has not been completed. It is a wish that is
 ///   never lost: `r` is completed with its real result, whether it was ended or not; bytes that were moved are counted.
-/// - `cancel_all()` asks the same for everything that the engine holds. Nothing is submitted afterwards.
 /// - `wait(completed, limit)` appends what is over to `completed`. It hands to the system what was submitted, and waits
 ///   until there is something, the limit has come, or wake() was called; it may return early with nothing.
 /// - `in_flight()`: requests submitted and not yet completed.
@@ -62,7 +61,6 @@ concept engine =
       { Engine::create(context_options{}) } -> std::same_as<result<std::unique_ptr<Engine>>>;
       { self.submit(r) } noexcept;
       { self.cancel(r) } noexcept;
-      { self.cancel_all() } noexcept;
       { self.wait(completed, wait_limit::none()) } noexcept;
       { seen.in_flight() } noexcept -> std::same_as<std::size_t>;
       { self.wake() } noexcept;
@@ -72,14 +70,11 @@ concept engine =
 namespace detail {
 
 /// How every engine begins to hold a request …
-inline void take_over(request& r) noexcept {
-  r.held = true;
-  ++r.activity->in_flight;
-}
+inline void take_over(request& r) noexcept { ++r.activity->in_flight; }
 
 /// … and ends to.
 inline void complete(request& r, completed_requests& completed) noexcept {
-  r.held = false;
+  r.unlink();
   --r.activity->in_flight;
   completed.push(r);
 }

@@ -35,7 +35,6 @@ class pool {
   }
 
   void cancel(request& r) noexcept { workers_.cancel(r); }
-  void cancel_all() noexcept { workers_.cancel_all(); }
 
   void wait(completed_requests& completed, wait_limit limit) noexcept {
     if (limit.may_wait() && arrivals_.empty()) sleep(limit);

@@ -36,7 +36,7 @@ enum class opcode : std::uint8_t {
 
 /// One operation as an engine sees it. It is a base of the operation object in the caller's frame, so the engine
 /// neither allocates nor frees it; from submit() until it is in the list of completed requests it must not move.
-struct request {
+struct request : detail::list_hook {
   request() noexcept = default;
   request(const request&) = delete;
   request& operator=(const request&) = delete;
@@ -58,12 +58,15 @@ struct request {
 
   // For the engine, while it holds the request.
   request* next = nullptr;
-  bool held = false;                           ///< between submit() and the list of completed requests
+  request* previous = nullptr;
+  bool queued = false;                         ///< in a queue of the engine's own
   std::atomic<bool> cancel_requested = false;  ///< atomic, since workers look at it between two pieces
 
   /// What the context calls, on its thread, when the request has been completed.
   void (*completed)(request&) noexcept = nullptr;
 
+  /// Between submit() and the list of completed requests.
+  bool is_held() const noexcept { return is_linked(); }
   bool failed() const noexcept { return failure.exists(); }
 
   void fail_as_cancelled() noexcept {
@@ -109,7 +112,9 @@ inline void perform(request& r) noexcept {
 inline bool try_inline(request& r) noexcept {
   const raw_result answer = platform::read_without_waiting(r.handle, r.io.next());
   if (answer == -EOPNOTSUPP) r.activity->inline_reads = false;
-  if (answer < 0) return false;  // whatever it was, the engine will meet it, and report it
+  // Whatever went wrong, the engine will meet it, and report it. Nor is a zero taken for the end of the file: Linux 5.9
+  // and 5.10 answer so in the middle of one (preadv2(2), BUGS).
+  if (answer <= 0) return false;
   if (!take_answer(r, answer)) return false;
   ++r.activity->statistics.served_inline;
   return true;

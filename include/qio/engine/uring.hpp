@@ -66,23 +66,13 @@ class uring {
     if (!can_do(r)) return workers_.cancel(r);
     if (r.cancel_requested.exchange(true, std::memory_order_relaxed)) return;
     attention_ = true;
-    if (!backlog_.remove(r)) return cancels_.push(r);  // its link is in use by nobody while the kernel has it
-    r.fail_as_cancelled();
-    cancelled_.push(r);
-  }
-
-  void cancel_all() noexcept {
-    workers_.cancel_all();
-    ending_ = attention_ = true;
-    while (request* const r = backlog_.pop()) {
-      r->fail_as_cancelled();
-      cancelled_.push(*r);
-    }
-    // IORING_ASYNC_CANCEL_ANY needs Linux 5.19. Where it is refused, or finds no place, what the kernel has is waited
-    // for: none of it is without end.
-    if (io_uring_sqe* const entry = next_entry()) {
-      io_uring_prep_cancel64(entry, 0, static_cast<int>(IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL));
-      entry->user_data = cancel_tag;
+    if (r.queued) {
+      backlog_.remove(r);
+      r.fail_as_cancelled();
+      cancelled_.push(r);
+    } else {
+      cancels_.push(r);
+      r.queued = true;
     }
   }
 
@@ -142,8 +132,7 @@ class uring {
   void submit_later(request& r) noexcept {
     ++elsewhere_;
     if (!can_do(r)) return workers_.submit(r);
-    backlog_.push(r);
-    attention_ = true;
+    push_to_backlog(r);
   }
 
   /// All that a plain round through the ring need not look at. True if something is over already.
@@ -187,11 +176,17 @@ class uring {
     io_uring_sqe_set_data(&entry, &r);
   }
 
+  void push_to_backlog(request& r) noexcept {
+    backlog_.push(r);
+    r.queued = attention_ = true;
+  }
+
   void push_backlog() noexcept {
     while (!backlog_.empty() && in_ring_ < max_in_ring_) {
       io_uring_sqe* const entry = next_entry();
       if (entry == nullptr) return;
       request& r = *backlog_.pop();
+      r.queued = false;
       --elsewhere_;
       ++in_ring_;
       prepare(*entry, r);
@@ -202,7 +197,9 @@ class uring {
     while (!cancels_.empty()) {
       io_uring_sqe* const entry = next_entry();
       if (entry == nullptr) return;
-      io_uring_prep_cancel64(entry, reinterpret_cast<std::uintptr_t>(cancels_.pop()), 0);
+      request& r = *cancels_.pop();
+      r.queued = false;
+      io_uring_prep_cancel64(entry, reinterpret_cast<std::uintptr_t>(&r), 0);
       entry->user_data = cancel_tag;
     }
   }
@@ -264,11 +261,12 @@ class uring {
     --in_ring_;
     if (!r.io.is_finished_by(answer) && !is_over(r, answer)) {
       ++elsewhere_;
-      backlog_.push(r);
-      attention_ = true;
-      return;
+      return push_to_backlog(r);
     }
-    if (r.cancel_requested.load(std::memory_order_relaxed)) cancels_.remove(r);
+    if (r.queued) {
+      cancels_.remove(r);
+      r.queued = false;
+    }
     ++r.activity->statistics.served_by_ring;
     detail::complete(r, completed);
   }
@@ -279,12 +277,10 @@ class uring {
       return true;
     }
     if (r.op != opcode::sync) {
-      if (detail::take_answer(r, answer)) return true;
-      if (ending_) r.fail_as_cancelled();
-      return ending_;
+      return detail::take_answer(r, answer);
     }
     if (answer == -EINTR) {
-      if (!ending_ && !r.cancel_requested.load(std::memory_order_relaxed)) return false;
+      if (!r.cancel_requested.load(std::memory_order_relaxed)) return false;
       r.fail_as_cancelled();
     } else if (answer < 0) {
       r.failure = detail::system_error(-answer);
@@ -320,7 +316,6 @@ class uring {
   std::size_t max_in_ring_ = 0;  // so that completions cannot overflow
   bool attention_ = true;        // there is more to do than a plain round: see attend()
   bool begun_ = false;
-  bool ending_ = false;     // cancel_all() was called
   bool listening_ = false;  // for wake_event_
   detail::ring_features features_;
   int wake_event_ = -1;

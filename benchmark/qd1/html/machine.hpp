@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+// On what and how it was measured.
+#pragma once
+
+#include "html.hpp"
+#include "markup.hpp"
+
+#include <span>
+
+namespace qd1::html {
+
+/// What about the machine spoils a measurement, and the commands that would change it. Empty if nothing does.
+node advice_block(std::span<const named_report> runs);
+
+/// Settings, clock, noise and machine, side by side if there are several runs, with what differs
+/// marked.
+node machine_block(std::span<const named_report> runs);
+
+}  // namespace qd1::html

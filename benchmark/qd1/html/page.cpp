@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+// The page: what a reader has to know first comes first.
+#include "cdf_chart.hpp"
+#include "html.hpp"
+#include "machine.hpp"
+#include "markup.hpp"
+#include "overview.hpp"
+#include "panel.hpp"
+#include "percentile_chart.hpp"
+#include "quantity.hpp"
+#include "strip.hpp"
+#include "table.hpp"
+#include "validity.hpp"
+#include "verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qd1::html {
+namespace {
+
+constexpr std::string_view style =
+#include "style.css"
+    ;
+constexpr std::string_view script =
+#include "read_out.js"
+    ;
+
+using runs_shown = std::span<const named_report>;
+
+std::string_view sign_of(standing which) {
+  switch (which) {
+    case standing::sound: return "";
+    case standing::incomplete: return "INCOMPLETE – ";
+    case standing::invalid: break;
+  }
+  return "INVALID – ";
+}
+
+// "2026-01-02T03:04:05Z" as people write it.
+std::string date_text(std::string iso) {
+  if (const auto at = iso.find('T'); at != std::string::npos) iso[at] = ' ';
+  if (iso.ends_with('Z')) iso.replace(iso.size() - 1, 1, " UTC");
+  return iso;
+}
+
+std::string title(runs_shown runs) {
+  std::string text(sign_of(worst_of(runs)));
+  if (runs.size() == 1)
+    return text + fmt::format("File I/O latency at queue depth 1, {}", date_text(runs.front().run->started));
+  text += "File I/O latency at queue depth 1:";
+  for (const named_report& each : runs) text += (&each == &runs.front() ? " " : ", ") + each.name;
+  return text;
+}
+
+node head(runs_shown runs) {
+  return element("head", {},
+                 {element("meta", {{"charset", "utf-8"}}),
+                  element("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}}),
+                  element("meta", {{"name", "color-scheme"}, {"content", "light dark"}}),
+                  element("meta", {{"name", "generator"}, {"content", "qd1 " + runs.front().run->version}}),
+                  element("title", {}, {title(runs)}), element("style", {}, {style})});
+}
+
+std::string subtitle(const report& run) {
+  const settings& with = run.settings;
+  return fmt::format("{} blocks, {} file, queue depth 1, one operation after the other · {} · qd1 {}",
+                     size_text(with.block), size_text(with.file_size), date_text(run.started), run.version);
+}
+
+node header(runs_shown runs) {
+  node found = element("header");
+  if (runs.size() == 1) {
+    const report& run = *runs.front().run;
+    found.add(element("h1", {}, {"How long one file operation takes"}));
+    found.add(element("p", {{"class", "subtitle"}}, {subtitle(run)}));
+    found.add(assurances(run));
+    return found;
+  }
+  found.add(element("h1", {}, {"How long one file operation takes, compared"}));
+  for (std::size_t each = 0; each < runs.size(); ++each)
+    found.add(
+        element("div", {{"class", fmt::format("compared run{}", each % 6 + 1)}},
+                {element("b", {}, {runs[each].name}), " ", subtitle(*runs[each].run), assurances(*runs[each].run)}));
+  return found;
+}
+
+// The answer: a sentence and a picture for each kind of work.
+node answer(const panel& from, bool compares) {
+  return element("article", {},
+                 {element("h2", {}, {from.title}), element("p", {{"class", "detail"}}, {from.detail}),
+                  element("p", {{"class", "verdict"}}, compares ? verdict_of_runs(from) : verdict_of_modes(from)),
+                  overview(from)});
+}
+
+node answers(const std::vector<panel>& panels, bool compares) {
+  node found = element("section", {{"class", "answers"}});
+  for (const panel& each : panels) found.add(answer(each, compares));
+  found.add(
+      element("p", {{"class", "how"}},
+              {"Dot: median, with its 95 % interval. Thick bar: up to p99. Thin line: up to p99.9. Logarithmic: each "
+               "step to the right is a multiple."}));
+  return found;
+}
+
+node details(const panel& from) {
+  node found = element(
+      "section", {{"class", "details"}},
+      {element("h2", {}, {from.title}), element("p", {{"class", "detail"}}, {from.detail}), figures_table(from)});
+  if (from.any_drawable()) found.add(element("div", {{"class", "charts"}}, {percentile_chart(from), cdf_chart(from)}));
+  found.add(strips(from));
+  found.add(evidence_table(from));
+  return found;
+}
+
+node notes(runs_shown runs) {
+  node list = element("ul");
+  bool any = false;
+  for (const named_report& each : runs)
+    for (const std::string& note : each.run->notes) {
+      list.add(element("li", {}, {runs.size() > 1 ? each.name + ": " + note : note}));
+      any = true;
+    }
+  if (!any) return "";
+  return element("section", {{"class", "notes"}}, {element("h2", {}, {"Worth knowing"}), std::move(list)});
+}
+
+node footer() {
+  return element(
+      "footer", {},
+      {element("p", {},
+               {"How to read it: p99 is the time within which 99 of 100 operations are over. An interval says "
+                "where the true value lies with a confidence of 95 %; where there are too few samples for one, "
+                "no figure is given. Unless a rate is given the next operation begins when the last one is "
+                "over, so these are service times and not what a queue of users would see."})});
+}
+
+std::string page(runs_shown runs, const std::vector<panel>& panels) {
+  const bool compares = runs.size() > 1;
+  node body = element("body", {{"class", worst_of(runs) == standing::invalid ? "invalid" : ""}});
+  for (node& each : banners(runs)) body.add(std::move(each));
+  node main = element("main", {}, {header(runs), answers(panels, compares)});
+  for (const panel& each : panels) main.add(details(each));
+  main.add(notes(runs));
+  main.add(advice_block(runs));
+  main.add(machine_block(runs));
+  main.add(footer());
+  body.add(std::move(main));
+  body.add(element("div", {{"id", "read-out"}, {"aria-hidden", "true"}}));
+  body.add(element("script", {}, {script}));
+  return "<!DOCTYPE html>" +
+         to_string(element("html", {{"lang", "en"}, {"xmlns", "http://www.w3.org/1999/xhtml"}},
+                           {head(runs), std::move(body)})) +
+         "\n";
+}
+
+}  // namespace
+
+std::string render(const report& run) {
+  const named_report only[] = {{"", &run}};
+  return page(only, panels_of(run));
+}
+
+std::string render(std::span<const named_report> runs) {
+  if (runs.size() == 1) return render(*runs.front().run);
+  return page(runs, panels_of(runs));
+}
+
+}  // namespace qd1::html

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "table.hpp"
+
+#include "quantity.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace qd1::html {
+namespace {
+
+// A table whose semantics survive that its rows become cards: browsers drop them with the display of a table, and so
+// the roles are said.
+node table(std::string_view name, std::string_view caption, const std::vector<std::string>& columns, nodes rows) {
+  node head = element("tr", {{"role", "row"}});
+  for (const std::string& each : columns) head.add(element("th", {{"scope", "col"}, {"role", "columnheader"}}, {each}));
+  return element("table", {{"class", std::string(name)}, {"role", "table"}},
+                 {element("caption", {}, {caption}), element("thead", {{"role", "rowgroup"}}, {std::move(head)}),
+                  element("tbody", {{"role", "rowgroup"}}, std::move(rows))});
+}
+
+node row(const curve& which, std::string_view kind = "") {
+  node cells = element("tr", {{"role", "row"}, {"class", which.hue + std::string(kind)}});
+  cells.add(element("th", {{"scope", "row"}, {"role", "rowheader"}},
+                    {element("span", {{"class", which.dashed ? "key dashed" : "key"}}), which.name}));
+  return cells;
+}
+
+node cell(std::string_view column, nodes contents, std::string_view kind = "") {
+  return element("td", {{"role", "cell"}, {"data-label", std::string(column)}, {"class", std::string(kind)}},
+                 std::move(contents));
+}
+
+// One cell over all columns, with words in place of figures.
+node words(const curve& which, std::string_view kind, std::size_t columns, nodes contents) {
+  node found = row(which, fmt::format(" {}", kind));
+  found.add(element("td", {{"role", "cell"}, {"class", "why"}, {"colspan", fmt::format("{}", columns)}},
+                    std::move(contents)));
+  return found;
+}
+
+// `mark`: a sign that the caption explains.
+nodes quantity(const estimate& from, std::string_view mark = "") {
+  const amount text = duration(from.value);
+  nodes contents = {text.number, no_break_space, element("small", {}, {std::string(text.unit) + std::string(mark)})};
+  if (from.interval)
+    contents.push_back(element("span", {{"class", "interval"}}, {interval_text(*from.interval, from.value)}));
+  return contents;
+}
+
+nodes not_known(const percentile& which) {
+  return {"n/a", element("span", {{"class", "interval"}}, {fmt::format("needs {}", count_text(which.samples_needed))})};
+}
+
+std::vector<double> fractions_of(const panel& from) {
+  std::vector<double> found;
+  for (const curve& each : from.curves)
+    for (const percentile& which : each.series->latency.percentiles)
+      if (std::ranges::find(found, which.fraction) == found.end()) found.push_back(which.fraction);
+  std::ranges::sort(found);
+  return found;
+}
+
+double least(const panel& from, double fraction) {
+  double found = std::numeric_limits<double>::max();
+  for (const curve& each : from.curves)
+    if (const estimate* value = each.measured() ? percentile_of(*each.series, fraction) : nullptr)
+      found = std::min(found, value->value);
+  return found;
+}
+
+bool untrusted(const curve& which, double fraction) { return fraction > which.trusted + 1e-12; }
+
+node percentile_cell(const panel& from, const curve& shown, double fraction) {
+  const series& of = *shown.series;
+  const std::string column = percentile_text(fraction);
+  const auto which = std::ranges::find(of.latency.percentiles, fraction, &percentile::fraction);
+  if (which == of.latency.percentiles.end()) return cell(column, {"–"}, "unknown");
+  if (!which->value) return cell(column, not_known(*which), "unknown");
+  const bool best = which->value->value <= least(from, fraction);
+  if (untrusted(shown, fraction)) return cell(column, quantity(*which->value, "†"), "untrusted");
+  return cell(column, quantity(*which->value), best ? "best" : "");
+}
+
+node figures_row(const panel& from, const curve& which, const std::vector<double>& fractions) {
+  const series& of = *which.series;
+  const std::size_t columns = fractions.size() + 3;
+  if (!of.not_available.empty()) return words(which, "missing", columns, {"Not available here: " + of.not_available});
+  if (!of.invalid.empty())
+    return words(which, "refused", columns,
+                 {element("b", {}, {"INVALID"}), fmt::format(" – no figures: {}", fmt::join(of.invalid, "; "))});
+  if (of.latency.samples == 0) return words(which, "missing", columns, {"Not measured."});
+  node found = row(which, of.complete ? "" : " cut");
+  for (const double fraction : fractions) found.add(percentile_cell(from, which, fraction));
+  const bool noisy = untrusted(which, 1 - 1 / static_cast<double>(of.latency.samples));
+  found.add(cell("max", quantity({of.latency.max, {}}, noisy ? "†" : ""), noisy ? "untrusted" : ""));
+  found.add(cell("mean", quantity(of.latency.mean)));
+  found.add(cell("IOPS", {rate_text(of.iops)}));
+  return found;
+}
+
+std::string path_taken(const service& by) {
+  struct way {
+    std::string_view name;
+    std::uint64_t count;
+  };
+  std::vector<std::string> found;
+  for (const way& each :
+       {way{"at once", by.by_inline}, way{"through the ring", by.by_ring}, way{"by a worker", by.by_worker}})
+    if (each.count != 0) found.push_back(fmt::format("{} {}", count_text(each.count), each.name));
+  if (found.empty()) return by.engine;
+  return fmt::format("{}: {}", by.engine, fmt::join(found, ", "));
+}
+
+node verification_text(const verification& from) {
+  const auto line = [&](std::string_view kind, const char* sign) {
+    return element("p", {{"class", std::string(kind)}}, {sign + from.text});
+  };
+  switch (from.result) {
+    case verification::verdict::verified: return line("good", "✓ ");
+    case verification::verdict::refuted: return line("bad", "✗ ");
+    case verification::verdict::unknown: return line("doubtful", "? ");
+    case verification::verdict::not_applicable: break;
+  }
+  return line("", "");
+}
+
+nodes remarks(const series& of) {
+  nodes found;
+  const auto add = [&](std::string text) { found.push_back(element("p", {}, {std::move(text)})); };
+  if (!of.verification.text.empty()) found.push_back(verification_text(of.verification));
+  if (!of.complete)
+    found.push_back(element("p", {{"class", "doubtful"}}, {"Interrupted: fewer samples than asked for."}));
+  for (const std::string& reason : of.invalid) found.push_back(element("p", {{"class", "bad"}}, {"✗ " + reason}));
+  if (of.steady == false)
+    found.push_back(element("p", {{"class", "doubtful"}}, {"Not steady: the latency had not settled."}));
+  if (!of.service.reason.empty()) add(of.service.reason);
+  for (const std::string& note : of.notes) add(note);
+  if (found.empty()) found.push_back("–");
+  return found;
+}
+
+node evidence_row(const curve& which) {
+  const series& of = *which.series;
+  node found = row(which);
+  found.add(cell("samples", {count_text(of.latency.samples),
+                             element("span", {{"class", "interval"}}, {fmt::format("in {:.3g} s", of.seconds)})}));
+  found.add(cell("CPU / op", of.cpu_ns ? quantity({*of.cpu_ns, {}}) : nodes{"–"}));
+  found.add(cell("batched", of.batched_ns ? quantity({*of.batched_ns, {}}) : nodes{"–"}));
+  found.add(cell("served by", {path_taken(of.service)}, "prose"));
+  found.add(cell("checks and notes", remarks(of), "prose"));
+  return found;
+}
+
+}  // namespace
+
+node figures_table(const panel& from) {
+  const std::vector<double> fractions = fractions_of(from);
+  std::vector<std::string> columns = {"Mode"};
+  for (const double fraction : fractions) columns.push_back(percentile_text(fraction));
+  for (const char* name : {"max", "mean", "IOPS"}) columns.emplace_back(name);
+  nodes rows;
+  for (const curve& each : from.curves) rows.push_back(figures_row(from, each, fractions));
+  std::string caption = "Latency with 95 % intervals, the best of a column bold.";
+  if (std::ranges::any_of(from.curves, [](const curve& each) { return each.trusted < 1; }))
+    caption += " † So rare that it may be the host’s noise.";
+  return table("figures", caption, columns, std::move(rows));
+}
+
+node evidence_table(const panel& from) {
+  nodes rows;
+  for (const curve& each : from.curves)
+    if (each.series->not_available.empty()) rows.push_back(evidence_row(each));
+  if (rows.empty()) return "";
+  return table("evidence", "What the figures rest on.",
+               {"Mode", "samples", "CPU / op", "batched", "served by", "checks and notes"}, std::move(rows));
+}
+
+}  // namespace qd1::html

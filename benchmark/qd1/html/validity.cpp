@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "validity.hpp"
+
+#include "quantity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace qd1::html {
+namespace {
+
+std::string name_of(const work& which) {
+  std::string text = fmt::format("{} {}, {}", name(which.mode), name(which.operation), name(which.form));
+  if (which.operation == operation::read && which.mode != mode::direct)
+    text += fmt::format(", {}", name(which.temperature));
+  if (which.operation == operation::write) text += fmt::format(", {}", name(which.durability));
+  return text;
+}
+
+std::string prefix(const named_report& run, std::span<const named_report> among) {
+  return among.size() > 1 ? run.name + ": " : "";
+}
+
+node banner(std::string_view kind, std::string heading, std::string text, nodes reasons) {
+  nodes contents = {element("strong", {}, {std::move(heading)}), element("p", {}, {std::move(text)})};
+  if (!reasons.empty()) contents.push_back(element("ul", {}, std::move(reasons)));
+  return element("section", {{"class", fmt::format("banner {}", kind)}, {"role", "alert"}}, std::move(contents));
+}
+
+node invalid_banner(const named_report& run, std::span<const named_report> among) {
+  nodes reasons;
+  std::size_t affected = 0;
+  for (const series& each : run.run->series) {
+    if (!each.invalid.empty()) ++affected;
+    for (const std::string& reason : each.invalid)
+      reasons.push_back(element("li", {}, {element("b", {}, {name_of(each.work) + ": "}), reason}));
+  }
+  return banner("invalid", prefix(run, among) + "INVALID",
+                fmt::format("{} of {} series must not be believed; their figures are withheld. Do not quote this run.",
+                            affected, run.run->series.size()),
+                std::move(reasons));
+}
+
+node incomplete_banner(const named_report& run, std::span<const named_report> among) {
+  return banner("incomplete", prefix(run, among) + "INCOMPLETE",
+                "The run was interrupted. What it had measured by then is shown; series may have few samples or be "
+                "missing.",
+                {});
+}
+
+bool is_complete(const report& run) { return run.complete && std::ranges::all_of(run.series, &series::complete); }
+
+node mark(std::string_view kind, std::string_view sign, std::string text) {
+  return element("li", {{"class", std::string(kind)}},
+                 {element("span", {{"aria-hidden", "true"}}, {sign}), " ", std::move(text)});
+}
+
+node validity_mark(const report& run) {
+  const auto is_valid = [](const series& each) { return each.invalid.empty(); };
+  const auto measured = std::ranges::count_if(run.series, &series::measured);
+  if (!run.valid()) {
+    const auto valid = std::ranges::count_if(run.series, is_valid);
+    return mark(
+        "bad", "✗",
+        fmt::format("{} of {} series invalid", static_cast<long>(run.series.size()) - valid, run.series.size()));
+  }
+  return mark("good", "✓", fmt::format("{} of {} series valid", measured, run.series.size()));
+}
+
+// Of all direct series, the worst verdict.
+void add_direct_mark(node& to, const report& run) {
+  using enum verification::verdict;
+  const auto is = [&](verification::verdict what) {
+    return std::ranges::any_of(run.series, [&](const series& each) {
+      return each.not_available.empty() && each.work.mode == mode::direct && each.verification.result == what;
+    });
+  };
+  if (is(refuted))
+    to.add(mark("bad", "✗", "direct was not direct"));
+  else if (is(unknown))
+    to.add(mark("doubtful", "?", "direct not verified"));
+  else if (is(verified))
+    to.add(mark("good", "✓", "direct verified at the device"));
+}
+
+void add_noise_mark(node& to, const report& run) {
+  if (run.trusted_fraction)
+    to.add(mark(*run.trusted_fraction < 0.99 ? "doubtful" : "good", *run.trusted_fraction < 0.99 ? "?" : "✓",
+                fmt::format("host quiet enough up to {}", trusted_text(*run.trusted_fraction))));
+  else if (!run.noise_before && !run.noise_after)
+    to.add(mark("doubtful", "?", "noise of the host not measured"));
+}
+
+void add_advice_mark(node& to, const report& run) {
+  const auto spoils = [](const recommendation& each) { return each.severity != severity::note; };
+  if (const auto count = std::ranges::count_if(run.advice, spoils); count != 0)
+    to.add(mark("doubtful", "!",
+                count == 1 ? "a setting spoils figures, see below"
+                           : fmt::format("{} settings spoil figures, see below", count)));
+}
+
+}  // namespace
+
+standing standing_of(const report& run) {
+  if (!run.valid()) return standing::invalid;
+  return is_complete(run) ? standing::sound : standing::incomplete;
+}
+
+standing worst_of(std::span<const named_report> runs) {
+  standing worst = standing::sound;
+  for (const named_report& each : runs) worst = std::max(worst, standing_of(*each.run));
+  return worst;
+}
+
+nodes banners(std::span<const named_report> runs) {
+  nodes found;
+  for (const named_report& each : runs) {
+    if (!each.run->valid()) found.push_back(invalid_banner(each, runs));
+    if (!is_complete(*each.run)) found.push_back(incomplete_banner(each, runs));
+  }
+  return found;
+}
+
+node assurances(const report& run) {
+  node list = element("ul", {{"class", "assurances"}, {"aria-label", "how far the run can be trusted"}});
+  list.add(validity_mark(run));
+  add_direct_mark(list, run);
+  add_noise_mark(list, run);
+  add_advice_mark(list, run);
+  if (run.clock.floor_ns > 0) list.add(mark("plain", "◷", "clock costs " + duration_text(run.clock.floor_ns)));
+  return list;
+}
+
+}  // namespace qd1::html

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "verdict.hpp"
+
+#include "quantity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace qd1::html {
+namespace {
+
+struct contender {
+  const curve* shown;
+  const estimate* value;  ///< at the percentile that is looked at
+
+  const work& what() const { return shown->series->work; }
+};
+
+// The fastest first.
+std::vector<contender> ranking(const panel& from, double fraction) {
+  std::vector<contender> found;
+  for (const curve& each : from.curves)
+    if (each.measured())
+      if (const estimate* value = percentile_of(*each.series, fraction)) found.push_back({&each, value});
+  std::ranges::stable_sort(found, {}, [](const contender& each) { return each.value->value; });
+  return found;
+}
+
+// Of each mode its better form, so that modes are compared and not the ways to call them.
+std::vector<contender> best_of_each_mode(std::vector<contender> ranked) {
+  std::vector<contender> found;
+  for (const contender& each : ranked)
+    if (std::ranges::none_of(found, [&](const contender& other) { return other.what().mode == each.what().mode; }))
+      found.push_back(each);
+  return found;
+}
+
+// "mapped", or "mapped async": blocking is what one expects.
+node mention(const contender& which) { return element("b", {{"class", which.shown->hue}}, {which.shown->short_name}); }
+
+bool differ(const estimate& ratio) { return ratio.interval && (ratio.interval->low > 1 || ratio.interval->high < 1); }
+
+// The interval in the unit of excess_text(); what does not differ is told as a factor.
+std::string sureness(const estimate& ratio) {
+  if (!ratio.interval) return "too few samples to say how sure that is";
+  const bool in_percent = differ(ratio) && ratio.interval->high < 1.45;
+  const auto text = in_percent ? excess_text : ratio_text;
+  const std::string low = text(ratio.interval->low), high = text(ratio.interval->high);
+  if (low == high) return fmt::format("95\u00a0% sure of {}", low);
+  return fmt::format("95\u00a0% sure: {} to {}", low, high);
+}
+
+// "mapped is 2.1× faster than cached at the median"
+nodes comparison(const contender& first, const contender& second) {
+  const estimate by = ratio(*second.value, *first.value);
+  const std::string values = fmt::format(" ({} vs {}; {})", duration_text(first.value->value),
+                                         duration_text(second.value->value), sureness(by));
+  if (by.interval && !differ(by))
+    return {mention(first), " and ", mention(second), " do not differ at the median", values + "."};
+  return {mention(first), " is ",          element("b", {}, {excess_text(by.value) + " faster"}),
+          " than ",       mention(second), " at the median",
+          values + "."};
+}
+
+// What direct is in the picture for: how long the device itself takes.
+std::string device_remark(const contender& which) {
+  if (which.what().mode != mode::direct) return "";
+  switch (which.shown->series->verification.result) {
+    case verification::verdict::verified: return " goes to the device: ";
+    case verification::verdict::unknown: return ", not verified to go to the device: ";
+    default: return "";
+  }
+}
+
+void add_others(nodes& to, const std::vector<contender>& ranked) {
+  for (std::size_t each = 2; each < ranked.size(); ++each) {
+    const std::string remark = device_remark(ranked[each]);
+    to.push_back(" ");
+    to.push_back(mention(ranked[each]));
+    to.push_back(fmt::format("{}{}, {} slower.", remark.empty() ? ": " : remark,
+                             duration_text(ranked[each].value->value),
+                             ratio_text(ranked[each].value->value / ranked[0].value->value)));
+  }
+}
+
+// The tail may have another winner than the middle: who chooses a mode has to know.
+void add_tail(nodes& to, const panel& modes, const contender& winner) {
+  for (const double fraction : {0.99999, 0.999, 0.99}) {
+    const std::vector<contender> ranked = best_of_each_mode(ranking(modes, fraction));
+    const auto noisy = [&](const contender& each) { return fraction > each.shown->trusted; };
+    if (ranked.size() < 2 || std::ranges::any_of(ranked, noisy)) continue;
+    if (ranked[0].what().mode == winner.what().mode || !differ(ratio(*ranked[1].value, *ranked[0].value))) return;
+    to.push_back(fmt::format(" But in the tail, at {}, ", percentile_text(fraction)));
+    to.push_back(mention(ranked[0]));
+    to.push_back(fmt::format(" is the fastest ({}).", duration_text(ranked[0].value->value)));
+    return;
+  }
+}
+
+}  // namespace
+
+estimate ratio(const estimate& slower, const estimate& faster) {
+  estimate found{faster.value > 0 ? slower.value / faster.value : 0, {}};
+  // The ends that are furthest apart: wider than need be where the two are independent, never narrower.
+  if (slower.interval && faster.interval && faster.interval->low > 0)
+    found.interval =
+        interval{slower.interval->low / faster.interval->high, slower.interval->high / faster.interval->low};
+  return found;
+}
+
+nodes verdict_of_modes(const panel& modes) {
+  const std::vector<contender> ranked = best_of_each_mode(ranking(modes, 0.5));
+  if (ranked.empty()) return {"No figures: no series of this kind could be measured and believed."};
+  if (ranked.size() == 1)
+    return {mention(ranked[0]), fmt::format(": {} at the median. There is nothing to compare it with.",
+                                            duration_text(ranked[0].value->value))};
+  nodes sentence = comparison(ranked[0], ranked[1]);
+  add_others(sentence, ranked);
+  add_tail(sentence, modes, ranked[0]);
+  return sentence;
+}
+
+nodes verdict_of_runs(const panel& runs) {
+  nodes sentence;
+  for (const curve& base : runs.curves) {
+    const estimate* first = base.measured() ? median(*base.series) : nullptr;
+    if (!first) continue;
+    for (const curve& other : runs.curves) {
+      if (&other == &base || other.dashed != base.dashed || other.hue == base.hue || base.hue != "run1") continue;
+      const estimate* second = other.measured() ? median(*other.series) : nullptr;
+      if (!second) continue;
+      const estimate by = ratio(*second, *first);
+      const bool slower = by.value >= 1;
+      const estimate shown = slower ? by : ratio(*first, *second);
+      nodes words = {element("b", {{"class", other.hue}}, {other.short_name}), " "};
+      if (by.interval && !differ(by))
+        words.push_back("does not differ from ");
+      else {
+        words.push_back("is ");
+        words.push_back(element("b", {}, {excess_text(shown.value) + (slower ? " slower" : " faster")}));
+        words.push_back(" than ");
+      }
+      words.push_back(element("b", {{"class", base.hue}}, {base.short_name}));
+      words.push_back(fmt::format(" at the median ({} vs {}; {}). ", duration_text(second->value),
+                                  duration_text(first->value), sureness(shown)));
+      sentence.push_back(element("span", {}, std::move(words)));
+    }
+  }
+  if (sentence.empty()) return {"Nothing to compare: the same work was not measured in both."};
+  return sentence;
+}
+
+}  // namespace qd1::html

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+#include "synthetic.hpp"
+
+#include <qd1/html/distribution.hpp>
+
+#include <algorithm>
+
+using namespace qd1::html;
+
+namespace {
+
+distribution plausible(std::uint64_t samples) {
+  return distribution(qd1_test::synthetic_latency({900, 0.05, 9'000, 0.6}, samples, 3));
+}
+
+}  // namespace
+
+TEST_CASE("a curve rises in both directions, from the minimum to the maximum") {
+  const qd1::latency from = qd1_test::synthetic_latency({57'000, 0.12, 240'000, 4}, 50'000, 5);
+  const distribution seen(from);
+  CHECK(std::ranges::is_sorted(seen.quantiles(), {}, &quantile::fraction));
+  CHECK(std::ranges::is_sorted(seen.quantiles(), {}, &quantile::ns));
+  CHECK(seen.quantiles().front().ns == from.min);
+  CHECK(seen.quantiles().back().ns == from.max);
+  CHECK(seen.quantiles().back().fraction < 1);
+  CHECK(seen.at(0.5) == Approx(from.percentiles[0].value->value).epsilon(0.002));
+  CHECK(seen.at(0.99) == Approx(from.percentiles[2].value->value).epsilon(0.01));
+}
+
+TEST_CASE("samples support a percentile as far as both ends of its interval exist") {
+  CHECK(plausible(368'887).supported() >= 0.99999);
+  CHECK(plausible(368'000).supported() < 0.99999);
+  CHECK(plausible(1'000).supported() == Approx(0.99632).epsilon(1e-5));
+}
+
+TEST_CASE("the band encloses the curve, and is wider with fewer samples") {
+  const distribution few = plausible(2'000), many = plausible(200'000);
+  for (const distribution* each : {&few, &many})
+    for (const auto& [fraction, bounds] : each->band()) {
+      CHECK(bounds.low <= each->at(fraction));
+      CHECK(bounds.high >= each->at(fraction));
+      CHECK(fraction <= each->supported() + 1e-12);
+    }
+  const auto width = [](const distribution& of, double at) {
+    const auto bands = of.band();
+    const auto found = std::ranges::lower_bound(bands, at, {}, &banded::fraction);
+    return found->bounds.high - found->bounds.low;
+  };
+  CHECK(width(few, 0.9) > width(many, 0.9));
+}
+
+TEST_CASE("nothing measured is nothing to draw") {
+  CHECK(distribution(qd1::latency()).empty());
+  CHECK(distribution(qd1::latency()).supported() == 0);
+}
+
+TEST_CASE("one sample is both minimum and maximum") {
+  qd1::latency one;
+  one.samples = 1;
+  one.min = one.max = 500;
+  one.bins = {{500, 1}};
+  CHECK(distribution(one).at(0.5) == 500);
+  CHECK(distribution(one).supported() == Approx(0.025));
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSL-1.0
+// The page as a whole: one file that any browser shows, and that hides nothing.
+#include "catch.hpp"
+#include "synthetic.hpp"
+
+#include <qd1/html/html.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace {
+
+using qd1::html::named_report;
+using qd1::html::render;
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+// What is between the tags, without the style sheet and the script.
+std::string words(std::string page) {
+  page.erase(0, page.find("<body"));
+  page.erase(page.find("<script"));
+  page = std::regex_replace(page, std::regex("<[^>]*>"), "");
+  return std::regex_replace(page, std::regex("\u00a0"), " ");
+}
+
+// Whether each tag that is opened is closed, in order, attributes are quoted and none comes twice: what a strict parser
+// asks for, as far as to_string() could get it wrong.
+std::string malformed(const std::string& page) {
+  static const std::regex attribute(R"rx(\s+([\w:-]+)="([^"<]*)")rx");
+  std::vector<std::string> open;
+  for (std::size_t at = page.find('<'); at != std::string::npos; at = page.find('<', at + 1)) {
+    const std::size_t end = page.find('>', at);
+    if (end == std::string::npos) return "a tag without end";
+    std::string tag = page.substr(at + 1, end - at - 1);
+    if (tag.starts_with("!DOCTYPE")) continue;
+    if (tag.starts_with('/')) {
+      if (open.empty() || open.back() != tag.substr(1)) return "unexpected <" + tag + ">";
+      open.pop_back();
+      continue;
+    }
+    const bool leaf = tag.ends_with('/');
+    if (leaf) tag.pop_back();
+    const std::string name = tag.substr(0, tag.find_first_of(" \n"));
+    std::vector<std::string> names;
+    std::string rest = tag.substr(name.size());
+    for (std::smatch match; std::regex_search(rest, match, attribute, std::regex_constants::match_continuous);
+         rest = match.suffix()) {
+      for (const std::string& other : names)
+        if (other == match[1]) return "<" + name + "> has " + other + " twice";
+      names.push_back(match[1]);
+    }
+    if (!rest.empty()) return "<" + name + ">: " + rest;
+    if (!leaf) open.push_back(name);
+    if (name == "style" || name == "script") {
+      const std::size_t close = page.find("</" + name + ">", end);
+      if (page.substr(end + 1, close - end - 1).find_first_of("<&") != std::string::npos) return name + " has < or &";
+      at = end;
+    }
+  }
+  return open.empty() ? "" : "<" + open.back() + "> is never closed";
+}
+
+// Everything a report can have wrong with it at once.
+qd1::report troubled() {
+  qd1::report run = qd1_test::synthetic_report(3'000);
+  run.series[1].invalid = {"device ops 12 / app 3,000: served from memory", "second <reason> & more"};
+  run.series[1].verification = {qd1::verification::verdict::refuted, "REFUTED", 12, 3000, 0, 700};
+  run.series[3].not_available = "io_uring is forbidden here";
+  run.series[3].latency = {};
+  run.series[5].complete = false;
+  run.series[7].latency.bins.clear();
+  run.complete = false;
+  run.trusted_fraction = 0.9;
+  run.notes = {"Governor is powersave"};
+  return run;
+}
+
+std::vector<std::string> pages() {
+  const qd1::report good = qd1_test::synthetic_report(20'000), other = qd1_test::synthetic_report(20'000, 1.2, 70),
+                    bad = troubled();
+  const named_report runs[] = {{"base", &good}, {"6.18", &other}, {"bad", &bad}};
+  return {render(good), render(bad), render(runs), render(qd1::report())};
+}
+
+}  // namespace
+
+TEST_CASE("pages are well-formed") {
+  for (const std::string& page : pages()) CHECK(malformed(page) == "");
+}
+
+TEST_CASE("a strict XML parser reads pages") {
+  if (std::system("command -v xmllint >/dev/null 2>&1") != 0) QIO_SKIP("xmllint is not installed");
+  for (const std::string& page : pages()) {
+    std::FILE* parser = popen("xmllint --noout --nonet - 2>&1", "w");
+    REQUIRE(parser);
+    CHECK(std::fwrite(page.data(), 1, page.size(), parser) == page.size());
+    CHECK(pclose(parser) == 0);
+  }
+}
+
+TEST_CASE("a page needs nothing from elsewhere") {
+  const std::regex space_name(R"rx(\sxmlns="http://www.w3.org/[\w/]*")rx");
+  for (const std::string& page : pages()) {
+    const std::string rest = std::regex_replace(page, space_name, "");
+    for (const char* reference : {"http:", "https:", "//www", "src=", "href=", "url(", "@import", "fetch(", "XMLHttp"})
+      CHECK_FALSE(contains(rest, reference));
+  }
+}
+
+TEST_CASE("hostile texts stay texts") {
+  const std::string hostile = "</script><script>alert('x')</script><img src=x onerror=\"y\">&amp;\x01\xff";
+  qd1::report run = troubled();
+  run.version = run.started = run.command_line = hostile;
+  run.settings.path = run.settings.engine = hostile;
+  run.clock.source = run.clock.reason = hostile;
+  run.notes = {hostile};
+  for (qd1::series& each : run.series) {
+    each.notes = {hostile};
+    each.service.engine = each.service.reason = hostile;
+    each.verification.text = hostile;
+  }
+  run.series[1].invalid = {hostile};
+  run.series[3].not_available = hostile;
+  const named_report runs[] = {{hostile, &run}, {hostile + "2", &run}};
+  for (const std::string& page : {render(run), render(runs)}) {
+    CHECK(malformed(page) == "");
+    CHECK(count(page, "<script>") == 1);
+    CHECK_FALSE(contains(page, "<img"));
+    CHECK(contains(page, "&lt;img src=x onerror=&quot;y&quot;&gt;&amp;amp;"));
+  }
+}
+
+TEST_CASE("a percentile without the samples for it says how many it takes") {
+  const std::string text = words(render(qd1_test::synthetic_report(3'000)));
+  CHECK(contains(text, "n/aneeds 368,887"));
+  CHECK(contains(text, "n/aneeds 3,688"));
+}
+
+TEST_CASE("an invalid run cannot be overlooked, and its figures are withheld") {
+  qd1::report run = qd1_test::synthetic_report(3'000);
+  for (qd1::series& each : run.series)
+    if (each.work.mode == qd1::mode::direct) each.invalid = {"misaligned offsets fail at once"};
+  const std::string page = render(run), text = words(page);
+  CHECK(contains(page, "<title>INVALID"));
+  CHECK(contains(page, "<body class=\"invalid\">"));
+  CHECK(contains(text, "4 of 12 series must not be believed"));
+  CHECK(contains(text, "misaligned offsets fail at once"));
+  CHECK(contains(text, "INVALID: not shown"));
+  CHECK_FALSE(contains(page, "data-name=\"direct"));
+  const double p50 = run.series[0].latency.percentiles[0].value->value;
+  CHECK_FALSE(contains(text, std::to_string(p50 / 1000).substr(0, 4) + " µs"));
+}
+
+TEST_CASE("an interrupted run says so") {
+  qd1::report run = qd1_test::synthetic_report(3'000);
+  CHECK_FALSE(contains(render(run), "<title>INCOMPLETE"));
+  run.complete = false;
+  CHECK(contains(render(run), "<title>INCOMPLETE"));
+  CHECK(contains(words(render(run)), "The run was interrupted"));
+}
+
+TEST_CASE("what is not available says why") {
+  CHECK(contains(words(render(troubled())), "Not available here: io_uring is forbidden here"));
+}
+
+TEST_CASE("percentiles that the host disturbs are marked") {
+  qd1::report run = qd1_test::synthetic_report(20'000);
+  run.trusted_fraction = 0.99;
+  const std::string text = words(render(run));
+  CHECK(contains(text, "beyond p99: may be the host’s noise"));
+  CHECK(contains(text, "µs†"));
+  run.trusted_fraction.reset();
+  CHECK_FALSE(contains(words(render(run)), "†"));
+}
+
+TEST_CASE("warm and cold reads are panels of their own, and direct ones are in both") {
+  qd1::report run = qd1_test::synthetic_report(3'000);
+  for (const qd1::series& each : std::vector(run.series))
+    if (each.work.mode != qd1::mode::direct && each.work.operation == qd1::operation::read) {
+      run.series.push_back(each);
+      run.series.back().work.temperature = qd1::temperature::cold;
+    }
+  const std::string page = render(run);
+  CHECK(count(page, "<h2>Warm reads</h2>") == 2);  // the answer, and its details
+  CHECK(count(page, "<h2>Cold reads</h2>") == 2);
+  CHECK(count(page, "<h2>Accepted writes</h2>") == 2);
+  CHECK(count(page, "data-name=\"direct\"") == count(page, "data-name=\"cached\""));
+}
+
+TEST_CASE("pictures have words for who cannot see them, tables their roles") {
+  const std::string page = render(qd1_test::synthetic_report(3'000));
+  CHECK(count(page, "class=\"chart\"") == 4);
+  CHECK(count(page, "<desc>") == 4);
+  CHECK(count(page, "role=\"table\"") == count(page, "<table"));
+  CHECK(count(page, "<caption>") == count(page, "<table"));
+  CHECK(contains(page, "mapped, blocking: p50 0.380"));
+}
+
+TEST_CASE("a page is small, however many bins there are") {
+  const qd1::report run = qd1_test::synthetic_report(300'000);
+  std::size_t bins = 0;
+  for (const qd1::series& each : run.series) bins += each.latency.bins.size();
+  CHECK(bins > 5'000);
+  const qd1::report other = qd1_test::synthetic_report(300'000, 1.1, 40);
+  const named_report runs[] = {{"base", &run}, {"other", &other}};
+  CHECK(render(run).size() < 150'000);
+  CHECK(render(runs).size() < 300'000);
+}
+
+TEST_CASE("the same run makes the same page") {
+  CHECK(render(qd1_test::synthetic_report(2'000)) == render(qd1_test::synthetic_report(2'000)));
+}

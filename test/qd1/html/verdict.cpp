@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+// The sentence a reader remembers has to be true.
+#include "catch.hpp"
+#include "synthetic.hpp"
+
+#include <qd1/html/verdict.hpp>
+
+#include <regex>
+#include <string>
+
+using namespace qd1::html;
+
+namespace {
+
+// As a reader sees it: no markup, plain spaces.
+std::string words(const nodes& sentence) {
+  std::string text = to_string(element("p", {}, sentence));
+  text = std::regex_replace(text, std::regex("<[^>]*>|\n"), "");
+  return std::regex_replace(text, std::regex("\u00a0"), " ");
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+panel reads(const qd1::report& run) { return panels_of(run).front(); }
+
+}  // namespace
+
+TEST_CASE("who wins, by how much, how sure, and what the device takes") {
+  const qd1::report run = qd1_test::synthetic_report(50'000);
+  const std::string text = words(verdict_of_modes(reads(run)));
+  INFO(text);
+  CHECK(contains(text, "mapped is 2.4× faster than cached at the median (0.380 µs vs 0.900 µs; 95 % sure"));
+  CHECK(contains(text, "direct async goes to the device: 49"));
+}
+
+TEST_CASE("direct that was not verified is not said to go to the device") {
+  qd1::report run = qd1_test::synthetic_report(2'000);
+  for (qd1::series& each : run.series) each.verification.result = qd1::verification::verdict::unknown;
+  CHECK(contains(words(verdict_of_modes(reads(run))), "not verified to go to the device"));
+}
+
+TEST_CASE("what differs by less than the uncertainty does not differ") {
+  qd1::report run = qd1_test::synthetic_report(2'000);
+  for (qd1::series& each : run.series) {
+    each.latency.percentiles.front().value =
+        qd1::estimate{each.work.mode == qd1::mode::mapped ? 380. : 381., qd1::interval{375, 386}};
+  }
+  CHECK(contains(words(verdict_of_modes(reads(run))), "do not differ at the median"));
+}
+
+TEST_CASE("invalid series do not win") {
+  qd1::report run = qd1_test::synthetic_report(2'000);
+  for (qd1::series& each : run.series)
+    if (each.work.mode == qd1::mode::mapped) each.invalid = {"errors"};
+  const std::string text = words(verdict_of_modes(reads(run)));
+  INFO(text);
+  CHECK_FALSE(contains(text, "mapped"));
+  CHECK(contains(text, "cached is "));
+}
+
+TEST_CASE("nothing measured is said") {
+  qd1::report run = qd1_test::synthetic_report(100);
+  for (qd1::series& each : run.series) each.invalid = {"errors"};
+  CHECK(contains(words(verdict_of_modes(reads(run))), "No figures"));
+}
+
+TEST_CASE("another winner in the tail is named, unless the tail is not to be trusted") {
+  qd1::report run = qd1_test::synthetic_report(50'000);
+  for (qd1::series& each : run.series)
+    each.latency.percentiles[3].value =
+        qd1::estimate{each.work.mode == qd1::mode::cached ? 1e3 : 1e5, qd1::interval{900, 1100}};
+  for (qd1::series& each : run.series)
+    if (each.work.mode != qd1::mode::cached) each.latency.percentiles[3].value->interval = qd1::interval{9e4, 1.1e5};
+  CHECK(contains(words(verdict_of_modes(reads(run))), "in the tail, at p99.9, cached is the fastest"));
+  run.trusted_fraction = 0.99;
+  CHECK_FALSE(contains(words(verdict_of_modes(reads(run))), "p99.9"));
+}
+
+TEST_CASE("the interval of a ratio spans the ends that are furthest apart") {
+  const qd1::estimate by = ratio({200, qd1::interval{190, 210}}, {100, qd1::interval{95, 105}});
+  CHECK(by.value == Approx(2));
+  CHECK(by.interval->low == Approx(190. / 105));
+  CHECK(by.interval->high == Approx(210. / 95));
+  CHECK_FALSE(ratio({200, {}}, {100, qd1::interval{95, 105}}).interval);
+}
+
+TEST_CASE("runs are compared with the first of them") {
+  const qd1::report base = qd1_test::synthetic_report(20'000, 1, 1), slow = qd1_test::synthetic_report(20'000, 1.1, 50),
+                    same = qd1_test::synthetic_report(20'000, 1, 90);
+  const named_report runs[] = {{"base", &base}, {"slow", &slow}, {"same", &same}};
+  for (const panel& each : panels_of(runs)) {
+    const std::string text = words(verdict_of_runs(each));
+    INFO(text);
+    CHECK(contains(text, "% slower than base at the median"));
+    CHECK(contains(text, "same does not differ from base"));
+  }
+}

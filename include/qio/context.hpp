@@ -64,8 +64,9 @@ class [[nodiscard]] scheduled final : posted {
 /// Creation allocates; running operations does not. Movable; files keep working when their context is moved.
 ///
 /// Destruction cancels what is in flight, waits until the system has let go of its memory, and completes it, with its
-/// real result, on the destroying thread. A file may outlive its context: its blocking operations go on working, its
-/// asynchronous ones are then refused with errc::context_closed.
+/// real result: on the context's thread, if anything is in flight (using a ring from another one ends the program with
+/// a message), and not from within one of its own callbacks or coroutines. A file may outlive its context: its blocking
+/// operations go on working, its asynchronous ones are then refused with errc::context_closed.
 template <engine Engine>
 class [[nodiscard]] basic_context {
  public:

@@ -122,8 +122,9 @@ class [[nodiscard]] basic_file {
   }
 
   /// Closes the file, and says what went wrong (on network file systems a write may fail only now). It is closed in
-  /// any case.
+  /// any case. A file that is not open: std::errc::bad_file_descriptor.
   result<void> close() {
+    if (!is_open()) return error(std::make_error_code(std::errc::bad_file_descriptor));
     end_operations();
     const std::unique_ptr<detail::file_state<Mode>> state = std::move(state_);
     return state->close();

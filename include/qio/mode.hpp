@@ -51,7 +51,9 @@ enum class creation : std::uint8_t {
   if_needed,          ///< created, empty, if it does not exist
   only_if_missing,    ///< created; an error (std::errc::file_exists) if it exists
   truncate_existing,  ///< the file must exist, and loses its contents; needs access to write
-  always_new,         ///< an empty file in place of whatever was there; who has the old one open keeps it
+  /// An empty file, put in the place of one that exists: who has the old one open keeps it, its other names (hard
+  /// links) too, but owner, permissions and attributes are those of a new file. Of regular files only.
+  always_new,
 };
 
 /// What a direct open does where direct I/O cannot be had.

@@ -2,6 +2,7 @@
 // What every function of the library answers with: result<T>, which is a T or a qio::error.
 #pragma once
 
+#include <boost/outcome/policy/terminate.hpp>
 #include <boost/outcome/std_result.hpp>
 
 #include <cstddef>
@@ -21,10 +22,10 @@ enum class errc : int {
   offset_too_large,       ///< offset + length passes the largest offset a file can have, 2^63 - 1
   beyond_end,             ///< a view reaches past the end of the file
   direct_not_supported,   ///< the file system says that it cannot do direct I/O on this file
+  direct_unknown,         ///< the file system does not say whether what it accepts as direct is
   direct_in_memory,       ///< the file system keeps files in memory; what it accepts as direct is not
   access_not_granted,     ///< the file was not opened for this kind of access
   context_closed,         ///< the context that this file was opened on no longer runs
-  engine_not_available,   ///< this engine cannot work here
   invalid_alignment,      ///< an alignment that is not a power of two
 };
 
@@ -48,11 +49,11 @@ class qio_category final : public std::error_category {
       case errc::offset_too_large: return "offset + length passes the largest file offset";
       case errc::beyond_end: return "the range reaches past the end of the file";
       case errc::direct_not_supported: return "the file system does not support direct I/O on this file";
+      case errc::direct_unknown: return "the file system does not say whether direct I/O bypasses its cache";
       case errc::direct_in_memory:
         return "direct I/O cannot be had: the file system keeps its files in memory (tmpfs, ramfs, hugetlbfs)";
       case errc::access_not_granted: return "the file was not opened for this kind of access";
       case errc::context_closed: return "the context of this file is closed";
-      case errc::engine_not_available: return "the engine is not available on this system";
       case errc::invalid_alignment: return "the alignment is not a power of two";
     }
     return "unknown qio error " + std::to_string(value);
@@ -68,10 +69,10 @@ class qio_category final : public std::error_category {
       case errc::beyond_end: return std::errc::invalid_argument;
       case errc::offset_too_large: return std::errc::file_too_large;
       case errc::direct_not_supported:
+      case errc::direct_unknown:
       case errc::direct_in_memory: return std::errc::operation_not_supported;
       case errc::access_not_granted: return std::errc::bad_file_descriptor;
       case errc::context_closed: return std::errc::operation_canceled;
-      case errc::engine_not_available: return std::errc::function_not_supported;
     }
     return {value, *this};
   }
@@ -180,7 +181,12 @@ inline std::error_code make_error_code(const error& failure) noexcept { return f
 
 /// A T or a qio::error. Test it (`if (r)`, r.has_value()), then r.value() or r.error(); value() of a failed result
 /// throws std::system_error, or ends the program where exceptions are switched off.
+#if defined(__cpp_exceptions)
 template <class T>
 using result = BOOST_OUTCOME_V2_NAMESPACE::std_result<T, error>;
+#else
+template <class T>
+using result = BOOST_OUTCOME_V2_NAMESPACE::std_result<T, error, BOOST_OUTCOME_V2_NAMESPACE::policy::terminate>;
+#endif
 
 }  // namespace qio

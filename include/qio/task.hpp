@@ -29,7 +29,7 @@ class task_promise_base {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> finished) const noexcept {
-      return finished.promise().continuation_;
+      return finished.promise().is_second_there() ? finished.promise().continuation_ : std::noop_coroutine();
     }
     void await_resume() const noexcept {}
   };
@@ -38,6 +38,11 @@ class task_promise_base {
   void unhandled_exception() noexcept { failure_ = std::current_exception(); }
 
   void continue_with(std::coroutine_handle<> continuation) noexcept { continuation_ = continuation; }
+
+  /// Two come here once each: the task when it has finished, and who awaits it when starting it has returned. The
+  /// second goes on. (Symmetric transfer alone would do without; but GCC makes a tail call of it only from -O2 on, and
+  /// a loop over tasks that never suspend would overflow the stack of a debug build.)
+  bool is_second_there() noexcept { return one_is_there_.exchange(true, std::memory_order_acq_rel); }
 
  protected:
   void rethrow() const {
@@ -49,6 +54,7 @@ class task_promise_base {
  private:
   std::coroutine_handle<> continuation_ = std::noop_coroutine();
   std::exception_ptr failure_;
+  std::atomic<bool> one_is_there_ = false;
 };
 
 template <class T>
@@ -106,9 +112,11 @@ class [[nodiscard]] task {
     struct awaiter {
       std::coroutine_handle<promise_type> coroutine;
       bool await_ready() const noexcept { return false; }
-      std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) const noexcept {
-        coroutine.promise().continue_with(awaiting);
-        return coroutine;
+      bool await_suspend(std::coroutine_handle<> awaiting) const noexcept {
+        const std::coroutine_handle<promise_type> started = coroutine;  // the awaiter may be gone when it has returned
+        started.promise().continue_with(awaiting);
+        started.resume();
+        return !started.promise().is_second_there();
       }
       T await_resume() const { return coroutine.promise().take(); }
     };

@@ -54,16 +54,12 @@ struct file_state {
     if (Mode::is_mapped && wanted == access::write) wanted = access::read_write;
     auto opening = platform::opening::begin(path, wanted, how, options.permissions);
     if (!opening) return opening.error();
-    auto state = std::make_unique<file_state>(opening.value().handle(), wanted, options);
-    if (auto prepared = state->prepare(options); !prepared) {
-      state->handle = platform::invalid_handle;  // still the opening's
-      return prepared.error();
-    }
+    const platform::native_handle opened = opening.value().handle();
+    auto state = std::make_unique<file_state>(opened, wanted, options);
+    if (auto prepared = state->prepare(opened, options); !prepared) return prepared.error();
     auto committed = opening.value().commit();
-    if (!committed) {
-      state->handle = platform::invalid_handle;
-      return committed.error();
-    }
+    if (!committed) return committed.error();
+    state->handle = committed.value();  // only now: until then the opening closes it
     // The mapping was made before the file was emptied.
     if constexpr (Mode::is_mapped)
       if (auto refreshed = state->map.refresh(); !refreshed) return refreshed.error();
@@ -71,7 +67,7 @@ struct file_state {
   }
 
   file_state(platform::native_handle opened, access wanted, const open_options& options)
-      : handle(opened), map(opened, wanted != access::read, options.reservation) {
+      : map(opened, wanted != access::read, options.reservation) {
     activity.inline_reads = !Mode::is_direct;
   }
   file_state(const file_state&) = delete;
@@ -167,7 +163,7 @@ struct file_state {
     }
   }
 
-  platform::native_handle handle;
+  platform::native_handle handle = platform::invalid_handle;
   qio::alignment needed;
   bool direct_active = false;
   std::string support;  // of direct files: where the alignment is known from, or why it is not direct
@@ -175,20 +171,21 @@ struct file_state {
   [[no_unique_address]] mutable map_type map;
 
  private:
-  result<void> prepare(const open_options& options) {
-    if constexpr (Mode::is_direct) return prepare_direct(options.fallback);
+  result<void> prepare(platform::native_handle opened, const open_options& options) {
+    if constexpr (Mode::is_direct) return prepare_direct(opened, options.fallback);
     if constexpr (Mode::is_mapped) {
       platform::install_copy_guard();
       if (auto mapped = map.refresh(); !mapped) return mapped.error();
     }
+    static_cast<void>(opened);
     static_cast<void>(options);
     return BOOST_OUTCOME_V2_NAMESPACE::success();
   }
 
-  result<void> prepare_direct(if_not_direct fallback) {
-    platform::direct_support found = platform::find_direct_support(handle);
+  result<void> prepare_direct(platform::native_handle opened, if_not_direct fallback) {
+    platform::direct_support found = platform::find_direct_support(opened);
     if (!found.refusal.exists())
-      if (const auto made = platform::make_direct(handle); !made) found.refusal = errc::direct_not_supported;
+      if (const auto made = platform::make_direct(opened); !made) found.refusal = errc::direct_not_supported;
     if (found.refusal.exists() && fallback == if_not_direct::fail) return found.refusal;
     direct_active = !found.refusal.exists();
     // Without a device to ask: what every device in use accepts, so that what works here works there.

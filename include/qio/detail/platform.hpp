@@ -10,6 +10,7 @@
 #include <qio/detail/posix/handle.hpp>
 #include <qio/detail/posix/mapping.hpp>
 #include <qio/detail/posix/open.hpp>
+#include <qio/detail/posix/signals.hpp>
 #else
 #error "qio: this operating system is not supported"
 #endif

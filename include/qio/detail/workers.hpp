@@ -78,6 +78,7 @@ class workers {
 
   // False only where there is no thread at all to do the work.
   bool start_thread() noexcept {
+    const platform::signals_blocked blocked;
     const bool started = succeeds([this] { threads_.emplace_back([this] { work(); }); });
     return started || !threads_.empty();
   }

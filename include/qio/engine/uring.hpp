@@ -3,6 +3,7 @@
 #pragma once
 
 #include <qio/detail/linux/uring_setup.hpp>
+#include <qio/detail/thread_number.hpp>
 #include <qio/detail/workers.hpp>
 #include <qio/engine/engine.hpp>
 
@@ -11,15 +12,16 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
-#include <thread>
 
 namespace qio {
 
@@ -49,7 +51,7 @@ class uring {
     if (ring_.ring_fd < 0) return;
     // A registered descriptor is an index into a table of the thread that registered it. Elsewhere it names another
     // ring, so there it is left to the kernel, which drops it when that thread ends.
-    if (owner_ != std::this_thread::get_id()) ring_.int_flags &= static_cast<unsigned char>(~registered_flag);
+    if (owner_ != detail::this_thread_number()) ring_.int_flags &= static_cast<unsigned char>(~registered_flag);
     io_uring_queue_exit(&ring_);
   }
 
@@ -96,9 +98,10 @@ class uring {
             std::to_string(ring_.sq.ring_entries) + " submissions, " + std::to_string(ring_.cq.ring_entries) +
                 " completions",
             features_.reduced);
-    out.add("single issuer", features_.single_issuer ? "on" : "off", features_.single_issuer ? "" : "needs Linux 6.0");
+    out.add("single issuer", features_.single_issuer ? "on" : "off",
+            features_.single_issuer ? "" : "not offered by this kernel; Linux 6.0 has it");
     out.add("deferred task run", features_.defer_taskrun ? "on" : "off",
-            features_.defer_taskrun ? "" : "needs Linux 6.1");
+            features_.defer_taskrun ? "" : "not offered by this kernel; Linux 6.1 has it");
     for (const auto& [name, op] :
          {std::pair{"ring reads", opcode::read}, {"ring writes", opcode::write}, {"ring syncs", opcode::sync}})
       if (!features_.has(op)) out.add(name, "off", "the kernel's ring lacks the operation; workers carry it out");
@@ -120,7 +123,7 @@ class uring {
   // The ring binds itself to the thread that enables it, so this is left to the thread that first waits.
   void begin() noexcept {
     begun_ = true;
-    owner_ = std::this_thread::get_id();
+    owner_ = detail::this_thread_number();
     // Every request may be cancelled, so each may come with two completions.
     max_in_ring_ = ring_.cq.ring_entries / 2 - 1;
     if (features_.single_issuer) detail::enable_ring(ring_);
@@ -215,6 +218,9 @@ class uring {
   // --- from the kernel ---
 
   void enter(wait_limit limit) noexcept {
+    // From another thread the kernel would take the registered descriptor for that thread's own ring.
+    if (owner_ != detail::this_thread_number())
+      fail("a context was used by another thread than the one that first ran it");
     int answer;
     if (limit.is_unlimited()) {
       answer = io_uring_submit_and_wait(&ring_, 1);
@@ -231,12 +237,13 @@ class uring {
       if (!deferred && io_uring_sq_ready(&ring_) == 0) return;
       answer = io_uring_submit_and_get_events(&ring_);
     }
-    if (answer == -EEXIST) misused();
+    const bool passes = answer >= 0 || answer == -EINTR || answer == -ETIME || answer == -EAGAIN || answer == -EBUSY;
+    if (!passes) fail(std::strerror(-answer));
   }
 
-  // The kernel refuses every call from another thread: nothing could ever complete.
-  [[noreturn]] static void misused() noexcept {
-    std::fputs("qio: a context was used by a thread that is not the one which first ran it\n", stderr);
+  // Nothing in flight could ever complete, and its memory never be given back.
+  [[noreturn]] static void fail(const char* why) noexcept {
+    std::fprintf(stderr, "qio: io_uring: %s\n", why);
     std::abort();
   }
 
@@ -319,7 +326,7 @@ class uring {
   bool listening_ = false;  // for wake_event_
   detail::ring_features features_;
   int wake_event_ = -1;
-  std::thread::id owner_;               // the thread that the ring is bound to
+  std::uint64_t owner_ = 0;             // the thread that the ring is bound to
   std::size_t elsewhere_ = 0;           // requests in the lists below, or with the workers
   detail::queue<request> backlog_;      // waiting for a place in the ring
   detail::queue<request> cancelled_;    // ended in the backlog

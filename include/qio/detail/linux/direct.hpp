@@ -9,7 +9,7 @@
 #include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -17,7 +17,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace qio::platform {
 
@@ -42,13 +44,21 @@ inline std::uint32_t field(const struct statx& status, std::size_t position) noe
 }
 }  // namespace statx_direct
 
+// As in <sys/sysmacros.h>, which would define `major` and `minor` as macros for everybody who includes this library.
+constexpr unsigned major_number(dev_t device) noexcept {
+  return static_cast<unsigned>(((device >> 8) & 0xfff) | ((device >> 32) & ~dev_t(0xfff)));
+}
+constexpr unsigned minor_number(dev_t device) noexcept {
+  return static_cast<unsigned>((device & 0xff) | ((device >> 12) & ~dev_t(0xff)));
+}
+
 /// Bytes of a logical block of a block device, from sysfs; 0 where there is no such device (btrfs, overlay, NFS have
 /// none of their own). A partition has its queue one level up.
 inline std::uint32_t logical_block_size(dev_t device) noexcept {
   for (const char* pattern :
        {"/sys/dev/block/%u:%u/queue/logical_block_size", "/sys/dev/block/%u:%u/../queue/logical_block_size"}) {
     char name[96];
-    std::snprintf(name, sizeof name, pattern, major(device), minor(device));
+    std::snprintf(name, sizeof name, pattern, major_number(device), minor_number(device));
     std::FILE* const file = std::fopen(name, "re");
     if (file == nullptr) continue;
     unsigned bytes = 0;
@@ -59,50 +69,68 @@ inline std::uint32_t logical_block_size(dev_t device) noexcept {
   return 0;
 }
 
-/// For kernels before 6.1, and file systems that do not answer statx's question.
-inline direct_support direct_support_without_statx(native_handle handle, const struct statfs& system) {
+/// tmpfs accepts O_DIRECT since 6.6, and an overlay over it with it; before, what an overlay accepted was direct.
+inline bool kernel_is_older_than_6_6() noexcept {
+  struct utsname kernel;
+  unsigned major = 0, minor = 0;
+  return ::uname(&kernel) == 0 && std::sscanf(kernel.release, "%u.%u", &major, &minor) == 2 &&
+         (major < 6 || (major == 6 && minor < 6));
+}
+
+/// File systems that have no device of their own and answer no question, of which it is known that O_DIRECT goes past
+/// the page cache.
+inline bool is_known_to_be_direct(const struct statfs& system) noexcept {
+  switch (static_cast<unsigned long>(system.f_type)) {
+    case BTRFS_SUPER_MAGIC:  // but for compressed and, when writing since Linux 6.15, checksummed files
+    case NFS_SUPER_MAGIC:
+    case 0xfe534d42:  // SMB2
+    case 0x00c36400:  // Ceph
+    case 0xca451a4e:  // bcachefs
+      return true;
+    case OVERLAYFS_SUPER_MAGIC: return kernel_is_older_than_6_6();
+    default: return false;
+  }
+}
+
+/// What statx(2) tells; nothing where the kernel (before 6.1) or the file system does not answer.
+inline std::optional<direct_support> ask_statx(native_handle handle) {
+  struct statx status {};
+  const unsigned wanted = STATX_BASIC_STATS | statx_direct::dioalign | statx_direct::dio_read_align;
+  if (::statx(handle, "", AT_EMPTY_PATH, wanted, &status) != 0) return std::nullopt;
+  if ((status.stx_mask & statx_direct::dioalign) == 0) return std::nullopt;
+  const std::uint32_t memory = statx_direct::field(status, statx_direct::at_memory);
+  const std::uint32_t offset = statx_direct::field(status, statx_direct::at_offset);
+  if (memory == 0 || offset == 0) return direct_support{errc::direct_not_supported, {}, {}};
+  const bool reads_differ = (status.stx_mask & statx_direct::dio_read_align) != 0;
+  const std::uint32_t read_offset = reads_differ ? statx_direct::field(status, statx_direct::at_read_offset) : 0;
+  return direct_support{{}, {memory, read_offset != 0 ? read_offset : offset, offset}, "statx"};
+}
+
+inline direct_support find_direct_support(native_handle handle) {
+  struct stat status;
+  struct statfs system;
+  if (::fstat(handle, &status) != 0 || ::fstatfs(handle, &system) != 0) return {last_error(), {}, {}};
+  const auto type = static_cast<unsigned long>(system.f_type);
+  const bool is_device = S_ISBLK(status.st_mode);  // its node is in a tmpfs, what it stands for is not
+  if (!is_device && (type == TMPFS_MAGIC || type == RAMFS_MAGIC || type == HUGETLBFS_MAGIC))
+    return {errc::direct_in_memory, {}, {}};  // they accept O_DIRECT all the same (tmpfs since Linux 6.6)
+
+  if (auto answer = ask_statx(handle)) return *std::move(answer);
+
   // XFS_IOC_DIOINFO (xfs_fs.h): memory alignment, smallest and largest transfer.
   struct {
     std::uint32_t memory, smallest, largest;
   } xfs{};
-  if (static_cast<unsigned long>(system.f_type) == XFS_SUPER_MAGIC && ::ioctl(handle, _IOR('X', 30, xfs), &xfs) == 0)
+  if (type == XFS_SUPER_MAGIC && ::ioctl(handle, _IOR('X', 30, xfs), &xfs) == 0)
     return {{}, {xfs.memory, xfs.smallest, xfs.smallest}, "XFS_IOC_DIOINFO"};
 
-  struct stat status;
-  if (::fstat(handle, &status) != 0) return {last_error(), {}, {}};
-  const std::uint32_t block = logical_block_size(S_ISBLK(status.st_mode) ? status.st_rdev : status.st_dev);
+  const std::uint32_t block = logical_block_size(is_device ? status.st_rdev : status.st_dev);
   if (block != 0) return {{}, {block, block, block}, "logical block size of the device"};
 
-  const auto preferred = static_cast<std::uint32_t>(std::clamp<long>(status.st_blksize, 512, 4096));
-  const std::uint32_t assumed = std::bit_ceil(preferred);
-  return {{},
-          {assumed, assumed, assumed},
-          "assumed: the file system does not say, nor whether direct I/O bypasses its cache"};
-}
-
-inline direct_support find_direct_support(native_handle handle) {
-  struct statfs system;
-  if (::fstatfs(handle, &system) != 0) return {last_error(), {}, {}};
-  switch (static_cast<unsigned long>(system.f_type)) {
-    // These accept O_DIRECT (tmpfs since Linux 6.6) and serve it from memory.
-    case TMPFS_MAGIC:
-    case RAMFS_MAGIC:
-    case HUGETLBFS_MAGIC: return {errc::direct_in_memory, {}, {}};
-    default: break;
-  }
-
-  struct statx status {};
-  const unsigned wanted = STATX_BASIC_STATS | statx_direct::dioalign | statx_direct::dio_read_align;
-  const bool answered = ::statx(handle, "", AT_EMPTY_PATH, wanted, &status) == 0;
-  if (!answered || (status.stx_mask & statx_direct::dioalign) == 0) return direct_support_without_statx(handle, system);
-
-  const std::uint32_t memory = statx_direct::field(status, statx_direct::at_memory);
-  const std::uint32_t offset = statx_direct::field(status, statx_direct::at_offset);
-  if (memory == 0 || offset == 0) return {errc::direct_not_supported, {}, {}};
-  const std::uint32_t read_offset = (status.stx_mask & statx_direct::dio_read_align) != 0
-                                        ? statx_direct::field(status, statx_direct::at_read_offset)
-                                        : 0;
-  return {{}, {memory, read_offset != 0 ? read_offset : offset, offset}, "statx"};
+  if (!is_known_to_be_direct(system)) return {errc::direct_unknown, {}, {}};
+  const std::uint32_t assumed =
+      std::bit_ceil(static_cast<std::uint32_t>(std::clamp<long>(status.st_blksize, 512, 4096)));
+  return {{}, {assumed, assumed, assumed}, "assumed: the file system does not say"};
 }
 
 /// Switches an open file to direct I/O. Not by a flag of open(2), so that whether it can be had is known before

@@ -88,7 +88,10 @@ inline result<ring_features> set_up_ring(io_uring& ring, unsigned entries) {
   const long entered = ::syscall(__NR_io_uring_enter, ring.ring_fd, 0, 0, 0, nullptr, 0);
   const bool usable = entered >= 0 || errno == EBADFD;
   const int refusal = usable ? ENOSYS : errno;
-  if (usable && find_opcodes(ring, features)) return features;
+  if (usable && find_opcodes(ring, features)) {
+    io_uring_ring_dontfork(&ring);  // a child that wrote to the shared queues would submit for its parent
+    return features;
+  }
   io_uring_queue_exit(&ring);
   ring.ring_fd = -1;
   return system_error(refusal);

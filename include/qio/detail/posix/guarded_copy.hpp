@@ -2,11 +2,14 @@
 // Copying from and to a mapping that may lose its file underneath.
 #pragma once
 
+#include <qio/detail/posix/mapping.hpp>
+
 #include <setjmp.h>
 #include <signal.h>
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace qio::platform {
@@ -31,12 +34,13 @@ inline void on_bus_error(int number, siginfo_t* information, void* context) {
   if (scope* const active = current; active != nullptr && address >= active->begin && address < active->end)
     siglongjmp(active->restart, 1);
 
-  // Not ours: whoever was there before us gets it; by default the process ends as it would have without us, when
-  // the faulting instruction is run again.
+  // Not ours: whoever was there before us gets it. By default the process ends as it would have without us: when the
+  // faulting instruction is run again, or, if somebody sent the signal, here.
   const struct sigaction& previous = previous_action();
   if ((previous.sa_flags & SA_SIGINFO) != 0) return previous.sa_sigaction(number, information, context);
   if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) return previous.sa_handler(number);
   signal(number, SIG_DFL);
+  if (information->si_code <= 0) raise(number);
 }
 
 inline bool install() noexcept {
@@ -60,8 +64,10 @@ inline void install_copy_guard() noexcept {
 /// memcpy, of which `mapped` (either `to` or `from`) may fault: false then, with the copy done in part.
 inline bool guarded_copy(void* to, const void* from, std::size_t bytes, const void* mapped) noexcept {
   guard::scope scope;
-  scope.begin = static_cast<const std::byte*>(mapped);
-  scope.end = scope.begin + bytes;
+  // From the beginning of the page: a memory error is reported for the whole of it.
+  const auto address = reinterpret_cast<std::uintptr_t>(mapped);
+  scope.begin = reinterpret_cast<const std::byte*>(address & ~(page_size() - 1));
+  scope.end = static_cast<const std::byte*>(mapped) + bytes;
   guard::scope* const outer = guard::current;
   if (sigsetjmp(scope.restart, 0) != 0) {
     guard::current = outer;

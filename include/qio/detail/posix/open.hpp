@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,7 @@ class opening {
 
   opening(opening&& other) noexcept
       : path_(std::move(other.path_)),
+        replaced_(std::move(other.replaced_)),
         how_(other.how_),
         handle_(std::exchange(other.handle_, invalid_handle)),
         created_(std::exchange(other.created_, false)) {}
@@ -52,18 +54,13 @@ class opening {
   result<native_handle> commit() {
     if (how_ == creation::truncate_existing)
       if (auto emptied = resize(handle_, 0); !emptied) return emptied.error();
-    if (how_ == creation::always_new) {
-      // Moved over the old one (rename(2) is atomic): nobody finds nothing, or half of it, at that name.
-      const std::string wanted_path = path_.substr(0, path_.rfind(new_suffix));
-      if (std::rename(path_.c_str(), wanted_path.c_str()) != 0) return last_error();
-    }
+    // rename(2) is atomic: nobody finds nothing, or half of it, at that name.
+    if (how_ == creation::always_new && std::rename(path_.c_str(), replaced_.c_str()) != 0) return last_error();
     created_ = false;
     return std::exchange(handle_, invalid_handle);
   }
 
  private:
-  static constexpr const char* new_suffix = ".new-";
-
   opening(std::string path, creation how) : path_(std::move(path)), how_(how) {}
 
   static int access_flags(access wanted) noexcept {
@@ -110,18 +107,34 @@ class opening {
     return open_path(flags | O_CREAT, permissions);
   }
 
+  // Under another name in the same directory, from where commit() moves it.
   error create_beside(int flags, mode_t permissions) {
-    const std::string wanted_path = path_;
+    if (const error failure = find_replaced(); failure.exists()) return failure;
+    const std::string directory = replaced_.substr(0, replaced_.rfind('/') + 1);
     error failure;
     for (int attempt = 0; attempt < 100; ++attempt) {
-      path_ = wanted_path + new_suffix + std::to_string(::getpid()) + '-' + std::to_string(attempt);
+      path_ = directory + ".qio-" + std::to_string(::getpid()) + '-' + std::to_string(attempt);
       failure = create_path(flags, permissions);
       if (failure != std::errc::file_exists) break;
     }
     return failure;
   }
 
-  std::string path_;
+  // What a symbolic link leads to is replaced, not the link. Devices and directories are not.
+  error find_replaced() {
+    replaced_ = path_;
+    struct stat status;
+    if (::stat(path_.c_str(), &status) != 0) return errno == ENOENT ? error() : last_error();
+    if (!S_ISREG(status.st_mode)) return detail::system_error(S_ISDIR(status.st_mode) ? EISDIR : EEXIST);
+    char* const resolved = ::realpath(path_.c_str(), nullptr);
+    if (resolved == nullptr) return last_error();
+    replaced_ = resolved;
+    std::free(resolved);
+    return error();
+  }
+
+  std::string path_;      // of the open file
+  std::string replaced_;  // of creation::always_new: where it is to go
   creation how_;
   native_handle handle_ = invalid_handle;
   bool created_ = false;

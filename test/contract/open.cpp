@@ -93,11 +93,11 @@ PROMISE(truncate_existing, each_mode, "truncate_existing empties what is there, 
 PROMISE(truncated_is_empty, each_mode, "a file that was truncated by open holds what is written then, and no more") {
   { auto before = w.with(2 * 4096); }
   auto file = w.open("data", access::read_write, creation::truncate_existing).value();
-  memory buffer(4096);
+  const std::size_t part = w.unit == 1 ? 10 : w.unit;
+  memory buffer(3 * part);
   CHECK(file.read_at(0, buffer.all()).value() == 0);
   if constexpr (Where::mode::is_mapped) CHECK(file.view(0, 1).error() == errc::beyond_end);
-  auto source = memory::with_pattern(0, 4096);
-  const std::size_t part = w.unit == 1 ? 10 : w.unit;
+  auto source = memory::with_pattern(0, 2 * part);
   CHECK(file.write_at(0, source.part(0, part)).value() == part);
   CHECK(file.write_at(part, source.part(part, part)).value() == part);
   CHECK(file.size().value() == 2 * part);

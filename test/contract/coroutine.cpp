@@ -1,0 +1,206 @@
+// Tasks, when_all, run() and schedule() on each engine.
+#include "reader.hpp"
+#include "world.hpp"
+
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+namespace contract {
+namespace {
+
+qio::task<int> value(int number) { co_return number; }
+qio::task<> nothing() { co_return; }
+qio::task<std::unique_ptr<int>> owned(int number) { co_return std::make_unique<int>(number); }
+qio::task<int> failure(const char* why) {
+  throw std::runtime_error(why);
+  co_return 0;
+}
+
+}  // namespace
+
+PROMISE(run_value, each_engine, "run() answers with the task's value, whatever its type") {
+  CHECK(w.context->run(value(42)) == 42);
+  CHECK(*w.context->run(owned(7)) == 7);
+  w.context->run(nothing());
+  const auto twice = [](qio::task<int> inner) -> qio::task<int> { co_return 2 * co_await std::move(inner); };
+  CHECK(w.context->run(twice(twice(value(3)))) == 12);
+}
+
+PROMISE(run_exception, each_engine, "what a task throws comes out of co_await and run()") {
+  CHECK_THROWS_WITH(w.context->run(failure("first")), "first");
+  const auto caught = [](qio::task<int> inner) -> qio::task<std::string> {
+    try {
+      co_await std::move(inner);
+    } catch (const std::runtime_error& thrown) {
+      co_return thrown.what();
+    }
+    co_return "";
+  };
+  CHECK(w.context->run(caught(failure("second"))) == "second");
+  CHECK(w.context->run(value(1)) == 1);  // the context goes on
+}
+
+PROMISE(not_run, each_engine, "a task that is never run does nothing, and may be moved and destroyed") {
+  bool ran = false;
+  const auto note = [](bool& flag) -> qio::task<> {
+    flag = true;
+    co_return;
+  };
+  {
+    qio::task<> idle = note(ran);
+    qio::task<> moved = std::move(idle);
+    idle = std::move(moved);
+  }
+  CHECK(!ran);
+}
+
+PROMISE(all_of_tuple, each_engine, "when_all answers in the order of its arguments") {
+  const auto [number, none, pointer] = w.context->run(qio::when_all(value(1), nothing(), owned(3)));
+  CHECK(number == 1);
+  CHECK(none == std::monostate());
+  CHECK(*pointer == 3);
+  CHECK(w.context->run(qio::when_all()) == std::tuple<>());
+}
+
+PROMISE(all_of_vector, each_engine, "when_all takes any number of tasks, none too") {
+  CHECK(w.context->run(qio::when_all(std::vector<qio::task<int>>())).empty());
+  std::vector<qio::task<std::unique_ptr<int>>> tasks;
+  for (int i = 0; i < 100; ++i) tasks.push_back(owned(i));
+  const auto values = w.context->run(qio::when_all(std::move(tasks)));
+  REQUIRE(values.size() == 100);
+  bool in_order = true;
+  for (int i = 0; i < 100; ++i) in_order = in_order && *values[static_cast<std::size_t>(i)] == i;
+  CHECK(in_order);
+}
+
+PROMISE(all_with_exceptions, each_engine, "of several exceptions the first in order comes out, after all have ended") {
+  auto file = w.with(4096);
+  int ended = 0;
+  const auto failing = [](auto& from, const char* why, int turns, int& count) -> qio::task<> {
+    memory buffer(4096);
+    for (int i = 0; i < turns; ++i) static_cast<void>(co_await from.async_write_at(0, buffer.all()));
+    ++count;
+    throw std::runtime_error(why);
+  };
+  CHECK_THROWS_WITH(
+      w.context->run(qio::when_all(failing(file, "slow", 5, ended), failing(file, "fast", 0, ended), value(1))),
+      "slow");
+  CHECK(ended == 2);
+  std::vector<qio::task<>> tasks;
+  for (int i = 0; i < 3; ++i) tasks.push_back(failing(file, i == 0 ? "zero" : "other", 3 - i, ended));
+  CHECK_THROWS_WITH(w.context->run(qio::when_all(std::move(tasks))), "zero");
+  CHECK(ended == 5);
+}
+
+PROMISE(scheduled_here, each_engine,
+        "a coroutine that was scheduled goes on inside run(), whichever thread it came from") {
+  constexpr int threads = 4, rounds = 100;
+  const auto runner = std::this_thread::get_id();
+  int arrived = 0, elsewhere = 0;
+  struct detached {
+    struct promise_type {
+      detached get_return_object() const noexcept { return {}; }
+      std::suspend_never initial_suspend() const noexcept { return {}; }
+      std::suspend_never final_suspend() const noexcept { return {}; }
+      void return_void() const noexcept {}
+      void unhandled_exception() const noexcept { std::terminate(); }
+    };
+  };
+  const auto visit = [&]() -> detached {
+    co_await w.context->schedule();
+    ++arrived;
+    if (std::this_thread::get_id() != runner) ++elsewhere;
+  };
+  std::vector<std::thread> visitors;
+  for (int t = 0; t < threads; ++t)
+    visitors.emplace_back([&] {
+      for (int i = 0; i < rounds; ++i) visit();
+    });
+  const auto until_all = [&]() -> qio::task<> {
+    while (arrived < threads * rounds) co_await w.context->schedule();
+  };
+  w.context->run(until_all());
+  for (auto& each : visitors) each.join();
+  CHECK(arrived == threads * rounds);
+  CHECK(elsewhere == 0);
+}
+
+PROMISE(woken, each_engine, "a context that sleeps is woken by another thread") {
+  int turns = 0;
+  struct baton {
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> handle) noexcept {
+      other = std::thread([handle] { handle.resume(); });
+    }
+    void await_resume() const noexcept {}
+    std::thread& other;
+  };
+  std::thread other;
+  const auto away_and_back = [&]() -> qio::task<std::thread::id> {
+    co_await baton{other};  // on the other thread now
+    co_await w.context->schedule();
+    ++turns;
+    co_return std::this_thread::get_id();
+  };
+  for (int i = 0; i < 20; ++i) {
+    CHECK(w.context->run(away_and_back()) == std::this_thread::get_id());
+    other.join();
+  }
+  CHECK(turns == 20);
+}
+
+PROMISE(fair, each_engine, "reads that are served at once leave the others their turn") {
+  auto file = w.with(4096);
+  bool done = false;
+  std::size_t reads = 0;
+  memory buffer(4096);
+  const auto busy = [&]() -> qio::task<> {
+    for (; !done; ++reads) static_cast<void>(co_await file.async_read_at(0, buffer.all()));
+  };
+  const auto other = [&]() -> qio::task<> {
+    for (int i = 0; i < 10; ++i) co_await w.context->schedule();
+    done = true;
+  };
+  w.context->run(qio::when_all(busy(), other()));
+  CHECK(reads > 0);
+}
+
+PROMISE(two_contexts, each_engine, "threads use a context each, and may use them at once") {
+  std::array<std::size_t, 3> right{};
+  std::vector<std::thread> threads;
+  for (std::size_t& each : right)
+    threads.emplace_back([&each] {
+      world<Where> own;
+      auto file = own.open("data", access::read_write, creation::always_new).value();
+      auto source = memory::with_pattern(0, 64 * 4096);
+      const auto copy = [&](std::uint64_t offset) -> qio::task<bool> {
+        memory target(4096);
+        const auto written = co_await file.async_write_at(offset, source.part(offset, 4096));
+        const auto read = co_await file.async_read_at(offset, target.all());
+        co_return written.has_value() && read.has_value() && holds_pattern(target.all(), offset);
+      };
+      std::vector<qio::task<bool>> tasks;
+      for (std::uint64_t i = 0; i < 64; ++i) tasks.push_back(copy(i * 4096));
+      for (const bool is_right : own.context->run(qio::when_all(std::move(tasks)))) each += is_right ? 1u : 0u;
+    });
+  for (auto& each : threads) each.join();
+  CHECK(right == std::array<std::size_t, 3>{64, 64, 64});
+}
+
+PROMISE(made_elsewhere, each_engine,
+        "a context may be made by one thread, used by another, and destroyed by the first") {
+  world<Where> other;
+  auto file = other.with(4096);
+  bool right = false;
+  std::thread user([&] {
+    reader<world<Where>> one(4096);
+    one.start(file, 0);
+    other.context->run();
+    right = one.is_right();
+  });
+  user.join();
+  CHECK(right);
+}
+
+}  // namespace contract

@@ -1,0 +1,186 @@
+// Asynchronous operations: awaited and called back, many at once, and by which path they were served.
+#include "reader.hpp"
+#include "world.hpp"
+
+#include <deque>
+
+namespace contract {
+
+PROMISE(called_back_once, asynchronous, "a callback is called once, by run(), never from within start()") {
+  auto file = w.with(4096);
+  memory block(4096);
+  int calls = 0;
+  qio::result<std::size_t> answer = std::size_t(0);
+  const auto tell = [&](qio::result<std::size_t> told) {
+    ++calls;
+    answer = told;
+  };
+  const auto run = [&](auto operation) {
+    calls = 0;
+    auto started = operation();
+    started.start(tell);
+    CHECK(calls == 0);
+    w.context->run();
+    CHECK(calls == 1);
+    return answer;
+  };
+  CHECK(run([&] { return file.async_read_at(0, block.all()); }).value() == 4096);
+  CHECK(run([&] { return file.async_read_at(4096, block.all()); }).value() == 0);
+  CHECK(run([&] { return file.async_read_at(0, block.part(0, 0)); }).value() == 0);
+  CHECK(run([&] { return file.async_write_at(4096, block.all()); }).value() == 4096);
+  CHECK(run([&] { return file.async_read_at(~std::uint64_t(0), block.all()); }).error() == errc::offset_too_large);
+
+  bool synced = false;
+  auto sync = file.async_sync();
+  sync.start([&synced](qio::result<void> told) { synced = told.has_value(); });
+  w.context->run();
+  CHECK(synced);
+}
+
+PROMISE(polled, asynchronous, "poll() does what can be done without waiting, and says whether it did") {
+  auto file = w.with(4096);
+  CHECK(!w.context->poll());
+  reader<world<Where>> one(4096);
+  one.start(file, 0);
+  while (one.calls == 0) w.context->poll();
+  CHECK(one.is_right());
+  CHECK(!w.context->poll());
+}
+
+PROMISE(many, asynchronous, "any number of operations may be in flight through a small queue, and none is lost") {
+  world<Where> small({.queue_depth = 8, .workers = 2});
+  auto file = small.with(64 * 4096);
+  for (const std::size_t count : {1u, 32u, 1000u}) {
+    CAPTURE(count);
+    std::deque<reader<world<Where>>> readers;
+    for (std::size_t i = 0; i < count; ++i) readers.emplace_back(4096).start(file, i % 64 * 4096);
+    small.context->run();
+    bool all_right = true;
+    for (auto& each : readers) all_right = all_right && each.calls == 1 && each.is_right();
+    CHECK(all_right);
+  }
+  CHECK(served(file.statistics()) == 1033);
+}
+
+PROMISE(many_awaited, asynchronous, "so may as many coroutines, reading and writing") {
+  world<Where> small({.queue_depth = 8, .workers = 2});
+  auto file = small.with(0);
+  auto source = memory::with_pattern(0, 4096);
+  const auto copy = [](auto& to, std::uint64_t offset, std::span<const std::byte> block) -> qio::task<bool> {
+    memory target(4096);
+    const auto written = co_await to.async_write_at(offset, block);
+    const auto read = co_await to.async_read_at(offset, target.all());
+    co_return written.value() == 4096 && read.value() == 4096 && holds_pattern(target.all(), 0);
+  };
+  std::vector<qio::task<bool>> tasks;
+  for (std::size_t i = 0; i < 300; ++i) tasks.push_back(copy(file, i * 4096, source.all()));
+  std::size_t right = 0;
+  for (const bool each : small.context->run(qio::when_all(std::move(tasks)))) right += each ? 1u : 0u;
+  CHECK(right == 300);
+  CHECK(file.size().value() == 300 * 4096);
+}
+
+PROMISE(smallest_queue, asynchronous, "a queue of one, or none, or too many, works") {
+  for (const unsigned depth : {0u, 1u, 3u, 1u << 30, ~0u}) {
+    CAPTURE(depth);
+    world<Where> other({.queue_depth = depth, .workers = 1});
+    REQUIRE(other.missing.empty());
+    auto file = other.with(64 * 4096);
+    std::deque<reader<world<Where>>> readers;
+    for (std::size_t i = 0; i < 64; ++i) readers.emplace_back(4096).start(file, i * 4096);
+    other.context->run();
+    bool all_right = true;
+    for (auto& each : readers) all_right = all_right && each.is_right();
+    CHECK(all_right);
+    if (std::is_same_v<typename Where::engine, qio::automatic>)
+      CHECK(other.context->explain().find("engine")->value == w.context->explain().find("engine")->value);
+  }
+}
+
+PROMISE(destroyed_by_callback, asynchronous, "a callback may destroy its operation") {
+  auto file = w.with(4096);
+  struct owner {
+    explicit owner(typename world<Where>::file& from, int& counter)
+        : calls(counter), operation(from.async_read_at(0, buffer.all())) {}
+    memory buffer{4096};
+    int& calls;
+    typename reader<world<Where>>::operation operation;
+  };
+  int calls = 0;
+  auto* const owned = new owner(file, calls);
+  owned->operation.start([owned](qio::result<std::size_t> answer) {
+    owned->calls += answer.value() == 4096 ? 1 : 100;
+    delete owned;
+  });
+  w.context->run();
+  CHECK(calls == 1);
+}
+
+PROMISE(restarted_by_callback, asynchronous, "a callback may start another operation in place of its own") {
+  auto file = w.with(200 * 4096);
+  struct chain {
+    typename world<Where>::file& file;
+    memory buffer{4096};
+    std::optional<typename reader<world<Where>>::operation> operation{};
+    std::uint64_t offset = 0;
+    int right = 0;
+
+    void next() {
+      operation.emplace(made_by([this] { return file.async_read_at(offset, buffer.all()); }));
+      operation->start([this](qio::result<std::size_t> answer) {
+        if (answer.value() == 4096 && holds_pattern(buffer.all(), offset)) ++right;
+        offset += 4096;
+        if (answer.value() != 0) next();
+      });
+    }
+  };
+  chain reads{file};
+  reads.next();
+  w.context->run();
+  CHECK(reads.right == 200);
+  CHECK(reads.offset == 201 * 4096);
+}
+
+PROMISE(counted, asynchronous, "statistics count which path served an operation") {
+  auto file = w.with(4096);
+  const bool ring = w.context->explain().find("engine")->value == "io_uring";
+  CHECK(served(file.statistics()) == 0);
+  memory block(4096);
+  REQUIRE(w.write(file, 0, block.all()).value() == 4096);
+  CHECK((ring ? file.statistics().served_by_ring : file.statistics().served_by_worker) == 1);
+  REQUIRE(w.sync(file, qio::sync_kind::data));
+  CHECK((ring ? file.statistics().served_by_ring : file.statistics().served_by_worker) == 2);
+
+  REQUIRE(w.read(file, 0, block.all()).value() == 4096);  // its page is in the cache
+  const bool attempted = !Where::mode::is_direct && file.explain().find("inline reads")->value == "on";
+  CHECK(file.statistics().served_inline == (attempted ? 1 : 0));
+  CHECK(served(file.statistics()) == 3);
+  if constexpr (!Where::mode::is_mapped) {
+    const auto before = file.statistics().served_by_worker;
+    REQUIRE(w.resize(file, 0));
+    CHECK(file.statistics().served_by_worker == before + 1);
+  }
+}
+
+PROMISE(explained, asynchronous, "a context tells its engine first") {
+  const qio::explanation facts = w.context->explain();
+  REQUIRE(!facts.facts().empty());
+  CHECK(facts.facts().front().name == "engine");
+  if (std::is_same_v<typename Where::engine, qio::pool>) CHECK(facts.find("engine")->value == "pool");
+  CHECK(facts.text().find("engine: ") == 0);
+}
+
+PROMISE(context_moved, asynchronous, "files keep working when their context is moved") {
+  auto file = w.with(4096);
+  auto moved = std::move(*w.context);
+  reader<world<Where>> one(4096);
+  one.start(file, 0);
+  moved.run();
+  CHECK(one.is_right());
+  *w.context = std::move(moved);
+  one.start(file, 0);
+  w.context->run();
+  CHECK(one.is_right());
+}
+
+}  // namespace contract

@@ -1,0 +1,90 @@
+// Operations that tell what became of them.
+#pragma once
+
+#include "world.hpp"
+
+namespace contract {
+
+/// Makes what cannot be moved in its place: optional.emplace(made_by([&] { return file.async_read_at(…); })).
+template <class Make>
+struct made_by {
+  explicit made_by(Make how) : make(std::move(how)) {}
+  operator std::invoke_result_t<Make&>() { return make(); }
+  Make make;
+};
+
+/// A read with a callback.
+template <class World>
+class reader {
+ public:
+  using file = typename World::file;
+  using operation = decltype(std::declval<file&>().async_read_at(0, std::declval<std::span<std::byte>>()));
+
+  explicit reader(std::size_t bytes) : buffer(bytes) {}
+
+  void start(file& from, std::uint64_t at) {
+    offset = at;
+    calls = 0;
+    read.emplace(made_by([&] { return from.async_read_at(at, buffer.all()); }));
+    read->start([this](qio::result<std::size_t> told) {
+      ++calls;
+      answer = told;
+    });
+  }
+
+  /// Called back once, with everything.
+  bool is_right() {
+    return calls == 1 && answer && answer.value() == buffer.all().size() && holds_pattern(buffer.all(), offset);
+  }
+
+  /// Called back once, with the truth: everything, or an early end and the bytes that had been transferred by then.
+  bool is_real() {
+    if (calls == 1 && answer) return is_right();
+    if (calls != 1 || (answer.error() != std::errc::operation_canceled && answer.error() != std::errc::timed_out))
+      return false;
+    return holds_pattern(buffer.part(0, answer.error().transferred()), offset);
+  }
+
+  memory buffer;
+  std::uint64_t offset = 0;
+  int calls = 0;
+  qio::result<std::size_t> answer = std::size_t(0);
+  std::optional<operation> read;
+};
+
+/// The same with a deadline or a stop token.
+template <class World>
+class controlled_reader {
+ public:
+  using file = typename World::file;
+  using operation = decltype(std::declval<file&>().async_read_at(0, std::declval<std::span<std::byte>>(),
+                                                                 std::declval<const qio::operation_options&>()));
+
+  explicit controlled_reader(std::size_t bytes) : buffer(bytes) {}
+
+  void start(file& from, std::uint64_t at, const qio::operation_options& options) {
+    offset = at;
+    calls = 0;
+    read.emplace(made_by([&] { return from.async_read_at(at, buffer.all(), options); }));
+    read->start([this](qio::result<std::size_t> told) {
+      ++calls;
+      answer = told;
+    });
+  }
+
+  bool is_right() {
+    return calls == 1 && answer && answer.value() == buffer.all().size() && holds_pattern(buffer.all(), offset);
+  }
+  bool is_ended_by(std::errc why) {
+    return calls == 1 && !answer && answer.error() == why && answer.error().code().category() != qio::qio_category() &&
+           holds_pattern(buffer.part(0, answer.error().transferred()), offset);
+  }
+
+  memory buffer;
+  std::uint64_t offset = 0;
+  int calls = 0;
+  qio::result<std::size_t> answer = std::size_t(0);
+  std::optional<operation> read;
+};
+
+}  // namespace contract

@@ -1,0 +1,123 @@
+// Faults of devices and file systems, for real.
+#include "catch.hpp"
+#include "disk.hpp"
+#include <qio/qio.hpp>
+
+#include <vector>
+
+namespace {
+
+constexpr std::size_t mebibyte = std::size_t(1) << 20;
+
+template <class File>
+qio::task<qio::result<std::size_t>> read(File& from, std::uint64_t offset, std::span<std::byte> buffer) {
+  co_return co_await from.async_read_at(offset, buffer);
+}
+template <class File>
+qio::task<qio::result<std::size_t>> write(File& to, std::uint64_t offset, std::span<const std::byte> buffer) {
+  co_return co_await to.async_write_at(offset, buffer);
+}
+
+template <class Engine, class Check>
+void with_context(Check check) {
+  auto context = qio::basic_context<Engine>::create();
+  if (context) check(context.value());
+}
+
+template <class Check>
+void on_every_engine(Check check) {
+#if QIO_HAS_URING
+  with_context<qio::uring>(check);
+#endif
+  with_context<qio::pool>(check);
+}
+
+}  // namespace
+
+TEST_CASE("a block device has a size, and is read and written in each mode") {
+  const fault::loop_device device(4 * mebibyte);
+  if (!device.missing.empty()) QIO_SKIP(device.missing);
+  auto direct = qio::direct_file::open(device.path, qio::access::read_write).value();
+  auto mapped = qio::mapped_file::open(device.path, qio::access::read_write).value();
+  CHECK(direct.size().value() == 4 * mebibyte);
+  CHECK(direct.is_direct());
+  auto block = qio::aligned_buffer::allocate(4096).value();
+  std::fill(block.begin(), block.end(), std::byte{7});
+  CHECK(direct.write_at(4096, block).value() == 4096);
+  CHECK(direct.sync());
+  CHECK(mapped.view(4096, 1).value()[0] == std::byte{7});
+  CHECK(direct.read_at(4 * mebibyte, block).value() == 0);
+  CHECK(direct.write_at(4 * mebibyte, block).error() == std::errc::no_space_on_device);
+}
+
+TEST_CASE("a device that cannot read is an I/O error, with what was read before, and no dead process") {
+  const fault::loop_device device(4 * mebibyte);
+  if (!device.missing.empty()) QIO_SKIP(device.missing);
+  REQUIRE(::truncate(device.image().c_str(), mebibyte) == 0);
+  auto buffer = qio::aligned_buffer::allocate(mebibyte).value();
+  const auto is_refused = [](const qio::result<std::size_t>& answer) {
+    return !answer && answer.error() == std::errc::io_error && answer.error().transferred() == 0;
+  };
+  CHECK(qio::direct_file::open(device.path).value().read_at(0, buffer).value() == mebibyte);
+  CHECK(is_refused(qio::direct_file::open(device.path).value().read_at(2 * mebibyte, buffer)));
+  CHECK(is_refused(qio::cached_file::open(device.path).value().read_at(2 * mebibyte, buffer)));
+  CHECK(is_refused(qio::mapped_file::open(device.path).value().read_at(3 * mebibyte, buffer)));
+
+  // Across the end of what is there: what had been read is told.
+  const auto partly = qio::cached_file::open(device.path).value().read_at(mebibyte / 2, buffer);
+  REQUIRE(!partly);
+  CHECK(partly.error() == std::errc::io_error);
+  CHECK(partly.error().transferred() <= mebibyte / 2);
+
+  on_every_engine([&](auto& context) {
+    auto direct = qio::direct_file::open(context, device.path).value();
+    CHECK(is_refused(context.run(read(direct, 2 * mebibyte, buffer.view(0, 4096)))));
+    auto cached = qio::cached_file::open(context, device.path).value();
+    CHECK(is_refused(context.run(read(cached, 2 * mebibyte, buffer.view(0, 4096)))));
+    CHECK(context.run(read(cached, 0, buffer.view(0, 4096))).value() == 4096);
+  });
+}
+
+TEST_CASE("a full disk is std::errc::no_space_on_device, and what was written before it is told") {
+  const fault::mounted disk("ext4", 16 * mebibyte);
+  if (!disk.missing.empty()) QIO_SKIP(disk.missing);
+  auto buffer = qio::aligned_buffer::allocate(64 * mebibyte).value();
+  std::fill(buffer.begin(), buffer.end(), std::byte{7});
+  const auto is_full = [&](const qio::result<std::size_t>& answer, const std::string& path) {
+    if (answer || answer.error() != std::errc::no_space_on_device) return false;
+    const std::uint64_t told = answer.error().transferred();
+    if (told == 0) return true;
+    auto written = qio::cached_file::open(path).value();
+    std::vector<std::byte> last(1);
+    return written.read_at(told - 1, last).value() == 1 && last[0] == std::byte{7};
+  };
+  const std::string path = disk.path + "/file";
+  const auto fresh = [&](auto open) {
+    std::filesystem::remove(path);
+    return open();
+  };
+  constexpr auto wanted = qio::access::read_write;
+  constexpr auto how = qio::creation::if_needed;
+  {
+    auto file = fresh([&] { return qio::cached_file::open(path, wanted, how).value(); });
+    CHECK(is_full(file.write_at(0, buffer), path));
+  }
+  {
+    auto file = fresh([&] { return qio::direct_file::open(path, wanted, how).value(); });
+    CHECK(is_full(file.write_at(0, buffer), path));
+  }
+  {
+    // A hole that cannot be filled: the page fault fails, and the process lives.
+    auto file = fresh([&] { return qio::mapped_file::open(path, wanted, how).value(); });
+    REQUIRE(file.resize(64 * mebibyte));
+    CHECK(is_full(file.write_at(0, buffer), path));
+  }
+  on_every_engine([&](auto& context) {
+    {
+      auto file = fresh([&] { return qio::cached_file::open(context, path, wanted, how).value(); });
+      CHECK(is_full(context.run(write(file, 0, buffer.view(0, buffer.size()))), path));
+    }
+    auto file = fresh([&] { return qio::direct_file::open(context, path, wanted, how).value(); });
+    CHECK(is_full(context.run(write(file, 0, buffer.view(0, buffer.size()))), path));
+  });
+}

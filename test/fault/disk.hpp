@@ -1,0 +1,103 @@
+// File systems and devices made for one test, and gone with it: needs root.
+#pragma once
+
+#include "catch.hpp"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace fault {
+
+/// The output of a shell command without its last line's end; `ok` tells whether it succeeded.
+inline std::string output_of(const std::string& command, bool* ok = nullptr) {
+  std::string text;
+  std::FILE* const pipe = ::popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return text;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
+  const int status = ::pclose(pipe);
+  if (ok != nullptr) *ok = status == 0;
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+/// A directory, removed with what is in it.
+class scratch {
+ public:
+  scratch() {
+    if (::mkdtemp(path.data()) == nullptr) path.clear();
+  }
+  scratch(const scratch&) = delete;
+  scratch& operator=(const scratch&) = delete;
+  ~scratch() {
+    std::error_code ignored;
+    if (!path.empty()) std::filesystem::remove_all(path, ignored);
+  }
+  std::string path = std::filesystem::current_path() / "fault-XXXXXX";
+};
+
+/// A loop device over a file of `bytes`, with direct I/O to it.
+class loop_device {
+ public:
+  explicit loop_device(std::size_t bytes) {
+    if (::geteuid() != 0) {
+      missing = "needs root";
+      return;
+    }
+    output_of("truncate -s " + std::to_string(bytes) + " " + image());
+    bool ok = false;
+    path = output_of("losetup --direct-io=on --find --show " + image(), &ok);
+    if (!ok) {
+      missing = "no loop device: " + path;
+      path.clear();
+    }
+  }
+  loop_device(const loop_device&) = delete;
+  loop_device& operator=(const loop_device&) = delete;
+  ~loop_device() {
+    if (!path.empty()) output_of("losetup --detach " + path);
+  }
+
+  std::string image() const { return directory_.path + "/image"; }
+  std::string path;
+  std::string missing;  ///< why there is none; else empty
+
+ private:
+  scratch directory_;
+};
+
+/// A file system by loop mount.
+class mounted {
+ public:
+  mounted(const std::string& kind, std::size_t bytes) {
+    if (::geteuid() != 0) {
+      missing = "needs root";
+      return;
+    }
+    const std::string image = directory_.path + "/image";
+    path = directory_.path + "/mounted";
+    std::filesystem::create_directory(path);
+    bool ok = false;
+    const std::string said = output_of("truncate -s " + std::to_string(bytes) + " " + image + " && mkfs." + kind +
+                                           " -q " + image + " && mount -o loop " + image + " " + path,
+                                       &ok);
+    if (!ok) missing = "no " + kind + ": " + said.substr(0, said.find('\n'));
+  }
+  mounted(const mounted&) = delete;
+  mounted& operator=(const mounted&) = delete;
+  ~mounted() {
+    if (missing.empty()) output_of("umount " + path + " || umount --lazy " + path);
+  }
+
+  std::string path;
+  std::string missing;
+
+ private:
+  scratch directory_;
+};
+
+}  // namespace fault

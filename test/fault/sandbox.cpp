@@ -1,0 +1,137 @@
+// io_uring forbidden, and limits on the process: the context falls back or goes on, and says why.
+#include "catch.hpp"
+#include "child.hpp"
+#include "disk.hpp"
+#include "forbid.hpp"
+#include <qio/qio.hpp>
+
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <csignal>
+#include <vector>
+
+namespace {
+
+/// 0 if a default context serves reads and writes here, else where it failed.
+int read_and_write(const std::string& path) {
+  auto context = qio::context::create();
+  if (!context) return 10;
+  auto file = qio::cached_file::open(context.value(), path, qio::access::read_write, qio::creation::if_needed);
+  if (!file) return 11;
+  const auto copy = [](auto& on) -> qio::task<int> {
+    std::vector<std::byte> block(4096, std::byte{7});
+    const auto written = co_await on.async_write_at(0, block);
+    if (!written) co_return 12;
+    block.assign(4096, std::byte{0});
+    const auto read = co_await on.async_read_at(0, block);
+    co_return read&& read.value() == 4096 && block[4095] == std::byte{7} ? 0 : 13;
+  };
+  return context.value().run(copy(file.value()));
+}
+
+struct variant {
+  const char* name;
+  int code;
+  bool only_enter;
+};
+
+}  // namespace
+
+#if QIO_HAS_URING && !defined(__SANITIZE_THREAD__)
+TEST_CASE("where io_uring is forbidden the context falls back to the pool, and says why") {
+  const fault::scratch directory;
+  for (const variant each :
+       {variant{"EPERM", EPERM, false}, variant{"ENOSYS", ENOSYS, false}, variant{"entering forbidden", EPERM, true}}) {
+    CAPTURE(each.name);
+    const int answer = fault::in_child([&] {
+      if (!fault::forbid_io_uring(each.code, each.only_enter)) return 1;
+      if (qio::basic_context<qio::uring>::create()) return 2;
+      const auto facts = qio::context::create().value().explain();
+      if (facts.find("engine") == nullptr || facts.find("engine")->value != "pool") return 3;
+      const qio::fact* const fallback = facts.find("fallback");
+      if (fallback == nullptr || fallback->value != "from io_uring") return 4;
+      if (fallback->reason.find("seccomp") == std::string::npos) return 5;
+      return read_and_write(directory.path + "/file");
+    });
+    CHECK(answer == 0);
+  }
+}
+
+TEST_CASE("the strict ring says with the system's own code why there is none") {
+  const int answer = fault::in_child([&] {
+    if (!fault::forbid_io_uring(ENOSYS, false)) return 1;
+    const auto refused = qio::basic_context<qio::uring>::create();
+    return refused || refused.error() != std::errc::function_not_supported ? 2 : 0;
+  });
+  CHECK(answer == 0);
+}
+#endif
+
+TEST_CASE("without preadv2 reads go to the engine") {
+  const fault::scratch directory;
+  for (const int code : {ENOSYS, EPERM, EOPNOTSUPP}) {
+    CAPTURE(code);
+    CHECK(fault::in_child([&] {
+            if (!fault::forbid(__NR_preadv2, code)) return 1;
+            return read_and_write(directory.path + "/file");
+          }) == 0);
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("with little lockable memory and few threads a context still serves") {
+  const fault::scratch directory;
+  const int answer = fault::in_child([&] {
+    const rlimit none{0, 0};
+    if (::setrlimit(RLIMIT_MEMLOCK, &none) != 0) return 1;
+    return read_and_write(directory.path + "/file");
+  });
+  CHECK(answer == 0);
+}
+
+TEST_CASE("the pool carries operations out itself where no thread can be had") {
+  const fault::scratch directory;
+  const int answer = fault::in_child([&] {
+    if (!fault::forbid(__NR_clone3, EAGAIN) || !fault::forbid(__NR_clone, EAGAIN)) return 1;
+    auto context = qio::basic_context<qio::pool>::create();
+    if (!context) return 2;
+    auto file = qio::cached_file::open(context.value(), directory.path + "/file", qio::access::read_write,
+                                       qio::creation::if_needed);
+    if (!file) return 3;
+    const auto write = [](auto& on) -> qio::task<bool> {
+      std::vector<std::byte> block(4096, std::byte{7});
+      const auto written = co_await on.async_write_at(0, block);
+      co_return written.has_value();
+    };
+    return context.value().run(write(file.value())) ? 0 : 4;
+  });
+  CHECK(answer == 0);
+}
+#endif
+
+TEST_CASE("a write past the largest size allowed fails, and says how far it came") {
+  const fault::scratch directory;
+  const std::string path = directory.path + "/file";
+  const int answer = fault::in_child([&] {
+    constexpr std::size_t limit = 3 * 4096;
+    const rlimit size{limit, limit};
+    if (std::signal(SIGXFSZ, SIG_IGN) == SIG_ERR || ::setrlimit(RLIMIT_FSIZE, &size) != 0) return 1;
+    auto context = qio::context::create().value();
+    auto file = qio::cached_file::open(context, path, qio::access::read_write, qio::creation::if_needed).value();
+    auto mapped = qio::mapped_file::open(path, qio::access::read_write).value();
+    const std::vector<std::byte> block(5 * 4096, std::byte{7});
+    const auto is_right = [](const qio::result<std::size_t>& told, std::size_t transferred) {
+      return !told && told.error() == std::errc::file_too_large && told.error().transferred() == transferred;
+    };
+    if (!is_right(file.write_at(4096, block), limit - 4096)) return 2;
+    const auto write = [](auto& on, auto& data) -> qio::task<qio::result<std::size_t>> {
+      co_return co_await on.async_write_at(4096, data);
+    };
+    if (!is_right(context.run(write(file, block)), limit - 4096)) return 3;
+    if (!is_right(mapped.write_at(4096, block), limit - 4096)) return 4;
+    if (file.resize(limit + 1)) return 5;
+    return file.size().value() == limit ? 0 : 6;
+  });
+  CHECK(answer == 0);
+}

@@ -1,0 +1,249 @@
+// What an operation costs besides the transfer: no allocation, and one system call.
+#include "catch.hpp"
+#include <qio/qio.hpp>
+
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <new>
+#include <optional>
+#include <vector>
+
+namespace {
+
+std::atomic<std::size_t> allocations = 0;
+
+}  // namespace
+
+// Those that the library and its coroutines use; the rest of the program goes by the same.
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* const memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  ++allocations;
+  const std::size_t multiple = static_cast<std::size_t>(alignment);
+  if (void* const memory = std::aligned_alloc(multiple, (bytes + multiple - 1) / multiple * multiple)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace {
+
+using qio::access;
+using qio::creation;
+
+constexpr const char* path = "cost.tmp";
+
+struct removed_at_end {
+  ~removed_at_end() { ::unlink(path); }
+};
+
+alignas(4096) std::array<std::byte, 32 * 4096> block;
+
+std::span<std::byte> part(std::size_t index) { return std::span(block).subspan(index * 4096, 4096); }
+
+template <class File>
+using read_of = decltype(std::declval<File&>().async_read_at(0, part(0)));
+
+template <class Make>
+struct made_by {
+  explicit made_by(Make how) : make(std::move(how)) {}
+  operator std::invoke_result_t<Make&>() { return make(); }
+  Make make;
+};
+
+/// Starts `count` reads with callbacks, and waits for them.
+template <class Context, class File>
+bool read_batch(Context& context, File& file, std::size_t count) {
+  static std::array<std::optional<read_of<File>>, 32> reads;
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    reads[i].emplace(made_by([&] { return file.async_read_at(i * 4096, part(i)); }));
+    reads[i]->start([&right](qio::result<std::size_t> answer) {
+      if (answer && answer.value() == 4096) ++right;
+    });
+  }
+  context.run();
+  return right == count;
+}
+
+template <class Mode, class Context>
+auto open(Context& context) {
+  return qio::basic_file<Mode>::open(context, path, access::read_write, creation::if_needed);
+}
+
+bool write_file() {
+  auto file = qio::cached_file::open(path, access::read_write, creation::always_new);
+  return file && file.value().write_at(0, block) && file.value().sync();
+}
+
+template <class Engine, class Mode>
+void allocates_nothing() {
+  auto context = qio::basic_context<Engine>::create({.queue_depth = 8, .workers = 2});
+  if (!context) QIO_SKIP("no engine: " + context.error().message());
+  auto opened = open<Mode>(context.value());
+  if (!opened) QIO_SKIP(opened.error().message());
+  auto& file = opened.value();
+  const std::array<qio::mutable_buffer, 2> pair{part(0), part(1)};
+  bool right = true;
+  const auto everything = [&]() -> qio::task<> {
+    for (int round = 0; round < 10; ++round) {
+      if (round == 1) allocations = 0;  // whatever is made once has been made
+      const auto first = co_await file.async_write_at(0, part(0));
+      const auto second = co_await file.async_read_at(0, part(0));
+      const auto third = co_await file.async_read_at(0, pair, {.deadline = std::chrono::hours(1)});
+      const auto fourth = co_await file.async_sync();
+      right = right && first && second && third && fourth;
+    }
+  };
+  std::size_t counted = 0;
+  const auto counting = [&]() -> qio::task<> {
+    co_await everything();
+    counted = allocations;
+  };
+  context.value().run(counting());
+  CHECK(counted == 0);
+  right = read_batch(context.value(), file, 32) && right;
+  allocations = 0;
+  right = read_batch(context.value(), file, 32) && right;
+  CHECK(allocations == 0);
+  CHECK(right);
+}
+
+}  // namespace
+
+TEST_CASE("blocking transfers allocate nothing") {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  auto cached = qio::cached_file::open(path, access::read_write);
+  auto mapped = qio::mapped_file::open(path, access::read_write);
+  const std::array<qio::mutable_buffer, 2> pair{part(0), part(1)};
+  allocations = 0;
+  bool right = true;
+  for (int round = 0; round < 10; ++round) {
+    right = right && cached.value().read_at(0, part(0)) && cached.value().write_at(0, part(0)) &&
+            cached.value().read_at(0, pair) && mapped.value().read_at(0, pair) && mapped.value().write_at(0, part(1)) &&
+            mapped.value().view(0, 4096);
+    right = right && !cached.value().read_at(~std::uint64_t(0), part(0));  // nor do refusals
+  }
+  const std::size_t counted = allocations;
+  CHECK(counted == 0);
+  CHECK(right);
+}
+
+TEMPLATE_TEST_CASE("asynchronous transfers allocate nothing", "", qio::cached, qio::direct, qio::mapped) {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+#if QIO_HAS_URING
+  allocates_nothing<qio::uring, TestType>();
+#endif
+  allocates_nothing<qio::pool, TestType>();
+}
+
+#if QIO_HAS_URING && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+namespace {
+
+// In the traced child: what is between two of these is counted.
+void marker() { ::syscall(SYS_getpgid, 0); }
+
+using call_info = decltype(__ptrace_syscall_info::entry);
+
+bool any_call(const call_info&) { return true; }
+bool is_submission(const call_info& call) { return call.nr == SYS_io_uring_enter && call.args[1] != 0; }
+
+/// System calls of a kind that `body` makes between two markers, in a child process; -1 where that cannot be traced.
+template <class Body>
+long system_calls_of(Body body, bool (*is_counted)(const call_info&)) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(9);
+    ::raise(SIGSTOP);
+    ::_exit(body() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!WIFSTOPPED(status)) return -1;
+  ::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+  long count = 0;
+  int markers = 0;
+  for (;;) {
+    ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
+    if (::waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) break;
+    __ptrace_syscall_info call{};
+    if (WSTOPSIG(status) != (SIGTRAP | 0x80)) continue;
+    ::ptrace(PTRACE_GET_SYSCALL_INFO, child, sizeof call, &call);
+    if (call.op != PTRACE_SYSCALL_INFO_ENTRY) continue;
+    if (call.entry.nr == SYS_getpgid)
+      ++markers;
+    else if (markers == 1 && is_counted(call.entry))
+      ++count;
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 && markers == 2 ? count : -1;
+}
+
+template <class Mode>
+long calls_of_reads(int reads) {
+  return system_calls_of(
+      [reads] {
+        auto context = qio::basic_context<qio::uring>::create();
+        if (!context) return false;
+        auto opened = open<Mode>(context.value());
+        if (!opened) return false;
+        auto& file = opened.value();
+        bool right = true;
+        const auto read = [&]() -> qio::task<> {
+          for (int i = -10; i < reads; ++i) {
+            if (i == 0) marker();
+            const auto answer = co_await file.async_read_at(4096, part(0));
+            right = right && answer && answer.value() == 4096;
+          }
+          marker();
+        };
+        context.value().run(read());
+        return right;
+      },
+      &any_call);
+}
+
+}  // namespace
+
+TEST_CASE("a read costs one system call: inline from the cache, or by the ring from the device") {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  const long cached = calls_of_reads<qio::cached>(50), direct = calls_of_reads<qio::direct>(50);
+  if (cached < 0 || direct < 0) QIO_SKIP("no ptrace, no io_uring or no direct I/O here");
+  CHECK(cached == 50);
+  CHECK(direct == 50);
+}
+
+TEST_CASE("a batch of 32 reads is one submission") {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  const long submissions = system_calls_of(
+      [] {
+        auto context = qio::basic_context<qio::uring>::create();
+        if (!context) return false;
+        auto opened = open<qio::direct>(context.value());
+        if (!opened) return false;
+        bool right = read_batch(context.value(), opened.value(), 32);
+        marker();
+        for (int i = 0; i < 20; ++i) right = read_batch(context.value(), opened.value(), 32) && right;
+        marker();
+        return right;
+      },
+      &is_submission);
+  if (submissions < 0) QIO_SKIP("no ptrace, no io_uring or no direct I/O here");
+  CHECK(submissions == 20);
+}
+#endif

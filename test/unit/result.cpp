@@ -1,0 +1,140 @@
+// Errors and results: conversions, messages, exceptions; and memory.
+#include "catch.hpp"
+#include <qio/buffer.hpp>
+#include <qio/result.hpp>
+
+#include <boost/outcome/try.hpp>
+
+#include <cerrno>
+#include <cstring>
+
+using qio::errc;
+using qio::error;
+
+namespace {
+
+qio::result<int> fails_with(error why) { return why; }
+
+namespace outcome = BOOST_OUTCOME_V2_NAMESPACE;
+
+// A function that knows nothing of qio's error class.
+outcome::std_result<int> in_terms_of_codes(const qio::result<int>& from) {
+  if (!from) return from.error().code();
+  return from.value();
+}
+
+qio::result<int> tried(const qio::result<int>& from) {
+  BOOST_OUTCOME_TRYV(from);
+  return 1;
+}
+
+}  // namespace
+
+TEST_CASE("every condition has a message, and compares with std::errc") {
+  const std::pair<errc, std::errc> table[] = {
+      {errc::misaligned_offset, std::errc::invalid_argument},
+      {errc::misaligned_length, std::errc::invalid_argument},
+      {errc::misaligned_buffer, std::errc::invalid_argument},
+      {errc::invalid_alignment, std::errc::invalid_argument},
+      {errc::beyond_end, std::errc::invalid_argument},
+      {errc::offset_too_large, std::errc::file_too_large},
+      {errc::direct_not_supported, std::errc::operation_not_supported},
+      {errc::direct_in_memory, std::errc::operation_not_supported},
+      {errc::access_not_granted, std::errc::bad_file_descriptor},
+      {errc::context_closed, std::errc::operation_canceled},
+  };
+  for (const auto& [condition, portable] : table) {
+    const error failure = condition;
+    CAPTURE(failure.message());
+    CHECK(failure == condition);
+    CHECK(failure == portable);
+    CHECK(failure != std::errc::io_error);
+    const std::error_code code = failure;
+    CHECK(code == condition);
+    CHECK(code == portable);
+    CHECK(code.category() == qio::qio_category());
+    CHECK(code.message().find("unknown") == std::string::npos);
+    CHECK(failure.is_qio());
+    CHECK(failure.transferred() == 0);
+  }
+  CHECK(std::error_code(999, qio::qio_category()).message().find("999") != std::string::npos);
+  CHECK(std::strcmp(qio::qio_category().name(), "qio") == 0);
+}
+
+TEST_CASE("messages tell the numbers") {
+  CHECK(error(errc::misaligned_offset, 1000, 512).message() ==
+        "offset 1000 is not a multiple of 512, which direct I/O on this file needs");
+  CHECK(error(errc::misaligned_length, 100, 4096).message().find("length 100 is not a multiple of 4096") == 0);
+  CHECK(error(errc::beyond_end, 20, 10).message() == "the range ends at 20, but the file ends at 10");
+  CHECK(error(errc::invalid_alignment, 3, 0).message() == "alignment 3 is not a power of two");
+}
+
+TEST_CASE("the system's errors keep their code, and tell the bytes that were transferred") {
+  const error failure = error::of_transfer({ENOSPC, std::system_category()}, 4096);
+  CHECK(failure == std::errc::no_space_on_device);
+  CHECK(failure.code() == std::error_code(ENOSPC, std::system_category()));
+  CHECK(failure.transferred() == 4096);
+  CHECK(failure.given() == 0);
+  CHECK(failure.message().find("4096 bytes") != std::string::npos);
+  CHECK(failure == std::make_error_condition(std::errc::no_space_on_device));
+  CHECK(failure == error(std::error_code(ENOSPC, std::system_category())));
+  CHECK(!error().exists());
+  CHECK(failure.exists());
+  CHECK(std::is_trivially_copyable_v<error>);
+}
+
+TEST_CASE("value() of a failed result throws std::system_error with the message") {
+  CHECK(qio::result<int>(7).value() == 7);
+  try {
+    static_cast<void>(fails_with({errc::misaligned_offset, 1000, 512}).value());
+    FAIL("no exception");
+  } catch (const std::system_error& thrown) {
+    CHECK(thrown.code() == errc::misaligned_offset);
+    CHECK(std::string(thrown.what()).find("offset 1000") != std::string::npos);
+  }
+  CHECK_THROWS_AS(fails_with(errc::context_closed).value(), std::system_error);
+}
+
+TEST_CASE("failures travel on by TRY, and into results of other libraries as std::error_code") {
+  CHECK(tried(5).value() == 1);
+  CHECK(tried(fails_with({errc::misaligned_offset, 1000, 512})).error().given() == 1000);
+  CHECK(in_terms_of_codes(5).value() == 5);
+  CHECK(in_terms_of_codes(fails_with(errc::beyond_end)).error() == errc::beyond_end);
+}
+
+TEST_CASE("aligned memory has the address and the size that were asked for, rounded up") {
+  for (const std::size_t alignment : {std::size_t(1), std::size_t(512), std::size_t(4096), std::size_t(1) << 20})
+    for (const std::size_t bytes : {0u, 1u, 511u, 4096u, 5000u}) {
+      auto buffer = qio::aligned_buffer::allocate(bytes, alignment).value();
+      CHECK(reinterpret_cast<std::uintptr_t>(buffer.data()) % alignment == 0);
+      CHECK(buffer.size() == (bytes + alignment - 1) / alignment * alignment);
+      CHECK(buffer.alignment() == alignment);
+      std::fill(buffer.begin(), buffer.end(), std::byte{1});
+    }
+  CHECK(qio::aligned_buffer::allocate(1).value().size() == qio::default_buffer_alignment);
+}
+
+TEST_CASE("an alignment that is none, and a size that cannot be, are errors") {
+  for (const std::size_t wrong : {0u, 3u, 4097u}) {
+    const auto refused = qio::aligned_buffer::allocate(10, wrong);
+    REQUIRE(!refused);
+    CHECK(refused.error() == errc::invalid_alignment);
+    CHECK(refused.error().given() == wrong);
+  }
+  CHECK(qio::aligned_buffer::allocate(~std::size_t(0)).error() == std::errc::not_enough_memory);
+  CHECK(qio::aligned_buffer::allocate(~std::size_t(0) - 4094).error() == std::errc::not_enough_memory);
+}
+
+TEST_CASE("aligned memory moves, and is given back once") {
+  auto first = qio::aligned_buffer::allocate(4096).value();
+  std::byte* const address = first.data();
+  auto second = std::move(first);
+  CHECK(first.data() == nullptr);
+  CHECK(first.size() == 0);
+  CHECK(second.data() == address);
+  first = qio::aligned_buffer::allocate(512, 512).value();
+  first = std::move(second);
+  CHECK(first.data() == address);
+  CHECK(first.view(512, 1024).data() == address + 512);
+  CHECK(first.view(512, 1024).size() == 1024);
+}

@@ -31,12 +31,6 @@ struct run_arguments {
   std::vector<std::string> operations;
   std::string block = "4k";
   std::string file_size;
-  std::vector<std::string> reads = {"warm"};
-  std::vector<std::string> writes = {"accepted", "flushed"};
-  std::vector<std::string> advice = {"normal"};
-  std::vector<std::string> working_sets;
-  double rate = 0;
-  bool poisson = false;
   std::uint64_t samples = 1'000'000;
   std::string seconds = "5s";
   std::string engine = "auto";
@@ -60,30 +54,6 @@ void add_options(CLI::App& command, run_arguments& to) {
   command.add_option("--block", to.block, "Bytes of a transfer; offsets are multiples of it")->capture_default_str();
   command.add_option("--file-size", to.file_size,
                      "Bytes to measure on. Default: those of a file that exists, else 1GiB");
-  command
-      .add_option("--reads", to.reads, "Reads with the pages in memory (warm), or not (cold); direct ones know neither")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"warm", "cold"}))
-      ->default_str("warm");
-  command
-      .add_option(
-          "--writes", to.writes,
-          "Writes that are over when they are accepted, when they are written through (RWF_DSYNC), or after a sync")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"accepted", "through", "flushed"}))
-      ->default_str("accepted,flushed");
-  command.add_option("--advice", to.advice, "What the kernel is told of mappings: nothing (normal), or MADV_RANDOM")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"normal", "random"}))
-      ->default_str("normal");
-  command.add_option("--working-set", to.working_sets, "Bytes from which offsets are chosen. Default: the whole file")
-      ->delimiter(',');
-  command
-      .add_option("--rate", to.rate,
-                  "Open loop: begin so many transfers a second, and measure from when each should have begun")
-      ->check(CLI::Range(1e-3, 1e9));
-  command.add_flag("--poisson", to.poisson, "With --rate: at random intervals, as from many independent callers")
-      ->needs("--rate");
   command.add_option("--samples", to.samples, "Transfers of a series, at most")
       ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1) << 40))
       ->capture_default_str();
@@ -105,12 +75,6 @@ std::vector<Value> values(const std::vector<std::string>& names, std::initialize
   return found;
 }
 
-// What "written through" is called on a command line has no blank in it.
-std::vector<durability> durabilities(std::vector<std::string> names) {
-  std::replace(names.begin(), names.end(), std::string("through"), std::string(name(durability::written_through)));
-  return values(names, {durability::accepted, durability::written_through, durability::flushed});
-}
-
 run_request understood(const run_arguments& from, int argc, const char* const* argv) {
   run_request request;
   request.path = from.path;
@@ -118,12 +82,6 @@ run_request understood(const run_arguments& from, int argc, const char* const* a
   if (!from.operations.empty()) request.operations = values(from.operations, {operation::read, operation::write});
   request.block = parse_size("--block", from.block);
   if (!from.file_size.empty()) request.file_size = parse_size("--file-size", from.file_size);
-  request.reads = values(from.reads, {temperature::warm, temperature::cold});
-  request.writes = durabilities(from.writes);
-  request.advice = values(from.advice, {advice::normal, advice::random});
-  for (const std::string& each : from.working_sets) request.working_sets.push_back(parse_size("--working-set", each));
-  if (from.rate > 0) request.rate = from.rate;
-  request.poisson = from.poisson;
   request.samples = from.samples;
   request.seconds = parse_seconds("--time", from.seconds);
   request.engine = from.engine;

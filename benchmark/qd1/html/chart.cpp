@@ -27,12 +27,19 @@ std::string percent_of_width(double x) { return fmt::format("{:.4g}%", x * 100);
 
 std::string pixels_down(double y) { return fmt::format("{:.4g}", (1 - y) * chart_height); }
 
-node horizontal_grid(const std::vector<tick>& ticks) {
+node horizontal_grid(const std::vector<tick>& ticks, side labels) {
+  const bool left = labels == side::left;
   node grid = element("g", {{"class", "grid"}});
   for (const tick& each : ticks) {
     const std::string y = pixels_down(each.at);
     grid.add(element("line", {{"x1", "0"}, {"x2", "100%"}, {"y1", y}, {"y2", y}}));
-    grid.add(element("text", {{"class", "y"}, {"x", "-8"}, {"y", y}, {"dy", "4"}}, {each.label}));
+    grid.add(element("text",
+                     {{"class", left ? "y" : "y right"},
+                      {"x", left ? "0" : "100%"},
+                      {"dx", left ? "-8" : "8"},
+                      {"y", y},
+                      {"dy", "4"}},
+                     {each.label}));
   }
   return grid;
 }
@@ -48,23 +55,23 @@ node vertical_grid(const std::vector<tick>& ticks) {
   return grid;
 }
 
-node end_labels(std::vector<end_label> labels) {
-  std::ranges::sort(labels, {}, [](const end_label& each) { return -each.end.y; });
+node start_labels(std::vector<start_label> labels) {
+  std::ranges::stable_sort(labels, {}, [](const start_label& each) { return -each.y; });
   std::vector<double> places;
-  for (const end_label& each : labels) places.push_back((1 - each.end.y) * chart_height);
-  places = spread(std::move(places));
+  for (const start_label& each : labels) places.push_back((1 - each.y) * chart_height);
+  // As many are moved up as down.
+  std::vector<double> moved = spread(places);
+  double shift = 0;
+  for (std::size_t each = 0; each < places.size(); ++each) shift = std::max(shift, moved[each] - places[each]);
+  for (double& each : places) each = std::max(each - shift / 2, 0.0);
+  moved = spread(std::move(places));
 
-  node group = element("g", {{"class", "ends"}});
+  node group = element("g", {{"class", "starts"}});
   for (std::size_t each = 0; each < labels.size(); ++each) {
-    const auto& [which, end] = labels[each];
-    const std::string y = fmt::format("{:.4g}", places[each]);
-    group.add(element("line", {{"class", which->hue},
-                               {"x1", percent_of_width(end.x)},
-                               {"y1", pixels_down(end.y)},
-                               {"x2", "100%"},
-                               {"y2", y}}));
-    group.add(element("text", {{"class", which->hue}, {"x", "100%"}, {"dx", "6"}, {"y", y}, {"dy", "4"}},
-                      {which->short_name}));
+    const curve& which = *labels[each].which;
+    group.add(element("text",
+                      {{"class", which.hue}, {"x", "-8"}, {"y", fmt::format("{:.4g}", moved[each])}, {"dy", "4"}},
+                      {which.short_name}));
   }
   return group;
 }

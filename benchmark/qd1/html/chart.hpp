@@ -15,10 +15,10 @@ namespace qd1::html {
 
 inline constexpr double chart_height = path_height / 10.0;  ///< CSS pixels
 
-/// A name beside the end of a curve.
-struct end_label {
+/// A name beside the beginning of a curve.
+struct start_label {
   const curve* which;
-  point end;
+  double y;
 };
 
 /// "37.5%": along the width.
@@ -26,11 +26,13 @@ std::string percent_of_width(double x);
 /// In pixels from the top.
 std::string pixels_down(double y);
 
-node horizontal_grid(const std::vector<tick>& ticks);
+enum class side { left, right };
+node horizontal_grid(const std::vector<tick>& ticks, side labels = side::left);
 node vertical_grid(const std::vector<tick>& ticks);
 
-/// Names at the right edge, moved apart where curves end close to each other, each with a line to its end.
-node end_labels(std::vector<end_label> labels);
+/// Names at the left edge, in the order of the curves, moved apart where these lie close to each other. At the left, as
+/// the tails of all modes meet in what the host does to them.
+node start_labels(std::vector<start_label> labels);
 
 /// A line of the hue of `which`. `extra`: more classes. The read-out under the pointer goes by its name.
 node curve_line(const curve& which, const std::vector<point>& line, std::string_view extra = "");

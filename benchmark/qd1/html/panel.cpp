@@ -138,7 +138,7 @@ std::vector<panel> panels_of(const report& run) {
       next.title = "Direct reads";
       next.detail = detail(kind);
     } else if (kind.operation == operation::read) {
-      next.detail += ", but for direct ones, which go to the device";
+      next.detail += "; direct reads pass them by";
     }
     found.push_back(std::move(next));
   }

@@ -102,22 +102,22 @@ std::string description(const panel& from) {
 node percentile_chart(const panel& from) {
   const axes to = axes_of(from);
   nodes bands, curves;
-  std::vector<end_label> ends;
+  std::vector<start_label> starts;
   for (const curve& each : from.curves) {
     if (!each.drawable()) continue;
     const distribution seen(each.series->latency);
     bands.push_back(band(each, seen, to));
     for (node& line : lines(each, seen, to)) curves.push_back(std::move(line));
-    ends.push_back({&each, to(seen.quantiles().back().fraction, seen.quantiles().back().ns)});
+    starts.push_back({&each, to.y(seen.at(0.25))});
   }
   std::ranges::move(curves, std::back_inserter(bands));
 
-  nodes under = {horizontal_grid(to.y.ticks()), vertical_grid(to.x.ticks())}, over;
+  nodes under = {horizontal_grid(to.y.ticks(), side::right), vertical_grid(to.x.ticks())}, over;
   add_untrusted(under, over, from, to);
   add_floor(under, from, to);
   nodes layers = std::move(under);
   layers.push_back(stretched(std::move(bands)));
-  layers.push_back(end_labels(std::move(ends)));
+  layers.push_back(start_labels(std::move(starts)));
   std::ranges::move(over, std::back_inserter(layers));
   return figure({"Percentiles: how long the rare ones take",
                  description(from),
@@ -127,7 +127,7 @@ node percentile_chart(const panel& from) {
                   {"data-high", fmt::format("{:.6g}", to.y.high())}},
                  std::move(layers),
                  "Read: so much of the operations took at most that long. Lower is better. Solid blocking, dashed "
-                 "asynchronous; shaded 95 % interval; pale: may be the host's noise; dotted: too few samples to say."});
+                 "asynchronous; shaded 95 % interval; pale: may be the host’s noise; dotted: too few samples to say."});
 }
 
 }  // namespace qd1::html

@@ -19,7 +19,9 @@ constexpr std::size_t most_points = 240;  // one each three pixels
 constexpr int strip_height = 40;          // CSS pixels
 
 // Neighbours taken together until there are no more than can be seen; none of the worst ones is lost.
-std::vector<slice> thinned(const std::vector<slice>& from) {
+std::vector<slice> thinned(std::vector<slice> from) {
+  // The last one ends with the series: of the little that is in it, one pause is the mean.
+  if (from.size() > 1 && from.back().seconds < from.front().seconds / 2) from.pop_back();
   const std::size_t together = (from.size() + most_points - 1) / most_points;
   std::vector<slice> found;
   for (std::size_t each = 0; each < from.size(); ++each) {
@@ -77,7 +79,7 @@ node row(const curve& which) {
   const std::vector<slice> slices = thinned(which.series->slices);
   const range means = means_of(slices);
   double worst = 0;
-  for (const slice& each : slices) worst = std::max(worst, each.max);
+  for (const slice& each : which.series->slices) worst = std::max(worst, each.max);
   const double seconds = slices.back().start + slices.back().seconds;
   return element(
       "li", {},

@@ -33,6 +33,7 @@ struct const_buffer {
   constexpr const_buffer() noexcept = default;
   constexpr const_buffer(const void* memory, std::size_t bytes) noexcept : data(memory), size(bytes) {}
   constexpr const_buffer(std::span<const std::byte> bytes) noexcept : data(bytes.data()), size(bytes.size()) {}
+  constexpr const_buffer(std::span<std::byte> bytes) noexcept : data(bytes.data()), size(bytes.size()) {}
 };
 
 /// The least that any memory for direct I/O is aligned to by aligned_buffer: a page of the systems in use. What a

@@ -203,4 +203,33 @@ PROMISE(made_elsewhere, each_engine,
   CHECK(right);
 }
 
+PROMISE(deep_loop, each_engine, "a loop over tasks that never suspend needs no deeper stack") {
+  const auto loop = []() -> qio::task<int> {
+    int sum = 0;
+    for (int turn = 0; turn < 300'000; ++turn) sum += co_await value(1);
+    co_return sum;
+  };
+  CHECK(w.context->run(loop()) == 300'000);
+}
+
+PROMISE(open_and_close, asynchronous, "async_open and async_close answer as open and close do") {
+  using mode = typename Where::mode;
+  const auto work = [](auto& on, const directory& where) -> qio::task<bool> {
+    const auto missing = co_await qio::basic_file<mode>::async_open(on, where / "missing");
+    if (missing || missing.error() != std::errc::no_such_file_or_directory) co_return false;
+    auto opened =
+        co_await qio::basic_file<mode>::async_open(on, where / "new", access::read_write, creation::if_needed);
+    if (!opened) co_return false;
+    auto file = std::move(opened).value();
+    memory block = memory::with_pattern(0, 4096);
+    const auto written = co_await file.async_write_at(0, block.all());
+    if (!written || written.value() != 4096) co_return false;
+    const auto closed = co_await file.async_close();
+    if (!closed || file.is_open()) co_return false;
+    const auto again = co_await qio::basic_file<mode>::async_open(on, where / "new");
+    co_return again&& again.value().size().value() == 4096;
+  };
+  CHECK(w.context->run(work(*w.context, w.where)));
+}
+
 }  // namespace contract

@@ -122,6 +122,23 @@ PROMISE(always_new, each_mode, "always_new puts an empty file in place of the ol
   CHECK(w.where.entries() == 2);
 }
 
+PROMISE(always_new_limits, each_mode, "always_new replaces regular files only, and not the links that lead to them") {
+  put(w.where / "target", "contents");
+  std::filesystem::create_symlink("target", w.where / "link");
+  CHECK(w.open("link", access::write, creation::always_new));
+  CHECK(std::filesystem::is_symlink(w.where / "link"));
+  CHECK(contents(w.where / "target").empty());
+
+  const std::string longest(255, 'n');
+  CHECK(w.open(longest.c_str(), access::write, creation::always_new));
+  CHECK(std::filesystem::exists(w.where / longest.c_str()));
+
+  REQUIRE(::mkfifo((w.where / "pipe").c_str(), 0600) == 0);
+  CHECK(w.open("pipe", access::write, creation::always_new).error() == std::errc::file_exists);
+  CHECK(std::filesystem::is_fifo(w.where / "pipe"));
+  CHECK(w.where.entries() == 4);
+}
+
 PROMISE(failed_open, each_mode, "an open that fails leaves the disk as it was") {
   std::filesystem::create_directory(w.where / "directory");
   for (const access each : all_access)

@@ -3,6 +3,8 @@
 #include "disk.hpp"
 #include <qio/qio.hpp>
 
+#include <filesystem>
+#include <optional>
 #include <vector>
 
 namespace {
@@ -120,4 +122,28 @@ TEST_CASE("a full disk is std::errc::no_space_on_device, and what was written be
     auto file = fresh([&] { return qio::direct_file::open(context, path, wanted, how).value(); });
     CHECK(is_full(context.run(write(file, 0, buffer.view(0, buffer.size()))), path));
   });
+}
+
+TEST_CASE("direct I/O on an overlay is direct where what is below is, and refused where that is memory") {
+  if (::geteuid() != 0) QIO_SKIP("needs root");
+  for (const bool in_memory : {false, true}) {
+    const fault::scratch where;
+    const std::string at = where.path;
+    std::string prepare = "mkdir " + at + "/b " + at + "/o && ";
+    if (in_memory) prepare += "mount -t tmpfs none " + at + "/b && ";
+    prepare += "mkdir " + at + "/b/l " + at + "/b/u " + at + "/b/w && mount -t overlay -o lowerdir=" + at +
+               "/b/l,upperdir=" + at + "/b/u,workdir=" + at + "/b/w none " + at + "/o";
+    bool ok = false;
+    const std::string why = fault::output_of(prepare, &ok);
+    std::optional<qio::result<qio::direct_file>> opened;
+    if (ok)
+      opened.emplace(qio::direct_file::open(at + "/o/file", qio::access::read_write, qio::creation::only_if_missing));
+    const bool refused_for_good_reason = opened && !*opened && opened->error() == std::errc::operation_not_supported &&
+                                         !std::filesystem::exists(at + "/o/file");
+    const bool is_direct = opened && *opened && opened->value().is_direct();
+    opened.reset();
+    fault::output_of("umount " + at + "/o; umount " + at + "/b");
+    if (!ok) QIO_SKIP("no overlay: " + why);
+    CHECK((in_memory ? refused_for_good_reason : is_direct));
+  }
 }

@@ -88,17 +88,22 @@ node header(runs_shown runs) {
   return found;
 }
 
-// The answer: a sentence and a picture for each kind of work.
-node answer(const panel& from, bool compares) {
-  return element("article", {},
-                 {element("h2", {}, {from.title}), element("p", {{"class", "detail"}}, {from.detail}),
-                  element("p", {{"class", "verdict"}}, compares ? verdict_of_runs(from) : verdict_of_modes(from)),
-                  overview(from)});
+nodes verdict(const panel& from, runs_shown runs) {
+  if (runs.size() == 1) return verdict_of_modes(from);
+  if (!comparable(runs)) return {"No verdict: the runs are not of the same thing."};
+  return verdict_of_runs(from);
 }
 
-node answers(const std::vector<panel>& panels, bool compares) {
+// The answer: a sentence and a picture for each kind of work.
+node answer(const panel& from, runs_shown runs) {
+  return element("article", {},
+                 {element("h2", {}, {from.title}), element("p", {{"class", "detail"}}, {from.detail}),
+                  element("p", {{"class", "verdict"}}, verdict(from, runs)), overview(from)});
+}
+
+node answers(const std::vector<panel>& panels, runs_shown runs) {
   node found = element("section", {{"class", "answers"}});
-  for (const panel& each : panels) found.add(answer(each, compares));
+  for (const panel& each : panels) found.add(answer(each, runs));
   found.add(
       element("p", {{"class", "how"}},
               {"Dot: median, with its 95 % interval. Thick bar: up to p99. Thin line: up to p99.9. Logarithmic: each "
@@ -139,10 +144,9 @@ node footer() {
 }
 
 std::string page(runs_shown runs, const std::vector<panel>& panels) {
-  const bool compares = runs.size() > 1;
   node body = element("body", {{"class", worst_of(runs) == standing::invalid ? "invalid" : ""}});
   for (node& each : banners(runs)) body.add(std::move(each));
-  node main = element("main", {}, {header(runs), answers(panels, compares)});
+  node main = element("main", {}, {header(runs), answers(panels, runs)});
   for (const panel& each : panels) main.add(details(each));
   main.add(notes(runs));
   main.add(advice_block(runs));

@@ -4,6 +4,7 @@
 #include "quantity.hpp"
 
 #include <fmt/format.h>
+#include <qd1/machine/differences.hpp>
 
 #include <algorithm>
 
@@ -47,6 +48,14 @@ node incomplete_banner(const named_report& run, std::span<const named_report> am
                 "The run was interrupted. What it had measured by then is shown; series may have few samples or be "
                 "missing.",
                 {});
+}
+
+// In what a run is not to be compared with the first.
+nodes obstacles(const named_report& run, const named_report& first) {
+  nodes found;
+  for (const machine_difference& each : differences(first.run->machine, run.run->machine))
+    if (each.forbids) found.push_back(element("li", {}, {each.in_words()}));
+  return found;
 }
 
 bool is_complete(const report& run) { return run.complete && std::ranges::all_of(run.series, &series::complete); }
@@ -113,10 +122,17 @@ standing worst_of(std::span<const named_report> runs) {
   return worst;
 }
 
+bool comparable(std::span<const named_report> runs) {
+  return std::ranges::all_of(runs, [&](const named_report& each) { return obstacles(each, runs.front()).empty(); });
+}
+
 nodes banners(std::span<const named_report> runs) {
   nodes found;
   for (const named_report& each : runs) {
     if (!each.run->valid()) found.push_back(invalid_banner(each, runs));
+    if (nodes reasons = obstacles(each, runs.front()); !reasons.empty())
+      found.push_back(banner("incomplete", prefix(each, runs) + "NOT COMPARABLE",
+                             "Its figures are of something else than those of the first run:", std::move(reasons)));
     if (!is_complete(*each.run)) found.push_back(incomplete_banner(each, runs));
   }
   return found;

@@ -28,7 +28,7 @@ std::vector<contender> ranking(const panel& from, double fraction) {
 }
 
 // Of each mode its better form, so that modes are compared and not the ways to call them.
-std::vector<contender> best_of_each_mode(std::vector<contender> ranked) {
+std::vector<contender> best_of_each_mode(const std::vector<contender>& ranked) {
   std::vector<contender> found;
   for (const contender& each : ranked)
     if (std::ranges::none_of(found, [&](const contender& other) { return other.what().mode == each.what().mode; }))
@@ -130,6 +130,12 @@ nodes verdict_of_runs(const panel& runs) {
       if (&other == &base || other.dashed != base.dashed || other.hue == base.hue || base.hue != "run1") continue;
       const estimate* second = other.measured() ? median(*other.series) : nullptr;
       if (!second) continue;
+      if (other.series->verification.result != base.series->verification.result) {
+        sentence.push_back(element("span", {},
+                                   {element("b", {{"class", other.hue}}, {other.short_name}),
+                                    " is not compared: only one of the two is verified to be direct."}));
+        continue;
+      }
       const estimate by = ratio(*second, *first);
       const bool slower = by.value >= 1;
       const estimate shown = slower ? by : ratio(*first, *second);

@@ -160,6 +160,15 @@ TEST_CASE("an invalid run cannot be overlooked, and its figures are withheld") {
   CHECK_FALSE(contains(text, std::to_string(p50 / 1000).substr(0, 4) + " µs"));
 }
 
+TEST_CASE("runs of different things are shown, but no verdict is given") {
+  const qd1::report base = qd1_test::synthetic_report(3'000);
+  qd1::report other = base;
+  for (qd1::series& each : other.series)
+    if (each.work.mode == qd1::mode::direct) each.verification.result = qd1::verification::verdict::unknown;
+  const named_report runs[] = {{"base", &base}, {"other", &other}};
+  CHECK(contains(words(render(runs)), "other is not compared: only one of the two is verified to be direct."));
+}
+
 TEST_CASE("an interrupted run says so") {
   qd1::report run = qd1_test::synthetic_report(3'000);
   CHECK_FALSE(contains(render(run), "<title>INCOMPLETE"));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "json.hpp"
 
+#include "fio.hpp"
+#include "machine/json.hpp"
+
 #include <nlohmann/json.hpp>
 
 namespace qd1 {
@@ -44,6 +47,16 @@ ordered_json to_json(const service& service) {
           {"by_inline", service.by_inline}, {"by_ring", service.by_ring}, {"by_worker", service.by_worker}};
 }
 
+ordered_json to_json(const verification& verification) {
+  constexpr std::string_view verdicts[] = {"not applicable", "verified", "refuted", "unknown"};
+  return {{"verdict", verdicts[static_cast<int>(verification.result)]},
+          {"text", verification.text},
+          {"device_operations", or_null(verification.device_operations)},
+          {"application_operations", verification.application_operations},
+          {"cached_pages_before", or_null(verification.cached_pages_before)},
+          {"cached_pages_after", or_null(verification.cached_pages_after)}};
+}
+
 ordered_json to_json(const std::vector<slice>& slices) {
   ordered_json out = ordered_json::array();
   for (const slice& each : slices)
@@ -69,6 +82,9 @@ ordered_json to_json(const series& series) {
   out["bytes_per_second"] = series.bytes_per_second;
   out["cpu_ns"] = or_null(series.cpu_ns);
   out["batched_ns"] = or_null(series.batched_ns);
+  out["trusted_fraction"] = or_null(series.trusted_fraction);
+  out["steady"] = or_null(series.steady);
+  out["verification"] = to_json(series.verification);
   out["slices"] = to_json(series.slices);
   return out;
 }
@@ -87,20 +103,43 @@ ordered_json to_json(const timer_facts& clock) {
           {"deviation", clock.deviation}};
 }
 
+ordered_json to_json(const std::optional<noise>& noise) {
+  if (!noise) return nullptr;
+  ordered_json gaps = ordered_json::array();
+  for (const bin& each : noise->gaps) gaps.push_back({each.ns, each.count});
+  return {{"seconds", noise->seconds}, {"max_ns", noise->max_ns}, {"gaps_ns", gaps}};
+}
+
+// The machine's part is written by itself, in the order of its keys.
+template <class Facts>
+ordered_json machine_json(const Facts& facts) {
+  return nlohmann::json(facts);
+}
+
 }  // namespace
 
 std::string json(const report& report) {
   ordered_json own = {{"version", report.version},
                       {"started", report.started},
+                      {"started_seconds", report.started_seconds},
                       {"command_line", report.command_line},
                       {"valid", report.valid()},
                       {"complete", report.complete},
                       {"notes", report.notes},
                       {"settings", to_json(report.settings)},
                       {"clock", to_json(report.clock)},
+                      {"noise_before", to_json(report.noise_before)},
+                      {"noise_after", to_json(report.noise_after)},
+                      {"trusted_fraction", or_null(report.trusted_fraction)},
+                      {"machine", machine_json(report.machine)},
+                      {"advice", machine_json(report.advice)},
+                      {"counters", machine_json(report.counters)},
                       {"series", ordered_json::array()}};
   for (const series& each : report.series) own["series"].push_back(to_json(each));
-  return ordered_json({{"qio", own}}).dump(1) + '\n';
+  ordered_json out = fio_output(report);
+  out["qio"] = std::move(own);
+  // A path may be no UTF-8.
+  return out.dump(1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace qd1

@@ -3,10 +3,13 @@
 #pragma once
 
 #include "offsets.hpp"
+#include "pace.hpp"
+#include "platform/file.hpp"
 #include "recorder.hpp"
 #include "report.hpp"
 #include <qio/qio.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -14,69 +17,115 @@
 
 namespace qd1 {
 
+/// What the transfers of one series have in common.
+struct course {
+  const qd1::work& work;
+  const qd1::clock& clock;
+  const offset_source& next_offset;
+  std::span<std::byte> buffer;
+};
+
 /// Makes what is written different each time, as it matters to devices that store equal blocks once.
 inline void stamp(std::span<std::byte> block, std::uint64_t number) noexcept {
   std::memcpy(block.data(), &number, std::min(sizeof number, block.size()));
 }
 
+/// `transfer(offset)` again and again, until the recorder has enough.
 template <class Transfer>
-void repeat(recorder& recorder, const clock& clock, const offset_source& next_offset, Transfer&& transfer) {
+void repeat(const course& course, recorder& recorder, Transfer&& transfer) {
+  pace pace(course.clock, course.work);
   while (recorder.wants_more()) {
-    const std::uint64_t offset = next_offset();
-    const std::uint64_t begin = clock.before();
+    const std::uint64_t offset = course.next_offset();
+    stamp(course.buffer, offset + recorder.samples());
+    const std::uint64_t begin = pace.begin();
     const qio::result<std::size_t> answer = transfer(offset);
-    const std::uint64_t end = clock.after();
+    const std::uint64_t end = course.clock.after();
     recorder.record(offset, begin, end, answer);
   }
 }
 
-/// Blocking reads or writes of `buffer`, until the recorder has enough.
 template <class File>
-void transfer_blocking(File& file, operation what, const clock& clock, const offset_source& next_offset,
-                       std::span<std::byte> buffer, recorder& recorder) {
-  if (what == operation::read)
-    return repeat(recorder, clock, next_offset, [&](std::uint64_t offset) { return file.read_at(offset, buffer); });
-  std::uint64_t number = 0;
-  const offset_source stamped = [&] {
-    stamp(buffer, ++number);
-    return next_offset();
-  };
-  repeat(recorder, clock, stamped, [&](std::uint64_t offset) { return file.write_at(offset, buffer); });
+qio::result<std::size_t> write_and_flush(File& file, std::uint64_t offset, std::span<const std::byte> buffer) {
+  const qio::result<std::size_t> written = file.write_at(offset, buffer);
+  if (!written) return written;
+  if (const auto synced = file.sync(qio::sync_kind::data); !synced) return synced.error();
+  return written;
 }
 
 template <class File>
-qio::task<void> read_asynchronously(File& file, const clock& clock, const offset_source& next_offset,
-                                    std::span<std::byte> buffer, recorder& recorder) {
+void transfer_blocking(File& file, const course& course, recorder& recorder) {
+  const auto buffer = course.buffer;
+  if (course.work.operation == operation::read)
+    return repeat(course, recorder, [&](std::uint64_t offset) { return file.read_at(offset, buffer); });
+  switch (course.work.durability) {
+    case durability::accepted:
+      return repeat(course, recorder, [&](std::uint64_t offset) { return file.write_at(offset, buffer); });
+    case durability::written_through:
+      return repeat(course, recorder, [&](std::uint64_t offset) {
+        return platform::write_through(file.native_handle(), offset, buffer);
+      });
+    case durability::flushed:
+      return repeat(course, recorder, [&](std::uint64_t offset) { return write_and_flush(file, offset, buffer); });
+  }
+}
+
+template <class File>
+qio::task<qio::result<std::size_t>> write_and_flush_asynchronously(File& file, std::uint64_t offset,
+                                                                   std::span<const std::byte> buffer) {
+  const qio::result<std::size_t> written = co_await file.async_write_at(offset, buffer);
+  if (!written) co_return written;
+  const qio::result<void> synced = co_await file.async_sync(qio::sync_kind::data);
+  if (!synced) co_return synced.error();
+  co_return written;
+}
+
+/// The same as repeat(), of what `start(offset)` answers when it is awaited.
+template <class Start>
+qio::task<void> repeat_asynchronously(const course& course, recorder& recorder, Start start) {
+  pace pace(course.clock, course.work);
   while (recorder.wants_more()) {
-    const std::uint64_t offset = next_offset();
-    const std::uint64_t begin = clock.before();
-    const qio::result<std::size_t> answer = co_await file.async_read_at(offset, buffer);
-    const std::uint64_t end = clock.after();
+    const std::uint64_t offset = course.next_offset();
+    stamp(course.buffer, offset + recorder.samples());
+    const std::uint64_t begin = pace.begin();
+    const qio::result<std::size_t> answer = co_await start(offset);
+    const std::uint64_t end = course.clock.after();
     recorder.record(offset, begin, end, answer);
   }
 }
 
-template <class File>
-qio::task<void> write_asynchronously(File& file, const clock& clock, const offset_source& next_offset,
-                                     std::span<std::byte> buffer, recorder& recorder) {
-  for (std::uint64_t number = 1; recorder.wants_more(); ++number) {
-    stamp(buffer, number);
-    const std::uint64_t offset = next_offset();
-    const std::uint64_t begin = clock.before();
-    const qio::result<std::size_t> answer = co_await file.async_write_at(offset, buffer);
-    const std::uint64_t end = clock.after();
-    recorder.record(offset, begin, end, answer);
-  }
-}
-
-/// The same, awaited in a coroutine on the file's context.
 template <class Context, class File>
-void transfer_asynchronously(Context& context, File& file, operation what, const clock& clock,
-                             const offset_source& next_offset, std::span<std::byte> buffer, recorder& recorder) {
-  if (what == operation::read)
-    context.run(read_asynchronously(file, clock, next_offset, buffer, recorder));
-  else
-    context.run(write_asynchronously(file, clock, next_offset, buffer, recorder));
+void transfer_asynchronously(Context& context, File& file, const course& course, recorder& recorder) {
+  const auto buffer = course.buffer;
+  const auto run = [&](auto start) { context.run(repeat_asynchronously(course, recorder, start)); };
+  if (course.work.operation == operation::read)
+    return run([&](std::uint64_t offset) { return file.async_read_at(offset, buffer); });
+  if (course.work.durability == durability::flushed)
+    return run([&](std::uint64_t offset) { return write_and_flush_asynchronously(file, offset, buffer); });
+  run([&](std::uint64_t offset) { return file.async_write_at(offset, buffer); });
+}
+
+/// Mean time of a read, in nanoseconds, of batches that are timed as one: for what takes not much longer than reading
+/// the clock. Stops at the first read that fails, with no answer.
+template <class File>
+std::optional<double> read_in_batches(const File& file, const course& course, double seconds) {
+  constexpr std::size_t batch = 64;
+  std::array<std::uint64_t, batch> offsets;
+  std::uint64_t ticks = 0;
+  std::uint64_t reads = 0;
+  while (course.clock.seconds(ticks) < seconds && !interrupted()) {
+    for (std::uint64_t& offset : offsets) offset = course.next_offset();
+    bool all_read = true;
+    const std::uint64_t begin = course.clock.before();
+    for (const std::uint64_t offset : offsets) {
+      const qio::result<std::size_t> answer = file.read_at(offset, course.buffer);
+      all_read = all_read && answer && answer.value() == course.buffer.size();
+    }
+    ticks += course.clock.after() - begin;
+    reads += batch;
+    if (!all_read) return std::nullopt;
+  }
+  if (reads == 0) return std::nullopt;
+  return course.clock.seconds(ticks) * 1e9 / static_cast<double>(reads);
 }
 
 }  // namespace qd1

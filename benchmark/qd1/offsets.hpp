@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace qd1 {
 
@@ -29,6 +30,17 @@ using offset_source = std::function<std::uint64_t()>;
 /// Multiples of `block`, all in [0, bytes) equally likely.
 inline offset_source random_offsets(std::uint64_t seed, std::uint64_t bytes, std::uint64_t block) {
   return [random = splitmix64(seed), blocks = bytes / block, block]() mutable { return random() % blocks * block; };
+}
+
+/// The same, but none twice: what has been read once is not cold any more. For less than half of the blocks, since it
+/// draws until it finds one that is left.
+inline offset_source unvisited_offsets(std::uint64_t seed, std::uint64_t bytes, std::uint64_t block) {
+  return [next = random_offsets(seed, bytes, block), visited = std::vector<bool>(bytes / block), block]() mutable {
+    std::uint64_t offset = next();
+    while (visited[offset / block]) offset = next();
+    visited[offset / block] = true;
+    return offset;
+  };
 }
 
 }  // namespace qd1

@@ -82,8 +82,4 @@ void recorder::summarize(series& into) const {
   if (interrupted()) into.complete = false;
 }
 
-std::string title(const work& work) {
-  return fmt::format("{} {}, {}", name(work.mode), name(work.operation), name(work.form));
-}
-
 }  // namespace qd1

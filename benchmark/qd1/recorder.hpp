@@ -31,6 +31,8 @@ class recorder {
     return histogram_.samples() < most_samples_ && last_ < deadline_ && failure_.empty() && !interrupted();
   }
 
+  std::uint64_t samples() const noexcept { return histogram_.samples(); }
+
   /// A transfer that is over. Whatever is no whole block at a multiple of the block ends the series, and makes it
   /// invalid: how long a refusal takes is not the latency of a transfer.
   void record(std::uint64_t offset, std::uint64_t begin, std::uint64_t end, const qio::result<std::size_t>& answer) {
@@ -81,8 +83,5 @@ class recorder {
 
 /// Percentiles, intervals and bins of a histogram; the mean's interval from blocks.
 latency summary(const histogram& samples, const block_means& means);
-
-/// "direct read, blocking": the name of a series among those of one run.
-std::string title(const work& work);
 
 }  // namespace qd1

@@ -3,6 +3,10 @@
 // Latencies are in nanoseconds.
 #pragma once
 
+#include "machine/advice.hpp"
+#include "machine/counters.hpp"
+#include "machine/facts.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -132,6 +136,8 @@ struct series {
   std::optional<double> batched_ns;  ///< mean latency, of batches timed as one: free of the clock's own cost
   std::vector<slice> slices;
   qd1::verification verification;
+  std::optional<double> trusted_fraction;  ///< percentiles up to this one are not the host's noise
+  std::optional<bool> steady;              ///< of writes: whether the latency had settled; none: too short to tell
 
   bool measured() const { return not_available.empty() && invalid.empty() && latency.samples != 0; }
 };
@@ -146,9 +152,9 @@ struct timer_facts {
 
 /// Gaps in a spinning loop on the measuring CPU: what the host, not the device, adds.
 struct noise {
-  double seconds = 0;  ///< how long was looked
-  double max_ns = 0;   ///< the longest gap
-  double stolen = 0;   ///< part of the time that was spent in gaps longer than a microsecond
+  double seconds = 0;     ///< how long was looked
+  double max_ns = 0;      ///< the longest gap
+  std::vector<bin> gaps;  ///< those that are more than a microsecond
 };
 
 struct settings {
@@ -161,15 +167,27 @@ struct settings {
   std::uint64_t seed = 0;
 };
 
+/// "direct read, blocking, 1 GiB", "mapped read, blocking, cold, MADV_RANDOM, 64 MiB, 1000/s Poisson": the name of a
+/// series among those of one run.
+std::string title(const work& work);
+
+/// The same with hyphens, for names of files and jobs: "direct-read-blocking-1GiB".
+std::string file_title(const work& work);
+
 struct report {
-  std::string version;  ///< of qd1
-  std::string started;  ///< ISO 8601, UTC
+  std::string version;               ///< of qd1
+  std::string started;               ///< ISO 8601, UTC
+  std::int64_t started_seconds = 0;  ///< the same, since 1970
   std::string command_line;
   qd1::settings settings;
   timer_facts clock;
   std::optional<noise> noise_before;
   std::optional<noise> noise_after;
-  std::optional<double> trusted_fraction;  ///< percentiles up to this one are not the host's noise
+  std::optional<double> trusted_fraction;  ///< the least of the series'
+  machine_facts machine;
+  std::vector<recommendation> advice;  ///< what about the machine spoils a measurement
+  machine_counters counters;           ///< what the system counted during the run
+  memory_facts memory_after;           ///< to be compared with machine.host.memory, from before
   std::vector<qd1::series> series;
   std::vector<std::string> notes;
   bool complete = true;  ///< false: interrupted; what there is has been written

@@ -16,10 +16,16 @@ struct run_request {
   std::string path;
   std::vector<mode> modes = {mode::direct, mode::cached, mode::mapped};
   std::optional<std::vector<operation>> operations;  ///< none: both, or reads only where the file must not be written
+  std::vector<temperature> reads = {temperature::warm};
+  std::vector<durability> writes = {durability::accepted, durability::flushed};
+  std::vector<qd1::advice> advice = {advice::normal};
   std::uint64_t block = 4096;
   std::optional<std::uint64_t> file_size;
+  std::vector<std::uint64_t> working_sets;  ///< none: the whole file
   std::uint64_t samples = 1'000'000;
   double seconds = 5;
+  std::optional<double> rate;  ///< open loop: operations a second
+  bool poisson = false;
   std::string engine = "auto";
   std::uint64_t seed = 1;
   bool overwrite = false;

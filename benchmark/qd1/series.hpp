@@ -16,6 +16,7 @@ namespace qd1 {
 struct laboratory {
   const qd1::clock& clock;
   const data_file& file;
+  const machine_facts& machine;
   limits most;
   std::string engine;  ///< "auto", "uring", "pool"
 };

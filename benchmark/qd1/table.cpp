@@ -15,15 +15,16 @@ namespace qd1 {
 namespace {
 
 constexpr int label_width = 10;
-constexpr int column_width = 30;
-constexpr std::size_t page_width = label_width + 3 * column_width;
+constexpr std::size_t page_width = 100;
+
+// Three modes beside each other on 100 columns; four, with a mapping that was told MADV_RANDOM, on 118.
+int column_width(std::size_t columns) { return columns <= 3 ? 30 : 27; }
 
 // The series that differ in nothing but the mode stand side by side.
 using group = std::vector<const series*>;
 
 bool side_by_side(work a, work b) {
   a.mode = b.mode;
-  a.temperature = b.temperature;
   a.advice = b.advice;
   return a == b;
 }
@@ -76,19 +77,36 @@ std::string path_text(const service& service) {
   return text;
 }
 
+// Rounded down to what is usually asked for.
+std::string trust_text(const series& each) {
+  if (!each.trusted_fraction) return "";
+  for (const double fraction : {0.99999, 0.9999, 0.999, 0.99, 0.95, 0.5})
+    if (*each.trusted_fraction >= fraction) return fmt::format("{:>8}", percentile_name(fraction));
+  return fmt::format("{:>8}", "nothing");
+}
+
 using describe = std::function<std::string(const series&)>;
 
 // fmt counts the bytes of "…" as columns right, since it knows UTF-8.
 std::string row(std::string_view label, const group& members, const describe& cell) {
   std::string line = fmt::format("{:<{}}", label, label_width);
-  for (const series* each : members) line += fmt::format("{:<{}}", each->measured() ? cell(*each) : "", column_width);
+  for (const series* each : members)
+    line += fmt::format("{:<{}}", each->measured() ? cell(*each) : "", column_width(members.size()));
   line.erase(line.find_last_not_of(' ') + 1);
   return line + '\n';
 }
 
 std::string heading(const work& work) {
-  return fmt::format("Random {} {}, {}, queue depth 1, {} working set [µs, 95 % interval beside]\n",
-                     size_text(work.block), name(work.operation), name(work.form), size_text(work.working_set));
+  const bool reads = work.operation == operation::read;
+  const std::string kind = reads ? std::string(name(work.temperature)) : std::string(name(work.durability));
+  const std::string loop =
+      work.rate ? fmt::format("open loop, {:g}/s{}", *work.rate, work.poisson ? " Poisson" : "") : "queue depth 1";
+  return fmt::format("Random {} {}, {}, {}, {}, within {} [µs, 95 % interval]\n", size_text(work.block),
+                     name(work.operation), kind, name(work.form), loop, size_text(work.working_set));
+}
+
+std::string column_name(const work& work) {
+  return fmt::format("{:>8}{}", name(work.mode), work.advice == advice::random ? ", MADV_RANDOM" : "");
 }
 
 // Lines broken between words, those after the first indented.
@@ -106,15 +124,21 @@ std::string wrapped(const std::string& text) {
   return lines + line + '\n';
 }
 
-std::string verdicts(const series& each) {
-  std::string lines;
-  const std::string who =
-      fmt::format("{} {}, {}", name(each.work.mode), name(each.work.operation), name(each.work.form));
+// What has to be said about one series, a line each.
+std::vector<std::string> remarks(const series& each) {
+  std::vector<std::string> lines;
+  const auto about_it = [&](const std::string& text) { lines.push_back(title(each.work) + ": " + text); };
   if (!each.not_available.empty())
-    lines += wrapped(fmt::format("{}: not available: {}", name(each.work.mode), each.not_available));
-  for (const std::string& reason : each.invalid) lines += wrapped(fmt::format("INVALID: {}: {}", who, reason));
-  for (const std::string& note : each.notes) lines += wrapped(fmt::format("{}: {}", who, note));
-  if (!each.service.reason.empty()) lines += wrapped(fmt::format("{}: not io_uring: {}", who, each.service.reason));
+    lines.push_back(fmt::format("{}: not available: {}", name(each.work.mode), each.not_available));
+  for (const std::string& reason : each.invalid) lines.push_back("INVALID: " + title(each.work) + ": " + reason);
+  for (const std::string& note : each.notes) about_it(note);
+  if (!each.complete) about_it("INCOMPLETE: interrupted");
+  if (!each.service.reason.empty()) about_it("not io_uring: " + each.service.reason);
+  if (!each.measured()) return lines;
+  const bool tells = each.work.mode == mode::direct || each.work.temperature == temperature::cold;
+  if (tells && !each.verification.text.empty())
+    lines.push_back(fmt::format("{}: {}", name(each.work.mode), each.verification.text));
+  if (each.steady == false) about_it("not steady: its latency was still changing; give it more --time");
   return lines;
 }
 
@@ -122,7 +146,7 @@ std::string block(const group& members) {
   std::string text = heading(members.front()->work);
   std::string columns = fmt::format("{:<{}}", "", label_width);
   for (const series* each : members)
-    columns += fmt::format("{:<{}}", fmt::format("{:>8}", name(each->work.mode)), column_width);
+    columns += fmt::format("{:<{}}", column_name(each->work), column_width(members.size()));
   columns.erase(columns.find_last_not_of(' ') + 1);
   text += columns + '\n';
 
@@ -136,23 +160,56 @@ std::string block(const group& members) {
     text += row("min", members, [&](const series& each) { return number(each.latency.min / 1000); });
     text += row("max", members, [&](const series& each) { return number(each.latency.max / 1000); });
     text += row("mean", members, [](const series& each) { return cell(each.latency.mean); });
+    if (std::any_of(members.begin(), members.end(), [](const series* each) { return each->batched_ns.has_value(); }))
+      text += row("batched", members,
+                  [&](const series& each) { return each.batched_ns ? number(*each.batched_ns / 1000) : ""; });
     text += row("IOPS", members, [](const series& each) { return fmt::format("{:>8.0f}", each.iops); });
     text += row("MB/s", members, [&](const series& each) { return number(each.bytes_per_second / 1e6); });
     text += row("samples", members, [](const series& each) { return fmt::format("{:>8}", each.latency.samples); });
+    text += row("trust to", members, [](const series& each) { return trust_text(each); });
+    text += row("CPU/op", members, [&](const series& each) { return number(each.cpu_ns.value_or(0) / 1000); });
     text += row("engine", members, [](const series& each) { return "  " + each.service.engine; });
     if (first->work.form == form::asynchronous)
       text += row("path", members, [](const series& each) { return path_text(each.service); });
   }
-  for (const series* each : members) text += verdicts(*each);
+  for (const series* each : members)
+    for (const std::string& line : remarks(*each)) text += wrapped(line);
   return text + '\n';
+}
+
+std::string noise_text(const report& report) {
+  if (!report.noise_before || !report.noise_after) return "";
+  return wrapped(
+      fmt::format("Noise of the host: a program that only computes was held up for {:.0f} µs at most before the run, "
+                  "{:.0f} µs after; \"trust to\" is up to which percentile that cannot be what was measured.",
+                  report.noise_before->max_ns / 1000, report.noise_after->max_ns / 1000));
+}
+
+std::string memory_text(const report& report) {
+  const memory_facts& before = report.machine.host.memory;
+  if (!before.available_bytes || !report.memory_after.available_bytes) return "";
+  const auto mebibytes = [](std::uint64_t bytes) { return grouped(bytes >> 20); };
+  std::string text = fmt::format("Memory available: {} MiB before, {} MiB after", mebibytes(*before.available_bytes),
+                                 mebibytes(*report.memory_after.available_bytes));
+  if (before.dirty_background_limit_bytes && before.dirty_limit_bytes)
+    text += fmt::format("; writing back begins at {} MiB of dirty memory, waiting at {}",
+                        mebibytes(*before.dirty_background_limit_bytes), mebibytes(*before.dirty_limit_bytes));
+  return wrapped(text + ".");
 }
 
 std::string footer(const report& report) {
   std::string text = fmt::format("Clock: {}, {:.3g} ns to read; latencies near that are not to be told apart.\n",
                                  report.clock.source, report.clock.floor_ns);
   if (!report.clock.reason.empty()) text += wrapped("Not the processor's counter: " + report.clock.reason);
-  text += "Closed loop: one transfer after the other, so these are service times; nothing waits in a queue.\n";
+  text += wrapped(
+      "Closed loop, unless it says open loop: a transfer begins when the one before it is over, so these are service "
+      "times; nothing waits in a queue.");
+  text += noise_text(report) + memory_text(report);
   for (const std::string& note : report.notes) text += wrapped(note);
+  for (const recommendation& each : report.advice)
+    if (each.severity != severity::note)
+      text += wrapped(fmt::format("{}: {}: {}{}", name(each.severity), each.finding, each.why,
+                                  each.command ? " Change it with: " + *each.command : ""));
   if (!report.complete) text += "INCOMPLETE: interrupted.\n";
   if (!report.valid()) text += "INVALID: figures of the series named above are withheld.\n";
   return text;

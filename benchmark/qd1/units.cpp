@@ -71,10 +71,10 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{} {}", bytes, units[unit]);
 }
 
-std::string grouped(std::uint64_t number) {
+std::string grouped(std::uint64_t number, char separator) {
   std::string digits = std::to_string(number);
   for (std::size_t from_end = 3; from_end < digits.size(); from_end += 4)
-    digits.insert(digits.size() - from_end, 1, ' ');
+    digits.insert(digits.size() - from_end, 1, separator);
   return digits;
 }
 

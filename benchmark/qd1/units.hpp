@@ -18,7 +18,7 @@ double parse_seconds(std::string_view what, std::string_view text);
 std::string size_text(std::uint64_t bytes);
 
 /// "368 887"
-std::string grouped(std::uint64_t number);
+std::string grouped(std::uint64_t number, char separator = ' ');
 
 /// 0.99999: "p99.999"
 std::string percentile_name(double fraction);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // qd1 as its users meet it: arguments, exit statuses, output, and that it harms nobody's files.
+#include "program.hpp"
+
 #include "catch.hpp"
 #include "platform/file.hpp"
 
@@ -19,50 +21,11 @@
 namespace {
 
 using Catch::Matchers::Contains;
-namespace fs = std::filesystem;
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// A directory of its own, in which qd1 is run.
-struct directory {
-  fs::path path = fs::current_path() / ("qd1-test-" + std::to_string(std::random_device()()));
-
-  directory() { fs::create_directories(path); }
-  directory(const directory&) = delete;
-  directory& operator=(const directory&) = delete;
-  ~directory() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
-
-struct outcome {
-  int status;
-  std::string out;
-  std::string err;
-};
-
-outcome qd1(const directory& in, const std::string& arguments) {
-  const fs::path out = in.path.string() + ".out";
-  const fs::path err = in.path.string() + ".err";
-  const std::string command = "cd '" + in.path.string() + "' && '" QD1_PROGRAM "' " + arguments + " >'" + out.string() +
-                              "' 2>'" + err.string() + "'";
-  const int status = std::system(command.c_str());
-  outcome found{WEXITSTATUS(status), contents(out), contents(err)};
-  fs::remove(out);
-  fs::remove(err);
-  return found;
-}
-
-const std::string brief = " --time 50ms --samples 1000 ";
-const std::string small = brief + "--file-size 1M ";
+using namespace qd1_test;
 
 TEST_CASE("a run prints the modes side by side and leaves nothing behind") {
   const directory here;
-  const outcome found = qd1(here, "run" + small);
+  const outcome found = run_qd1(here, "run" + small);
   CHECK(found.status == 0);
   CHECK_THAT(found.out, Contains("direct") && Contains("cached") && Contains("mapped") && Contains("p99.999"));
   CHECK(fs::is_empty(here.path));
@@ -70,12 +33,12 @@ TEST_CASE("a run prints the modes side by side and leaves nothing behind") {
 
 TEST_CASE("nothing is said but the result where nobody looks on") {
   const directory here;
-  CHECK(qd1(here, "run" + small).err.empty());
+  CHECK(run_qd1(here, "run" + small).err.empty());
 }
 
 TEST_CASE("no line is wider than a terminal") {
   const directory here;
-  std::istringstream lines(qd1(here, "run" + small).out);
+  std::istringstream lines(run_qd1(here, "run" + small).out);
   for (std::string line; std::getline(lines, line);) {
     const auto continuation = [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; };
     CHECK(line.size() - static_cast<std::size_t>(std::count_if(line.begin(), line.end(), continuation)) <= 100);
@@ -84,7 +47,7 @@ TEST_CASE("no line is wider than a terminal") {
 
 TEST_CASE("JSON on standard output is all that is there") {
   const directory here;
-  const outcome found = qd1(here, "run" + small + "--modes cached --ops read --json -");
+  const outcome found = run_qd1(here, "run" + small + "--modes cached --ops read --json -");
   CHECK(found.status == 0);
   const auto report = nlohmann::json::parse(found.out);
   const auto& series = report.at("qio").at("series");
@@ -97,7 +60,7 @@ TEST_CASE("JSON on standard output is all that is there") {
 
 TEST_CASE("JSON in a file comes beside the table") {
   const directory here;
-  const outcome found = qd1(here, "run" + small + "--modes mapped --json report.json");
+  const outcome found = run_qd1(here, "run" + small + "--modes mapped --json report.json");
   CHECK(found.status == 0);
   CHECK_THAT(found.out, Contains("mapped"));
   CHECK(nlohmann::json::parse(contents(here.path / "report.json")).contains("qio"));
@@ -105,7 +68,7 @@ TEST_CASE("JSON in a file comes beside the table") {
 
 TEST_CASE("the engine that was asked for serves") {
   const directory here;
-  const outcome found = qd1(here, "run" + small + "--modes cached --ops write --engine pool");
+  const outcome found = run_qd1(here, "run" + small + "--modes cached --ops write --engine pool");
   CHECK(found.status == 0);
   CHECK_THAT(found.out, Contains("pool") && Contains("worker 100%"));
 }
@@ -127,15 +90,15 @@ TEST_CASE("what cannot be done is refused with the numbers") {
            {"run --modes fast", "--modes"},
            {"fly", "subcommand"},
        }}) {
-    const outcome found = qd1(here, arguments);
+    const outcome found = run_qd1(here, arguments);
     INFO(arguments << '\n' << found.out << found.err);
     CHECK(found.status == 2);
     CHECK_THAT(found.err, Contains(because));
     CHECK(found.out.empty());
   }
-  CHECK(qd1(here, "").status == 2);
-  CHECK(qd1(here, "--help").status == 0);
-  CHECK(qd1(here, "run --help").status == 0);
+  CHECK(run_qd1(here, "").status == 2);
+  CHECK(run_qd1(here, "--help").status == 0);
+  CHECK(run_qd1(here, "run --help").status == 0);
 }
 
 void make_strangers_file(const fs::path& path) { std::ofstream(path) << std::string(1 << 20, 's'); }
@@ -145,43 +108,41 @@ TEST_CASE("a stranger's file is read, never written") {
   make_strangers_file(here.path / "precious");
   const std::string before = contents(here.path / "precious");
 
-  const outcome reads = qd1(here, "run precious" + brief);
+  const outcome reads = run_qd1(here, "run precious" + brief);
   CHECK(reads.status == 0);
   CHECK_THAT(reads.out, Contains("reads only") && Contains("--overwrite"));
-  CHECK_THAT(reads.out, !Contains("write,"));
+  CHECK_THAT(reads.out, !Contains("KiB write"));
   CHECK(contents(here.path / "precious") == before);
 
-  const outcome refused = qd1(here, "run precious --ops write" + brief);
+  const outcome refused = run_qd1(here, "run precious --ops write" + brief);
   CHECK(refused.status == 2);
   CHECK_THAT(refused.err, Contains("--overwrite"));
   CHECK(contents(here.path / "precious") == before);
 
-  CHECK(qd1(here, "run precious --ops write --overwrite" + brief).status == 0);
+  CHECK(run_qd1(here, "run precious --ops write --overwrite" + brief).status == 0);
   CHECK(contents(here.path / "precious") != before);
 }
 
 TEST_CASE("a file that qd1 made is kept and used again, until somebody changes it") {
   const directory here;
-  CHECK(qd1(here, "run data" + small).status == 0);
+  CHECK(run_qd1(here, "run data" + small).status == 0);
   CHECK(fs::file_size(here.path / "data") == 1 << 20);
   if (!qd1::platform::is_made_by_qd1((here.path / "data").string()))
     QIO_SKIP("the file system keeps no extended attributes");
-  CHECK_THAT(qd1(here, "run data" + brief).out, Contains("write,"));
+  CHECK_THAT(run_qd1(here, "run data" + brief).out, Contains("KiB write"));
 
   std::ofstream(here.path / "data", std::ios::app) << "a stranger's line";
-  CHECK_THAT(qd1(here, "run data" + brief).out, Contains("reads only"));
+  CHECK_THAT(run_qd1(here, "run data" + brief).out, Contains("reads only"));
 }
 
 TEST_CASE("direct in memory is not available, the other modes are") {
   if (!fs::is_directory("/dev/shm")) QIO_SKIP("no /dev/shm");
   const directory here;
-  const outcome found = qd1(here, "run /dev/shm" + small);
+  const outcome found = run_qd1(here, "run /dev/shm" + small);
   CHECK(found.status == 0);
   CHECK_THAT(found.out, Contains("direct: not available: ") && Contains("memory"));
   CHECK_THAT(found.out, Contains("p50"));
 }
-
-bool shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
 
 // A file system on a device made of a file. Needs root.
 struct mounted_device {
@@ -212,10 +173,10 @@ TEST_CASE("a mounted device is not written to") {
   const directory here;
   mounted_device device(here);
   if (device.name.empty()) QIO_SKIP("no loop device can be mounted");
-  const outcome refused = qd1(here, "run " + device.name + " --overwrite" + small);
+  const outcome refused = run_qd1(here, "run " + device.name + " --overwrite" + small);
   CHECK(refused.status == 2);
   CHECK_THAT(refused.err, Contains("not overwritten") && Contains("mounted"));
-  const outcome reads = qd1(here, "run " + device.name + small);
+  const outcome reads = run_qd1(here, "run " + device.name + small);
   CHECK(reads.status == 0);
   CHECK_THAT(reads.out, Contains("reads only"));
 }

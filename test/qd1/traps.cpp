@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The ways in which benchmarks of storage have lied: each is set up here, and has to be noticed.
 #include "catch.hpp"
+#include "machine/find.hpp"
 #include "run.hpp"
 #include "series.hpp"
 #include "table.hpp"
@@ -15,7 +16,8 @@ using Catch::Matchers::Contains;
 struct bench {
   qd1::data_file file{{"", std::uint64_t(1) << 20, 4096, false, 1}};
   qd1::clock clock = qd1::clock::calibrated();
-  qd1::laboratory laboratory{clock, file, {1'000, 1.}, "auto"};
+  qd1::machine_facts machine = qd1::find_machine(".");
+  qd1::laboratory laboratory{clock, file, machine, {1'000, 1.}, "auto"};
 
   qd1::series measure(qd1::mode mode, qd1::operation operation, qd1::form form, const qd1::offset_source& offsets) {
     qd1::work work;

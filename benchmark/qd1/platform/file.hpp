@@ -2,7 +2,12 @@
 // Files and devices, as far as the library does not know them.
 #pragma once
 
+#include <qio/qio.hpp>
+
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 
 namespace qd1::platform {
@@ -23,8 +28,22 @@ std::string why_device_is_in_use(const std::string& path);
 void mark_as_made_by_qd1(const std::string& path);
 bool is_made_by_qd1(const std::string& path);
 
-/// Drops the file's clean pages from the page cache.
+/// Drops the file's clean pages from the page cache; dirty, mapped and locked ones stay.
 void drop_cached_pages(const std::string& path);
+
+/// How many of the file's pages are in the page cache; none where the system does not tell.
+std::optional<std::uint64_t> cached_pages(const std::string& path, std::uint64_t bytes);
+
+/// Of the first `bytes` of a file, how many are holes, or allocated but never written: reading those needs no device.
+/// None where the file system does not tell.
+std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::uint64_t bytes);
+
+/// Tells the kernel that a mapping will be used at random: no reading ahead, no mapping of neighbours.
+bool advise_random(std::span<const std::byte> mapping) noexcept;
+
+/// A write that is over when its data are durable (the library has none): pwritev2 with RWF_DSYNC.
+qio::result<std::size_t> write_through(qio::platform::native_handle file, std::uint64_t offset,
+                                       std::span<const std::byte> data) noexcept;
 
 /// A file without a name: it is gone with the process, however that ends.
 class temporary_file {

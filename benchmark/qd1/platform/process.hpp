@@ -2,6 +2,7 @@
 // What the operating system says about time and this process.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -15,6 +16,19 @@ std::string why_no_cycles();
 
 /// Processor time of this process, user and system, of all threads, in seconds.
 double processor_seconds() noexcept;
+
+/// Keeps the calling thread on the processor it is on, as long as it exists, where the system lets it.
+class pinned_to_this_processor {
+ public:
+  pinned_to_this_processor() noexcept;
+  pinned_to_this_processor(const pinned_to_this_processor&) = delete;
+  pinned_to_this_processor& operator=(const pinned_to_this_processor&) = delete;
+  ~pinned_to_this_processor();
+
+ private:
+  std::array<std::uint64_t, 128> before_{};  // the set of processors that was allowed, in the system's own form
+  bool pinned_ = false;
+};
 
 /// Whether standard error is watched by a person.
 bool progress_is_seen() noexcept;

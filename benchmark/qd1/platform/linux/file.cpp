@@ -5,16 +5,25 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
+#include <vector>
 
 namespace qd1::platform {
 namespace {
@@ -35,6 +44,44 @@ struct stat status_of(const std::string& path) {
 std::string state_of(const std::string& path) {
   const struct stat status = status_of(path);
   return fmt::format("{}.{:09} {}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_size);
+}
+
+std::optional<std::uint64_t> pages_by_cachestat(int handle, std::uint64_t bytes) {
+  // Linux 6.5. By number and layout, since the C library may be older than the kernel.
+  constexpr long cachestat_call = 451;
+  const std::uint64_t range[2] = {0, bytes};
+  std::uint64_t counts[5] = {};  // cached, dirty, under writeback, evicted, recently evicted
+  if (::syscall(cachestat_call, handle, range, counts, 0) != 0) return std::nullopt;
+  return counts[0];
+}
+
+std::optional<std::uint64_t> pages_by_mincore(int handle, std::uint64_t bytes) {
+  void* const mapping = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, handle, 0);
+  if (mapping == MAP_FAILED) return std::nullopt;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> resident((bytes + page - 1) / page);
+  const bool told = ::mincore(mapping, bytes, resident.data()) == 0;
+  ::munmap(mapping, bytes);
+  if (!told) return std::nullopt;
+  return static_cast<std::uint64_t>(
+      std::count_if(resident.begin(), resident.end(), [](auto each) { return each & 1; }));
+}
+
+// A fiemap ends in an array without a length, so it is laid over memory that is long enough.
+struct extents {
+  static constexpr std::uint32_t most = 64;
+  alignas(fiemap) std::byte memory[sizeof(fiemap) + most * sizeof(fiemap_extent)] = {};
+
+  fiemap& header() { return *reinterpret_cast<fiemap*>(memory); }
+};
+
+bool next_extents(int handle, std::uint64_t from, std::uint64_t to, extents& found) {
+  fiemap& header = found.header();
+  header.fm_start = from;
+  header.fm_length = to - from;
+  header.fm_flags = FIEMAP_FLAG_SYNC;
+  header.fm_extent_count = extents::most;
+  return ::ioctl(handle, FS_IOC_FIEMAP, &header) == 0;
 }
 
 }  // namespace
@@ -93,6 +140,51 @@ void drop_cached_pages(const std::string& path) {
   if (handle < 0) fail(path);
   ::posix_fadvise(handle, 0, 0, POSIX_FADV_DONTNEED);
   ::close(handle);
+}
+
+std::optional<std::uint64_t> cached_pages(const std::string& path, std::uint64_t bytes) {
+  const int handle = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (handle < 0) return std::nullopt;
+  auto found = pages_by_cachestat(handle, bytes);
+  if (!found) found = pages_by_mincore(handle, bytes);
+  ::close(handle);
+  return found;
+}
+
+std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::uint64_t bytes) {
+  const int handle = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (handle < 0) return std::nullopt;
+  std::uint64_t written = 0;
+  std::uint64_t at = 0;
+  bool known = true;
+  while (at < bytes && known) {
+    extents found;
+    known = next_extents(handle, at, bytes, found);
+    const fiemap& header = found.header();
+    if (!known || header.fm_mapped_extents == 0) break;
+    for (std::uint32_t each = 0; each < header.fm_mapped_extents; ++each) {
+      const fiemap_extent& extent = header.fm_extents[each];
+      const std::uint64_t end = std::min<std::uint64_t>(extent.fe_logical + extent.fe_length, bytes);
+      if ((extent.fe_flags & FIEMAP_EXTENT_UNWRITTEN) == 0 && end > at)
+        written += end - std::max<std::uint64_t>(extent.fe_logical, at);
+      at = std::max(at, end);
+    }
+  }
+  ::close(handle);
+  if (!known) return std::nullopt;
+  return bytes - written;
+}
+
+bool advise_random(std::span<const std::byte> mapping) noexcept {
+  return ::madvise(const_cast<std::byte*>(mapping.data()), mapping.size(), MADV_RANDOM) == 0;
+}
+
+qio::result<std::size_t> write_through(qio::platform::native_handle file, std::uint64_t offset,
+                                       std::span<const std::byte> data) noexcept {
+  const iovec part{const_cast<std::byte*>(data.data()), data.size()};
+  const ssize_t written = ::pwritev2(file, &part, 1, static_cast<off_t>(offset), RWF_DSYNC);
+  if (written < 0) return qio::error(std::error_code(errno, std::system_category()));
+  return static_cast<std::size_t>(written);
 }
 
 temporary_file::temporary_file(const std::string& directory)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "platform/process.hpp"
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,6 +32,20 @@ double processor_seconds() noexcept {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+pinned_to_this_processor::pinned_to_this_processor() noexcept {
+  const int processor = ::sched_getcpu();
+  auto* const before = reinterpret_cast<cpu_set_t*>(before_.data());
+  if (processor < 0 || ::sched_getaffinity(0, sizeof before_, before) != 0) return;
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(static_cast<unsigned>(processor), &only);
+  pinned_ = ::sched_setaffinity(0, sizeof only, &only) == 0;
+}
+
+pinned_to_this_processor::~pinned_to_this_processor() {
+  if (pinned_) ::sched_setaffinity(0, sizeof before_, reinterpret_cast<const cpu_set_t*>(before_.data()));
 }
 
 bool progress_is_seen() noexcept { return ::isatty(STDERR_FILENO) == 1; }

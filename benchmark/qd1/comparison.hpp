@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// Runs beside each other: what differs in their surroundings first, then by how much their figures do.
+#pragma once
+
+#include "failure.hpp"
+#include "report.hpp"
+
+#include <string>
+
+namespace qd1 {
+
+enum class difference : std::uint8_t { none, faster, slower };
+
+/// Of `now` against `base`, by the median. Runs of the same thing differ by a few per cent, more than their own
+/// intervals tell, so less than 5 % is no difference.
+difference compare(const series& base, const series& now);
+
+/// Why no verdict on these two is possible; empty if one is.
+std::string why_not_comparable(const series& base, const series& now);
+
+struct comparison {
+  exit_status status = exit_pass;  ///< exit_invalid if nothing could be compared
+  std::string text;
+};
+
+comparison compare(const report& base, const report& now);
+
+}  // namespace qd1

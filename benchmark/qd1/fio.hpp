@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSL-1.0
+// A report in the words of fio's json+, so that what reads fio's output reads ours.
+#pragma once
+
+#include "report.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace qd1 {
+
+/// The members of the topmost object, one job a series that was measured.
+nlohmann::ordered_json fio_output(const report& report);
+
+}  // namespace qd1

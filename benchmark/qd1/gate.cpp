@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "gate.hpp"
+
+#include "metric.hpp"
+#include "units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace qd1 {
+namespace {
+
+bool is_about(const work& work, const std::string& word) {
+  const bool reads = work.operation == operation::read;
+  return word == name(work.mode) || word == name(work.operation) || word == name(work.form) ||
+         (reads && word == name(work.temperature)) || (!reads && word == name(work.durability)) ||
+         (!reads && word == "through" && work.durability == durability::written_through);
+}
+
+std::vector<const series*> meant(const gate& gate, const report& run) {
+  std::vector<const series*> found;
+  for (const series& each : run.series)
+    if (std::all_of(gate.words.begin(), gate.words.end(), [&](auto& word) { return is_about(each.work, word); }))
+      found.push_back(&each);
+  if (found.empty()) throw usage_error(fmt::format("--gate '{}': the run has no such series", gate.text));
+  return found;
+}
+
+// What the limit is in: the unit's name, and what it is multiplied by.
+double unit(const gate& gate, std::string_view name) {
+  if (gate.metric == "iops" && name.empty()) return 1;
+  constexpr std::pair<std::string_view, double> units[] = {
+      {"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+  for (const auto& [known, factor] : units)
+    if (gate.metric != "iops" && known == name) return factor;
+  throw usage_error(
+      fmt::format("--gate '{}': '{}' is not a unit of {}; needed is ns, us, ms, s, or x for a multiple of "
+                  "the base, and none for iops",
+                  gate.text, name, gate.metric));
+}
+
+std::string value_text(const gate& gate, double value) {
+  if (gate.relative) return fmt::format("{:.3f}x", value);
+  return gate.metric == "iops" ? fmt::format("{:.0f}", value) : fmt::format("{:.3f} us", value / 1000);
+}
+
+gate_result judge(const gate& gate, const work& work, const estimate& found) {
+  const interval ends = found.interval.value_or(interval{found.value, found.value});
+  const double best = gate.at_most ? ends.low : -ends.high;
+  const double worst = gate.at_most ? ends.high : -ends.low;
+  const double limit = gate.at_most ? gate.limit : -gate.limit;
+  const exit_status status = worst <= limit ? exit_pass : best > limit ? exit_fail : exit_inconclusive;
+  const std::string_view word = status == exit_pass ? "pass" : status == exit_fail ? "FAIL" : "INCONCLUSIVE";
+  return {status, fmt::format("{} {}: {}: {} ({} … {})", word, gate.text, title(work), value_text(gate, found.value),
+                              value_text(gate, ends.low), value_text(gate, ends.high))};
+}
+
+// No figure: why.
+std::optional<gate_result> without_figure(const gate& gate, const series& series) {
+  const std::string who = fmt::format("{}: {}", gate.text, title(series.work));
+  if (!series.invalid.empty()) return gate_result{exit_invalid, "INVALID " + who + ": " + series.invalid.front()};
+  if (!series.measured()) return gate_result{exit_inconclusive, "INCONCLUSIVE " + who + ": " + series.not_available};
+  if (!metric(series, gate.metric)) return gate_result{exit_inconclusive, "INCONCLUSIVE " + who + ": too few samples"};
+  return std::nullopt;
+}
+
+}  // namespace
+
+gate parse_gate(const std::string& text) {
+  gate found;
+  found.text = text;
+  const std::size_t sign = text.find_first_of("<>");
+  if (sign == std::string::npos || sign + 1 >= text.size() || text[sign + 1] != '=')
+    throw usage_error(
+        fmt::format("--gate '{}': needed is a figure, <= or >=, and a limit, such as "
+                    "'direct.read.p99<=200us'",
+                    text));
+  found.at_most = text[sign] == '<';
+  std::string names = text.substr(0, sign);
+  // A percentile has a point of its own: p99.9.
+  const std::size_t percentile = names.rfind(".p9");
+  const std::size_t last = percentile != std::string::npos ? percentile : names.rfind('.');
+  const bool only_metric = last == std::string::npos || names.starts_with("p9");
+  found.metric = only_metric ? names : names.substr(last + 1);
+  require_metric(found.metric);
+  for (std::size_t at = 0; !only_metric && at < last;) {
+    const std::size_t end = std::min(names.find('.', at), last);
+    found.words.push_back(names.substr(at, end - at));
+    at = end + 1;
+  }
+  const char* const begin = text.data() + sign + 2;
+  const auto [end, failure] = std::from_chars(begin, text.data() + text.size(), found.limit);
+  if (failure != std::errc()) throw usage_error(fmt::format("--gate '{}': '{}' is not a number", text, begin));
+  const std::string_view unit_name(end);
+  found.relative = unit_name == "x";
+  if (!found.relative) found.limit *= unit(found, unit_name);
+  return found;
+}
+
+std::vector<gate_result> check(const gate& gate, const report& run) {
+  if (gate.relative) throw usage_error(fmt::format("--gate '{}': a multiple needs a base; use --gate-vs", gate.text));
+  std::vector<gate_result> results;
+  for (const series* each : meant(gate, run)) {
+    auto failed = without_figure(gate, *each);
+    results.push_back(failed ? *failed : judge(gate, each->work, *metric(*each, gate.metric)));
+  }
+  return results;
+}
+
+std::vector<gate_result> check_against(const gate& gate, const report& base, const report& run) {
+  if (!gate.relative) throw usage_error(fmt::format("--gate-vs '{}': needed is a multiple, such as 1.10x", gate.text));
+  std::vector<gate_result> results;
+  for (const series* each : meant(gate, run)) {
+    const auto same =
+        std::find_if(base.series.begin(), base.series.end(), [&](auto& other) { return other.work == each->work; });
+    if (same == base.series.end()) {
+      results.push_back(
+          {exit_inconclusive, fmt::format("INCONCLUSIVE {}: {}: not in the base", gate.text, title(each->work))});
+      continue;
+    }
+    auto failed = without_figure(gate, *each);
+    if (!failed) failed = without_figure(gate, *same);
+    results.push_back(
+        failed ? *failed : judge(gate, each->work, ratio(*metric(*same, gate.metric), *metric(*each, gate.metric))));
+  }
+  return results;
+}
+
+exit_status worst(exit_status a, exit_status b) {
+  constexpr exit_status order[] = {exit_invalid, exit_usage, exit_fail, exit_inconclusive};
+  for (const exit_status each : order)
+    if (a == each || b == each) return each;
+  return exit_pass;
+}
+
+}  // namespace qd1

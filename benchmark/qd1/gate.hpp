@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+// Conditions on a run, for machines that decide.
+#pragma once
+
+#include "failure.hpp"
+#include "report.hpp"
+
+#include <string>
+#include <vector>
+
+namespace qd1 {
+
+/// "direct.read.p99<=200us", "p50<=1.10x": which series (any words of mode, operation, form, temperature, durability;
+/// none: all), which figure, and what it must be.
+struct gate {
+  std::string text;
+  std::vector<std::string> words;
+  std::string metric;
+  bool at_most = true;
+  double limit = 0;  ///< ns, operations a second, or a ratio
+  bool relative = false;
+};
+
+/// Throws usage_error.
+gate parse_gate(const std::string& text);
+
+struct gate_result {
+  exit_status status;
+  std::string text;  ///< a line: the gate, what was found, and the verdict
+};
+
+/// One result for each series that is meant. A figure whose interval holds the limit, or that has too few samples, is
+/// inconclusive. Throws usage_error if none is meant.
+std::vector<gate_result> check(const gate& gate, const report& run);
+/// The same for figures of `run` as multiples of those of `base`.
+std::vector<gate_result> check_against(const gate& gate, const report& base, const report& run);
+
+/// invalid before fail before inconclusive before pass.
+exit_status worst(exit_status a, exit_status b);
+
+}  // namespace qd1

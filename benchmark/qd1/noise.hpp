@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the host does to a program that only computes.
+#pragma once
+
+#include "clock.hpp"
+#include "report.hpp"
+
+#include <optional>
+
+namespace qd1 {
+
+/// Spins on the CPU that it is called on, and takes down when it was not let run.
+noise listen(const clock& clock, double seconds);
+
+/// Up to which percentile a series is its own: a gap of the host that is at least a tenth of the median disturbs one
+/// transfer at most, so of each second's transfers as many as there were gaps.
+std::optional<double> trusted_fraction(const series& series, const noise& before, const noise& after);
+
+}  // namespace qd1

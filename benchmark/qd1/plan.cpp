@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "plan.hpp"
+
+#include "failure.hpp"
+
+#include <fmt/format.h>
+
+namespace qd1 {
+namespace {
+
+void require_fitting(std::uint64_t working_set, std::uint64_t block, std::uint64_t bytes) {
+  if (working_set % block != 0)
+    throw usage_error(fmt::format("--working-set: {} is not a multiple of the block, {}", working_set, block));
+  if (working_set > bytes)
+    throw usage_error(fmt::format("--working-set: {} is more than the file has, {}; choose a larger --file-size",
+                                  working_set, bytes));
+}
+
+// Reads by what is in memory before, and by what a mapping is told.
+void add_reads(const run_request& request, work each, std::vector<work>& to) {
+  for (const temperature temperature : request.reads) {
+    if (each.mode == mode::direct && temperature != request.reads.front()) continue;  // knows neither
+    each.temperature = each.mode == mode::direct ? temperature::warm : temperature;
+    for (const advice advice : request.advice) {
+      if (each.mode != mode::mapped && advice != request.advice.front()) continue;
+      each.advice = each.mode == mode::mapped ? advice : advice::normal;
+      to.push_back(each);
+    }
+  }
+}
+
+void add_writes(const run_request& request, work each, std::vector<work>& to) {
+  for (const durability durability : request.writes) {
+    each.durability = durability;
+    to.push_back(each);
+  }
+}
+
+}  // namespace
+
+std::vector<work> plan(const run_request& request, const std::vector<operation>& operations, std::uint64_t bytes) {
+  const auto working_sets = request.working_sets.empty() ? std::vector{bytes} : request.working_sets;
+  for (const std::uint64_t each : working_sets) require_fitting(each, request.block, bytes);
+  std::vector<work> all;
+  for (const mode mode : request.modes)
+    for (const std::uint64_t working_set : working_sets)
+      for (const operation operation : operations)
+        for (const form form : {form::blocking, form::asynchronous}) {
+          work each;
+          each.mode = mode;
+          each.operation = operation;
+          each.form = form;
+          each.block = request.block;
+          each.working_set = working_set;
+          each.rate = request.rate;
+          each.poisson = request.poisson;
+          operation == operation::read ? add_reads(request, each, all) : add_writes(request, each, all);
+        }
+  return all;
+}
+
+}  // namespace qd1

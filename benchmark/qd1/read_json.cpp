@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "failure.hpp"
+#include "json.hpp"
+#include "machine/json.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <initializer_list>
+
+namespace qd1 {
+namespace {
+
+using nlohmann::json;
+
+template <class T>
+std::optional<T> optional(const json& from) {
+  return from.is_null() ? std::nullopt : std::optional<T>(from.get<T>());
+}
+
+template <class Value>
+Value named(const json& from, std::initializer_list<Value> all) {
+  const auto wanted = from.get<std::string>();
+  for (const Value each : all)
+    if (name(each) == wanted) return each;
+  throw usage_error(fmt::format("'{}' is not known", wanted));
+}
+
+estimate read_estimate(const json& from) {
+  estimate found{from.at("value"), std::nullopt};
+  if (const json& ends = from.at("interval"); !ends.is_null()) found.interval = interval{ends.at(0), ends.at(1)};
+  return found;
+}
+
+work read_work(const json& from) {
+  work found;
+  found.mode = named(from.at("mode"), {mode::direct, mode::cached, mode::mapped});
+  found.operation = named(from.at("operation"), {operation::read, operation::write});
+  found.form = named(from.at("form"), {form::blocking, form::asynchronous});
+  found.temperature = named(from.at("temperature"), {temperature::warm, temperature::cold});
+  found.advice = named(from.at("advice"), {advice::normal, advice::random});
+  found.durability =
+      named(from.at("durability"), {durability::accepted, durability::written_through, durability::flushed});
+  found.block = from.at("block");
+  found.working_set = from.at("working_set");
+  found.rate = optional<double>(from.at("rate"));
+  found.poisson = from.at("poisson");
+  return found;
+}
+
+latency read_latency(const json& from) {
+  latency found{from.at("samples"), from.at("min_ns"), from.at("max_ns"), read_estimate(from.at("mean_ns")), {}, {}};
+  for (const json& each : from.at("percentiles")) {
+    percentile percentile{each.at("fraction"), each.at("samples_needed"), std::nullopt};
+    if (!each.at("ns").is_null()) percentile.value = read_estimate(each.at("ns"));
+    found.percentiles.push_back(percentile);
+  }
+  for (const json& each : from.at("bins_ns")) found.bins.push_back({each.at(0), each.at(1)});
+  return found;
+}
+
+service read_service(const json& from) {
+  return {from.at("engine"),    from.at("reason"),  from.at("by_call"),
+          from.at("by_inline"), from.at("by_ring"), from.at("by_worker")};
+}
+
+verification read_verification(const json& from) {
+  using verdict = verification::verdict;
+  verification found;
+  const auto said = from.at("verdict").get<std::string>();
+  found.result = said == "verified"         ? verdict::verified
+                 : said == "refuted"        ? verdict::refuted
+                 : said == "not applicable" ? verdict::not_applicable
+                                            : verdict::unknown;
+  found.text = from.at("text");
+  found.device_operations = optional<std::uint64_t>(from.at("device_operations"));
+  found.application_operations = from.at("application_operations");
+  found.cached_pages_before = optional<std::uint64_t>(from.at("cached_pages_before"));
+  found.cached_pages_after = optional<std::uint64_t>(from.at("cached_pages_after"));
+  return found;
+}
+
+void read_measured(const json& from, series& to) {
+  to.service = read_service(from.at("service"));
+  to.latency = read_latency(from.at("latency"));
+  to.seconds = from.at("seconds");
+  to.iops = from.at("iops");
+  to.bytes_per_second = from.at("bytes_per_second");
+  to.cpu_ns = optional<double>(from.at("cpu_ns"));
+  to.batched_ns = optional<double>(from.at("batched_ns"));
+  to.trusted_fraction = optional<double>(from.at("trusted_fraction"));
+  to.steady = optional<bool>(from.at("steady"));
+  to.verification = read_verification(from.at("verification"));
+  for (const json& each : from.at("slices"))
+    to.slices.push_back(
+        {each.at("start"), each.at("seconds"), each.at("operations"), each.at("mean_ns"), each.at("max_ns")});
+}
+
+series read_series(const json& from) {
+  series found;
+  found.work = read_work(from.at("work"));
+  found.not_available = from.at("not_available");
+  found.invalid = from.at("invalid").get<std::vector<std::string>>();
+  found.notes = from.at("notes").get<std::vector<std::string>>();
+  found.complete = from.at("complete");
+  if (from.contains("latency")) read_measured(from, found);
+  return found;
+}
+
+settings read_settings(const json& from) {
+  return {from.at("path"),    from.at("file_size"), from.at("block"), from.at("samples"),
+          from.at("seconds"), from.at("engine"),    from.at("seed")};
+}
+
+std::optional<noise> read_noise(const json& from) {
+  if (from.is_null()) return std::nullopt;
+  noise found{from.at("seconds"), from.at("max_ns"), {}};
+  for (const json& each : from.at("gaps_ns")) found.gaps.push_back({each.at(0), each.at(1)});
+  return found;
+}
+
+report read_report(const json& from) {
+  report found;
+  found.version = from.at("version");
+  found.started = from.at("started");
+  found.started_seconds = from.at("started_seconds");
+  found.command_line = from.at("command_line");
+  found.complete = from.at("complete");
+  found.notes = from.at("notes").get<std::vector<std::string>>();
+  found.settings = read_settings(from.at("settings"));
+  const json& clock = from.at("clock");
+  found.clock = {clock.at("source"), clock.at("reason"), clock.at("tick_ns"), clock.at("floor_ns"),
+                 clock.at("deviation")};
+  found.noise_before = read_noise(from.at("noise_before"));
+  found.noise_after = read_noise(from.at("noise_after"));
+  found.trusted_fraction = optional<double>(from.at("trusted_fraction"));
+  from.at("machine").get_to(found.machine);
+  from.at("counters").get_to(found.counters);
+  found.advice = advise(found.machine);
+  for (const json& each : from.at("series")) found.series.push_back(read_series(each));
+  return found;
+}
+
+}  // namespace
+
+report read_json(const std::string& text, const std::string& source) {
+  try {
+    return read_report(json::parse(text).at("qio"));
+  } catch (const json::exception& failure) {
+    throw usage_error(fmt::format("{}: not a report of qd1: {}", source, failure.what()));
+  } catch (const usage_error& failure) {
+    throw usage_error(fmt::format("{}: not a report of this qd1: {}", source, failure.what()));
+  }
+}
+
+}  // namespace qd1

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "verification.hpp"
+
+#include "platform/file.hpp"
+#include "units.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace qd1 {
+namespace {
+
+// Of the device nearest to the file that the system counts for.
+std::optional<std::uint64_t> operations(const machine_facts& machine, const machine_counters& counted, operation what) {
+  for (const device_facts& device : machine.devices)
+    if (const device_counters* found = counted.find(device.name))
+      return what == operation::read ? found->reads : found->writes;
+  return std::nullopt;
+}
+
+std::string number(const std::optional<std::uint64_t>& value) { return value ? grouped(*value, ',') : "unknown"; }
+
+}  // namespace
+
+witness::witness(const machine_facts& machine, std::string path, std::uint64_t bytes)
+    : machine_(machine),
+      path_(std::move(path)),
+      bytes_(bytes),
+      before_(count(machine)),
+      pages_before_(platform::cached_pages(path_, bytes)) {}
+
+verification witness::testify(const work& work, std::uint64_t application_operations) const {
+  verification found;
+  found.application_operations = application_operations;
+  found.device_operations = operations(machine_, count(machine_) - before_, work.operation);
+  found.cached_pages_before = pages_before_;
+  found.cached_pages_after = platform::cached_pages(path_, bytes_);
+  judge(found, work);
+  return found;
+}
+
+void judge(verification& facts, const work& work) {
+  using verdict = verification::verdict;
+  const std::string counts = fmt::format("device ops {} / app {}; pages cached {} -> {}",
+                                         number(facts.device_operations), grouped(facts.application_operations, ','),
+                                         number(facts.cached_pages_before), number(facts.cached_pages_after));
+  if (work.mode != mode::direct) {
+    facts.result = verdict::not_applicable;
+    facts.text = counts;
+    return;
+  }
+  // One in a hundred may be missing: what the device does is counted when it is done, which may be later.
+  const std::uint64_t enough = facts.application_operations - facts.application_operations / 100;
+  if (!facts.device_operations) {
+    facts.result = verdict::unknown;
+    facts.text =
+        "direct could not be verified: the system counts no operations of the device under this file; " + counts;
+  } else if (*facts.device_operations < enough) {
+    facts.result = verdict::refuted;
+    facts.text = "NOT direct: most transfers did not reach the device; " + counts;
+  } else if (facts.cached_pages_before && facts.cached_pages_after &&
+             *facts.cached_pages_after > *facts.cached_pages_before + facts.application_operations / 100) {
+    facts.result = verdict::refuted;
+    facts.text = "NOT direct: transfers have filled the page cache; " + counts;
+  } else {
+    facts.result = verdict::verified;
+    facts.text = "VERIFIED direct: " + counts;
+  }
+}
+
+}  // namespace qd1

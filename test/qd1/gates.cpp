@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "block_means.hpp"
+#include "catch.hpp"
+#include "comparison.hpp"
+#include "gate.hpp"
+#include "histogram.hpp"
+#include "json.hpp"
+#include "recorder.hpp"
+
+#include <cmath>
+#include <random>
+#include <string>
+
+namespace {
+
+using Catch::Matchers::Contains;
+
+// A series as it is measured: log-normal latencies around `median` nanoseconds.
+qd1::series measured(qd1::mode mode, double median, std::uint64_t seed, int samples = 20'000) {
+  std::mt19937_64 random(seed);
+  std::lognormal_distribution<> latency(std::log(median), 0.2);
+  qd1::histogram histogram;
+  qd1::block_means means;
+  for (int each = 0; each < samples; ++each) {
+    const double ns = latency(random);
+    histogram.record(static_cast<std::uint64_t>(ns * 1000));
+    means.add(ns);
+  }
+  qd1::series made;
+  made.work.mode = mode;
+  made.latency = qd1::summary(histogram, means);
+  made.iops = 1e9 / made.latency.mean.value;
+  return made;
+}
+
+qd1::report report_of(std::initializer_list<qd1::series> all) {
+  qd1::report made;
+  made.series = all;
+  return made;
+}
+
+qd1::exit_status status(const std::string& gate, const qd1::report& run) {
+  qd1::exit_status worst = qd1::exit_pass;
+  for (const auto& each : qd1::check(qd1::parse_gate(gate), run)) worst = qd1::worst(worst, each.status);
+  return worst;
+}
+
+TEST_CASE("a gate is met, missed, or cannot be told") {
+  const auto run = report_of({measured(qd1::mode::direct, 100'000, 1), measured(qd1::mode::cached, 1'000, 2, 200)});
+  CHECK(status("direct.read.p50<=200us", run) == qd1::exit_pass);
+  CHECK(status("direct.read.p50<=50us", run) == qd1::exit_fail);
+  CHECK(status("direct.p50<=100us", run) == qd1::exit_inconclusive);
+  CHECK(status("cached.p99<=200us", run) == qd1::exit_inconclusive);  // needs 368 samples
+  CHECK(status("cached.blocking.warm.p50<=2us", run) == qd1::exit_pass);
+  CHECK(status("p50<=0.2ms", run) == qd1::exit_pass);
+  CHECK(status("direct.iops>=1000", run) == qd1::exit_pass);
+  CHECK(status("direct.iops>=1000000", run) == qd1::exit_fail);
+  CHECK(status("direct.p99.9<=1ms", run) == qd1::exit_pass);
+}
+
+TEST_CASE("an invalid series meets no gate") {
+  auto broken = measured(qd1::mode::direct, 1'000, 1);
+  broken.invalid.push_back("transfer 1 failed");
+  CHECK(status("direct.p50<=1s", report_of({broken})) == qd1::exit_invalid);
+}
+
+TEST_CASE("what is no gate is named") {
+  const auto run = report_of({measured(qd1::mode::direct, 100'000, 1)});
+  for (const char* text : {"", "p50", "p50<200us", "p50<=", "p50<=fast", "p42<=1us", "p50<=1furlong", "iops>=5us"}) {
+    INFO(text);
+    CHECK_THROWS_AS(qd1::parse_gate(text), qd1::usage_error);
+  }
+  CHECK_THROWS_WITH(status("mapped.p50<=1us", run), Contains("no such series"));
+  CHECK_THROWS_WITH(status("p50<=1.1x", run), Contains("--gate-vs"));
+}
+
+TEST_CASE("gates against a base") {
+  const auto base = report_of({measured(qd1::mode::direct, 100'000, 1)});
+  const auto same = report_of({measured(qd1::mode::direct, 100'000, 2)});
+  const auto slow = report_of({measured(qd1::mode::direct, 130'000, 3)});
+  const qd1::gate gate = qd1::parse_gate("p50<=1.10x");
+  CHECK(qd1::check_against(gate, base, same).front().status == qd1::exit_pass);
+  CHECK(qd1::check_against(gate, base, slow).front().status == qd1::exit_fail);
+  CHECK(qd1::check_against(gate, report_of({}), same).front().status == qd1::exit_inconclusive);
+}
+
+TEST_CASE("runs of the same thing do not differ, ten per cent do") {
+  int different = 0;
+  int told_apart = 0;
+  constexpr int pairs = 40;
+  for (std::uint64_t pair = 0; pair < pairs; ++pair) {
+    const auto base = measured(qd1::mode::direct, 50'000, 3 * pair, 5'000);
+    const auto same = measured(qd1::mode::direct, 50'000, 3 * pair + 1, 5'000);
+    const auto slower = measured(qd1::mode::direct, 55'000, 3 * pair + 2, 5'000);
+    if (qd1::compare(base, same) != qd1::difference::none) ++different;
+    if (qd1::compare(base, slower) == qd1::difference::slower) ++told_apart;
+  }
+  CHECK(different <= pairs / 20);
+  CHECK(told_apart >= pairs * 19 / 20);
+}
+
+// Trap 17.
+TEST_CASE("trap 17: works that differ are not compared") {
+  auto base = report_of({measured(qd1::mode::direct, 50'000, 1)});
+  auto now = report_of({measured(qd1::mode::direct, 50'000, 2)});
+  CHECK(qd1::compare(base, now).status == qd1::exit_pass);
+  now.series.front().work.block = 8192;
+  const qd1::comparison found = qd1::compare(base, now);
+  CHECK(found.status == qd1::exit_invalid);
+  CHECK_THAT(found.text, Contains("no verdict") && Contains("not comparable"));
+
+  now.series.front().work.block = 4096;
+  now.series.front().verification.result = qd1::verification::verdict::verified;
+  CHECK_THAT(qd1::compare(base, now).text, Contains("verified in one of the runs only"));
+}
+
+TEST_CASE("a report survives being written and read") {
+  auto run = report_of({measured(qd1::mode::direct, 50'000, 1), measured(qd1::mode::mapped, 500, 2)});
+  run.version = "1.2.3";
+  run.advice = qd1::advise(run.machine);
+  run.series.front().work.rate = 1000;
+  run.series.front().slices = {{0, 0.1, 5, 50'000, 60'000}};
+  run.series.back().not_available = "why not";
+  run.noise_before = qd1::noise{0.5, 2'000, {{1'500, 3}}};
+  const qd1::report again = qd1::read_json(qd1::json(run), "again");
+  CHECK(qd1::json(again) == qd1::json(run));
+  CHECK(again.series.front().work == run.series.front().work);
+  CHECK_THROWS_AS(qd1::read_json("{}", "a file"), qd1::usage_error);
+  CHECK_THROWS_AS(qd1::read_json("qio", "a file"), qd1::usage_error);
+}
+
+}  // namespace

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+// Runs qd1 as its users do.
+#pragma once
+
+#include "catch.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+
+namespace qd1_test {
+
+namespace fs = std::filesystem;
+
+inline std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A directory of its own, in which qd1 is run.
+struct directory {
+  fs::path path = fs::current_path() / ("qd1-test-" + std::to_string(std::random_device()()));
+
+  directory() { fs::create_directories(path); }
+  directory(const directory&) = delete;
+  directory& operator=(const directory&) = delete;
+  ~directory() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+};
+
+struct outcome {
+  int status;
+  std::string out;
+  std::string err;
+};
+
+inline outcome run_qd1(const directory& in, const std::string& arguments) {
+  const fs::path out = in.path.string() + ".out";
+  const fs::path err = in.path.string() + ".err";
+  const std::string command = "cd '" + in.path.string() + "' && '" QD1_PROGRAM "' " + arguments + " >'" + out.string() +
+                              "' 2>'" + err.string() + "'";
+  const int status = std::system(command.c_str());
+  outcome found{WEXITSTATUS(status), contents(out), contents(err)};
+  fs::remove(out);
+  fs::remove(err);
+  return found;
+}
+
+const std::string brief = " --time 50ms --samples 1000 ";
+const std::string small = brief + "--file-size 1M ";
+
+inline bool shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
+
+}  // namespace qd1_test

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSL-1.0
+// More of the ways in which benchmarks of storage have lied, numbered as in docs/trust.md.
+#include "catch.hpp"
+#include "conditions.hpp"
+#include "measure.hpp"
+#include "noise.hpp"
+#include "order_statistics.hpp"
+#include "program.hpp"
+#include "steadiness.hpp"
+#include "table.hpp"
+#include "verification.hpp"
+
+#include <array>
+#include <chrono>
+#include <set>
+#include <thread>
+
+namespace {
+
+using Catch::Matchers::Contains;
+using namespace qd1_test;
+using verdict = qd1::verification::verdict;
+
+qd1::verification judged(std::optional<std::uint64_t> device, std::uint64_t pages_after) {
+  qd1::verification facts;
+  facts.application_operations = 1'000'000;
+  facts.device_operations = device;
+  facts.cached_pages_before = 0;
+  facts.cached_pages_after = pages_after;
+  qd1::judge(facts, qd1::work{});
+  return facts;
+}
+
+TEST_CASE("traps 3 and 15: direct is believed if the device and the page cache say so") {
+  CHECK(judged(1'000'012, 0).result == verdict::verified);
+  CHECK(judged(1'000'012, 0).text == "VERIFIED direct: device ops 1,000,012 / app 1,000,000; pages cached 0 -> 0");
+  CHECK(judged(498'000, 0).result == verdict::refuted);
+  CHECK(judged(1'000'012, 250'000).result == verdict::refuted);
+  CHECK(judged(std::nullopt, 0).result == verdict::unknown);
+  CHECK_THAT(judged(std::nullopt, 0).text, Contains("could not be verified"));
+}
+
+TEST_CASE("trap 4: holes are not read") {
+  const directory here;
+  if (!shell("truncate -s 1M '" + (here.path / "holes").string() + "'")) QIO_SKIP("no truncate");
+  const outcome found = run_qd1(here, "run holes --modes cached" + brief);
+  CHECK(found.status == 4);
+  CHECK_THAT(found.out, Contains("INVALID") && Contains("holes or were never written"));
+  CHECK_THAT(found.out, !Contains("p50"));
+}
+
+TEST_CASE("trap 5: data that compress are named") {
+  const directory here;
+  std::ofstream(here.path / "text") << std::string(1 << 20, 'x');
+  const outcome found = run_qd1(here, "run text --modes cached" + brief);
+  CHECK(found.status == 0);
+  CHECK_THAT(found.out, Contains("64 of 64 sampled blocks of the file compress"));
+  CHECK_THAT(run_qd1(here, "run --modes cached --ops read" + small).out, !Contains("sampled blocks"));
+}
+
+TEST_CASE("trap 6: what stays in memory is not called cold") {
+  const directory here;
+  const std::string path = (here.path / "data").string();
+  CHECK(run_qd1(here, "run data --modes cached --ops read" + small).status == 0);
+  const auto held = qio::mapped_file::open(path);
+  REQUIRE(held);
+  const auto pages = held.value().view(0, 1 << 20);
+  REQUIRE(pages);
+  unsigned touched = 0;
+  for (std::size_t at = 0; at < pages.value().size(); at += 4096)
+    touched += std::to_integer<unsigned>(pages.value()[at]);
+  CHECK(touched != 0);
+  const outcome found = run_qd1(here, "run data --modes cached --ops read --reads cold" + brief);
+  CHECK_THAT(found.out, Contains("cached: not available") && Contains("stay in memory"));
+}
+
+TEST_CASE("trap 7: a cold run reads nothing twice") {
+  auto offsets = qd1::unvisited_offsets(1, 1 << 20, 4096);
+  std::set<std::uint64_t> seen;
+  for (int each = 0; each < 128; ++each) CHECK(seen.insert(offsets()).second);
+  const directory here;
+  const outcome found = run_qd1(here, "run --modes cached --ops read --reads cold" + small);
+  if (found.status != 0) QIO_SKIP("cold cannot be had here: " + found.out);
+  CHECK_THAT(found.out, Contains("samples        128"));
+}
+
+TEST_CASE("trap 10: what reading the clock costs is printed, and what is near it also measured in batches") {
+  const directory here;
+  const outcome found = run_qd1(here, "run --modes mapped --ops read" + small);
+  CHECK_THAT(found.out, Contains("ns to read") && Contains("batched"));
+}
+
+qd1::series series_of(double median, double iops) {
+  qd1::series made;
+  made.latency.samples = 1'000'000;
+  made.latency.percentiles = {{0.5, 6, qd1::estimate{median, std::nullopt}}};
+  made.iops = iops;
+  return made;
+}
+
+TEST_CASE("trap 11: the host's noise limits which percentiles are the device's") {
+  const qd1::noise quiet{1, 0, {}};
+  const qd1::noise loud{1, 4e6, {{4e6, 250}}};
+  CHECK(qd1::trusted_fraction(series_of(50'000, 20'000), quiet, quiet) == 1.);
+  CHECK(*qd1::trusted_fraction(series_of(50'000, 20'000), quiet, loud) == Approx(1 - 250. / 20'000));
+  // Gaps that are small against the median do not matter.
+  const qd1::noise ticks{1, 2'000, {{2'000, 250}}};
+  CHECK(qd1::trusted_fraction(series_of(50'000, 20'000), ticks, ticks) == 1.);
+  CHECK(*qd1::trusted_fraction(series_of(500, 2e6), ticks, ticks) == Approx(1 - 250. / 2e6));
+}
+
+TEST_CASE("traps 12 and 13: read-ahead of mappings and the kinds of writes have figures of their own") {
+  const directory here;
+  const outcome reads = run_qd1(here, "run --modes mapped --ops read --advice normal,random" + small);
+  CHECK_THAT(reads.out, Contains("mapped, MADV_RANDOM"));
+  const outcome writes = run_qd1(here, "run --modes cached --ops write --writes accepted,through,flushed" + small);
+  CHECK_THAT(writes.out,
+             Contains("write, accepted") && Contains("write, written through") && Contains("write, flushed"));
+}
+
+TEST_CASE("trap 14: working sets are told apart, and writes that have not settled are named") {
+  const directory here;
+  const outcome found = run_qd1(here, "run --modes cached --ops read --working-set 64k,1M" + small);
+  CHECK_THAT(found.out, Contains("within 64 KiB") && Contains("within 1 MiB"));
+  CHECK(run_qd1(here, "run --working-set 2M" + small).status == 2);
+
+  std::vector<qd1::slice> slices(50, qd1::slice{0, 0.1, 100, 50'000, 60'000});
+  CHECK(qd1::is_steady(slices) == true);
+  for (std::size_t each = 25; each < 50; ++each) slices[each].mean = 100'000;
+  CHECK(qd1::is_steady(slices) == false);
+  CHECK_FALSE(qd1::is_steady(std::vector<qd1::slice>(3)));
+}
+
+TEST_CASE("trap 16: a stall counts for all that should have begun meanwhile") {
+  const auto p99 = [](std::optional<double> rate) {
+    const qd1::clock clock = qd1::clock::calibrated();
+    qd1::work work;
+    work.rate = rate;
+    std::array<std::byte, 4096> buffer{};
+    const qd1::offset_source offsets = [] { return std::uint64_t(0); };
+    qd1::recorder recorder(clock, work, {2'000, 10});
+    int calls = 0;
+    qd1::repeat({work, clock, offsets, buffer}, recorder, [&](std::uint64_t) -> qio::result<std::size_t> {
+      if (++calls == 1'000) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      return std::size_t(4096);
+    });
+    qd1::series found;
+    recorder.summarize(found);
+    return found.latency.percentiles[2].value->value;
+  };
+  CHECK(p99(10'000.) > 50e6);       // a hundred milliseconds at 10 000 a second: a thousand were late
+  CHECK(p99(std::nullopt) < 50e6);  // one slow transfer of two thousand
+}
+
+TEST_CASE("traps 18 and 20: stolen time and memory are in the report") {
+  const directory here;
+  const auto found = run_qd1(here, "run --modes cached --ops read" + small);
+  CHECK_THAT(found.out, Contains("Memory available") && Contains("Noise of the host"));
+}
+
+TEST_CASE("trap 19: who served instead is said, and why") {
+  qd1::report report;
+  report.series.push_back(series_of(1'000, 1'000));
+  report.series.front().work.form = qd1::form::asynchronous;
+  report.series.front().service = {"pool", "seccomp forbids io_uring", 0, 0, 0, 10};
+  CHECK_THAT(qd1::table(report), Contains("pool") && Contains("not io_uring: seccomp forbids io_uring"));
+}
+
+}  // namespace

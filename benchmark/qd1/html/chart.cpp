@@ -58,6 +58,7 @@ node vertical_grid(const std::vector<tick>& ticks) {
 node start_labels(std::vector<start_label> labels) {
   std::ranges::stable_sort(labels, {}, [](const start_label& each) { return -each.y; });
   std::vector<double> places;
+  places.reserve(labels.size());
   for (const start_label& each : labels) places.push_back((1 - each.y) * chart_height);
   // As many are moved up as down.
   std::vector<double> moved = spread(places);

@@ -36,6 +36,7 @@ double shoulder_of(const series& from) {
 
 std::vector<const curve*> by_median(const panel& from) {
   std::vector<const curve*> found;
+  found.reserve(from.curves.size());
   for (const curve& each : from.curves) found.push_back(&each);
   std::ranges::stable_sort(found, {}, [](const curve* each) {
     return each->measured() ? middle_of(*each->series) : std::numeric_limits<double>::max();

@@ -164,6 +164,7 @@ std::vector<panel> panels_of(std::span<const named_report> runs) {
       place->shown.curves.push_back(curve_of_run(each, runs[run], run));
     }
   std::vector<panel> found;
+  found.reserve(kinds.size());
   for (kind_of_work& each : kinds) found.push_back(std::move(each.shown));
   return found;
 }

@@ -49,7 +49,7 @@ std::string interval_text(const interval& bounds, double of) {
   for (const int significant : {3, 4}) {
     const std::string low = digits(bounds.low / unit, significant);
     const std::string high = digits(bounds.high / unit, significant);
-    if (low != high) return low + "–" + high;
+    if (low != high) return fmt::format("{}–{}", low, high);
   }
   return "±0.1\u00a0%";
 }

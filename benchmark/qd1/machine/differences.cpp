@@ -53,6 +53,7 @@ void find_forbidding(const machine_facts& a, const machine_facts& b, all_differe
 
 std::string stack(const machine_facts& machine) {
   std::vector<std::string> kinds;
+  kinds.reserve(machine.devices.size());
   for (const device_facts& device : machine.devices) kinds.push_back(device.kind);
   return kinds.empty() ? "not known" : fmt::format("{}", fmt::join(kinds, ", "));
 }

@@ -16,6 +16,10 @@ struct member {
   Type Struct::*pointer;
 };
 
+// For clang 16, which does not deduce for aggregates yet.
+template <class Struct, class Type>
+member(const char*, Type Struct::*) -> member<Struct, Type>;
+
 /// members<S>::list: a tuple of a member for each of S's, in their order.
 template <class Struct>
 struct members {};

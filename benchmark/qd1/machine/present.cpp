@@ -76,6 +76,7 @@ section present_system(const host_facts& host) {
 
 text idle_states(const cpu_facts& cpu) {
   std::vector<std::string> states;
+  states.reserve(cpu.idle_states.size());
   for (const idle_state& state : cpu.idle_states)
     states.push_back(fmt::format("{}{}{}", state.name, as(" {} µs", state.exit_latency_us).value_or(""),
                                  state.disabled == true ? " (off)" : ""));

@@ -36,7 +36,7 @@ class fake_tree {
     return *this;
   }
   fake_tree& files(const std::string& directory, const std::vector<std::pair<std::string, std::string>>& all) {
-    for (const auto& [name, text] : all) file(directory + '/' + name, text);
+    for (const auto& [name, text] : all) file((std::filesystem::path(directory) / name).string(), text);
     return *this;
   }
   fake_tree& directory(const std::string& path) {

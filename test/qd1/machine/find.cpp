@@ -21,12 +21,14 @@ namespace {
 
 std::vector<std::string> names(const machine_facts& machine) {
   std::vector<std::string> all;
+  all.reserve(machine.devices.size());
   for (const device_facts& device : machine.devices) all.push_back(device.name);
   return all;
 }
 
 std::vector<std::string> kinds(const machine_facts& machine) {
   std::vector<std::string> all;
+  all.reserve(machine.devices.size());
   for (const device_facts& device : machine.devices) all.push_back(device.kind);
   return all;
 }

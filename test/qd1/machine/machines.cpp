@@ -47,7 +47,7 @@ void make_nvme(fake_tree& tree, const std::string& pci, const std::string& contr
 
 std::string make_sata(fake_tree& tree, const std::string& name, const std::string& number, const std::string& port) {
   const std::string target = "sys/devices/pci0000:00/0000:00:17.0/ata" + port + "/host0/target0:0:0/0:0:0:0";
-  const std::string disk = target + "/block/" + name;
+  std::string disk = target + "/block/" + name;
   tree.files(target, {{"vendor", "ATA     "}, {"model", "ST4000DM004-2CV1"}, {"rev", "0001"}});
   tree.file(target + "/hwmon/hwmon2/temp1_input", "34000");
   tree.block_device(disk, number);
@@ -66,7 +66,7 @@ std::string make_partition(fake_tree& tree, const std::string& disk, const std::
 }
 
 std::string make_virtual(fake_tree& tree, const std::string& name, const std::string& number) {
-  const std::string device = "sys/devices/virtual/block/" + name;
+  std::string device = "sys/devices/virtual/block/" + name;
   tree.block_device(device, number);
   tree.file(device + "/size", "2097152");
   make_queue(tree, device, "none", "0");

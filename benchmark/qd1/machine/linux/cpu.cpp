@@ -4,6 +4,7 @@
 #include <qd1/machine/linux/cpu.hpp>
 #include <qd1/machine/linux/text.hpp>
 
+#include <cmath>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -39,7 +40,7 @@ std::optional<std::uint64_t> mhz_by_cpuinfo(std::string_view cpuinfo, std::uint6
   for (const std::string_view line : lines(cpuinfo)) {
     if (const auto number = value_of(line, "processor")) of = to_number(*number);
     if (const auto mhz = value_of(line, "cpu MHz"); mhz && of == thread)
-      if (const auto value = to_decimal(*mhz)) return static_cast<std::uint64_t>(*value + 0.5);
+      if (const auto value = to_decimal(*mhz)) return static_cast<std::uint64_t>(std::lround(*value));
   }
   return std::nullopt;
 }

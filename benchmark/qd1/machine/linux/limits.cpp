@@ -97,7 +97,7 @@ void find_io_limits(const tree& system, const std::vector<mount>& mounts, limit_
   for (const std::filesystem::path& group : io.upwards)
     for (const std::string& file : files)
       for (const std::string& line : split(system.text(group / file).value_or(""), '\n'))
-        facts.io.push_back(file + ' ' + line);
+        facts.io.push_back(std::string(file).append(" ").append(line));
 }
 
 // Documentation/admin-guide/sysctl/kernel.rst. The file is there since Linux 6.6.

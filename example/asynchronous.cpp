@@ -1,8 +1,9 @@
 // Coroutines on a context: a write-ahead log with a deadline and a stop token, and reads at depth 32.
+#include <qio/qio.hpp>
+
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <qio/qio.hpp>
 #include <stop_token>
 #include <vector>
 

@@ -1,7 +1,8 @@
 // A direct file without a context: every transfer is one system call, past the page cache.
+#include <qio/qio.hpp>
+
 #include <cstdio>
 #include <cstring>
-#include <qio/qio.hpp>
 
 int main() {
   auto file = qio::direct_file::open("blocking.tmp", qio::access::read_write, qio::creation::always_new);

@@ -1,7 +1,8 @@
 // Callbacks instead of coroutines: an operation lives where you put it, here in a struct of a connection's own.
+#include <qio/qio.hpp>
+
 #include <array>
 #include <cstdio>
-#include <qio/qio.hpp>
 
 struct reader {
   using operation = qio::operation<qio::automatic, std::size_t>;

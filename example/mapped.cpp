@@ -1,7 +1,8 @@
 // A mapped file: no copy, no system call, and views that stay valid while the file grows.
+#include <qio/qio.hpp>
+
 #include <cstdio>
 #include <cstring>
-#include <qio/qio.hpp>
 
 int main() {
   auto map = qio::mapped_file::open("mapped.tmp", qio::access::read_write, qio::creation::always_new).value();

@@ -81,7 +81,7 @@ TEST_CASE("an interrupted run writes what it has") {
   const directory here;
   const bool ran =
       shell("cd '" + here.path.string() +
-            "' && timeout -s INT 4 '" QD1_PROGRAM
+            "' && timeout --foreground -s INT 4 '" QD1_PROGRAM
             "' run --modes cached --ops read --file-size 1M --time 8s --samples 100000000 --json cut.json; "
             "test -s cut.json");
   REQUIRE(ran);

@@ -5,7 +5,7 @@
 #include "commands/env.hpp"
 #include "commands/run_command.hpp"
 #include "failure.hpp"
-#include "progress.hpp"
+#include "measure/progress.hpp"
 #include <qio/version.hpp>
 
 #include <CLI/CLI.hpp>

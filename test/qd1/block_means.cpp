@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "block_means.hpp"
+#include "statistics/block_means.hpp"
 
 #include "catch.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "block_means.hpp"
 #include "catch.hpp"
-#include "comparison.hpp"
-#include "gate.hpp"
-#include "histogram.hpp"
-#include "json.hpp"
-#include "recorder.hpp"
+#include "compare/comparison.hpp"
+#include "compare/gate.hpp"
+#include "measure/recorder.hpp"
+#include "output/json.hpp"
+#include "statistics/block_means.hpp"
+#include "statistics/histogram.hpp"
 
 #include <cmath>
 #include <random>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "histogram.hpp"
+#include "statistics/histogram.hpp"
 
 #include "catch.hpp"
-#include "offsets.hpp"
+#include "measure/offsets.hpp"
 
 #include <algorithm>
 #include <cmath>

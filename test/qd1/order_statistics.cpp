@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "order_statistics.hpp"
+#include "statistics/order_statistics.hpp"
 
 #include "catch.hpp"
 

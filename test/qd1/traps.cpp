@@ -2,9 +2,9 @@
 // The ways in which benchmarks of storage have lied: each is set up here, and has to be noticed.
 #include "catch.hpp"
 #include "machine/find.hpp"
-#include "run.hpp"
-#include "series.hpp"
-#include "table.hpp"
+#include "measure/run.hpp"
+#include "measure/series.hpp"
+#include "output/table.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // More of the ways in which benchmarks of storage have lied, numbered as in docs/trust.md.
 #include "catch.hpp"
-#include "conditions.hpp"
-#include "measure.hpp"
-#include "noise.hpp"
-#include "order_statistics.hpp"
+#include "measure/conditions.hpp"
+#include "measure/measure.hpp"
+#include "measure/noise.hpp"
+#include "measure/steadiness.hpp"
+#include "measure/verification.hpp"
+#include "output/table.hpp"
 #include "program.hpp"
-#include "steadiness.hpp"
-#include "table.hpp"
-#include "verification.hpp"
+#include "statistics/order_statistics.hpp"
 
 #include <array>
 #include <chrono>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands/compare.hpp"
 
-#include "comparison.hpp"
-#include "gate.hpp"
+#include "compare/comparison.hpp"
+#include "compare/gate.hpp"
 #include "html/html.hpp"
-#include "json.hpp"
-#include "text_file.hpp"
+#include "output/json.hpp"
+#include "output/text_file.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

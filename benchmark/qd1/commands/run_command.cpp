@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands/run_command.hpp"
 
-#include "gate.hpp"
-#include "hgrm.hpp"
+#include "compare/gate.hpp"
 #include "html/html.hpp"
-#include "interruption.hpp"
-#include "json.hpp"
-#include "run.hpp"
-#include "table.hpp"
-#include "text_file.hpp"
+#include "measure/interruption.hpp"
+#include "measure/run.hpp"
+#include "output/hgrm.hpp"
+#include "output/json.hpp"
+#include "output/table.hpp"
+#include "output/text_file.hpp"
 #include "units.hpp"
 
 #include <CLI/CLI.hpp>

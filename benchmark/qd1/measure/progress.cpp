@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "progress.hpp"
+#include "measure/progress.hpp"
 
 #include "platform/process.hpp"
 

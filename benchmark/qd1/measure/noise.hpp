@@ -2,7 +2,7 @@
 // What the host does to a program that only computes.
 #pragma once
 
-#include "clock.hpp"
+#include "measure/clock.hpp"
 #include "report.hpp"
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "hgrm.hpp"
+#include "output/hgrm.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "conditions.hpp"
+#include "measure/conditions.hpp"
 
-#include "offsets.hpp"
+#include "measure/offsets.hpp"
 #include "platform/file.hpp"
 #include "units.hpp"
 #include <qio/qio.hpp>

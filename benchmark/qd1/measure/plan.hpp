@@ -2,8 +2,8 @@
 // Which series a run consists of.
 #pragma once
 
+#include "measure/run.hpp"
 #include "report.hpp"
-#include "run.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "recorder.hpp"
+#include "measure/recorder.hpp"
 
-#include "order_statistics.hpp"
+#include "statistics/order_statistics.hpp"
 
 #include <fmt/format.h>
 

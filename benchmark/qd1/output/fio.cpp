@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "fio.hpp"
+#include "output/fio.hpp"
 
 #include "units.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "failure.hpp"
-#include "json.hpp"
 #include "machine/json.hpp"
+#include "output/json.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

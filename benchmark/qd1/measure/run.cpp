@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "run.hpp"
+#include "measure/run.hpp"
 
-#include "conditions.hpp"
-#include "data_file.hpp"
-#include "interruption.hpp"
 #include "machine/find.hpp"
-#include "noise.hpp"
-#include "offsets.hpp"
-#include "plan.hpp"
-#include "progress.hpp"
-#include "series.hpp"
+#include "measure/conditions.hpp"
+#include "measure/data_file.hpp"
+#include "measure/interruption.hpp"
+#include "measure/noise.hpp"
+#include "measure/offsets.hpp"
+#include "measure/plan.hpp"
+#include "measure/progress.hpp"
+#include "measure/series.hpp"
 #include <qio/version.hpp>
 
 #include <fmt/chrono.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "steadiness.hpp"
+#include "measure/steadiness.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "plan.hpp"
+#include "measure/plan.hpp"
 
 #include "failure.hpp"
 

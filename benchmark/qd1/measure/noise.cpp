@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "noise.hpp"
+#include "measure/noise.hpp"
 
-#include "histogram.hpp"
 #include "platform/process.hpp"
+#include "statistics/histogram.hpp"
 
 #include <algorithm>
 

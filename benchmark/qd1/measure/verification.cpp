@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "verification.hpp"
+#include "measure/verification.hpp"
 
 #include "platform/file.hpp"
 #include "units.hpp"

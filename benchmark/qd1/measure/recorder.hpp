@@ -2,11 +2,11 @@
 // Takes down what each transfer of a series took, and what went wrong.
 #pragma once
 
-#include "block_means.hpp"
-#include "clock.hpp"
-#include "histogram.hpp"
-#include "interruption.hpp"
+#include "measure/clock.hpp"
+#include "measure/interruption.hpp"
 #include "report.hpp"
+#include "statistics/block_means.hpp"
+#include "statistics/histogram.hpp"
 #include <qio/result.hpp>
 
 #include <cstddef>

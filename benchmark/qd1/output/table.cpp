@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "table.hpp"
+#include "output/table.hpp"
 
 #include "units.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "comparison.hpp"
+#include "compare/comparison.hpp"
 
+#include "compare/metric.hpp"
 #include "machine/differences.hpp"
-#include "metric.hpp"
 
 #include <fmt/format.h>
 

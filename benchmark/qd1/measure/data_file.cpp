@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "data_file.hpp"
+#include "measure/data_file.hpp"
 
 #include "failure.hpp"
-#include "offsets.hpp"
-#include "progress.hpp"
+#include "measure/offsets.hpp"
+#include "measure/progress.hpp"
 #include "units.hpp"
 #include <qio/qio.hpp>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "series.hpp"
+#include "measure/series.hpp"
 
 #include "failure.hpp"
 #include "machine/find.hpp"
-#include "measure.hpp"
+#include "measure/measure.hpp"
+#include "measure/steadiness.hpp"
+#include "measure/verification.hpp"
 #include "platform/file.hpp"
-#include "steadiness.hpp"
 #include "units.hpp"
-#include "verification.hpp"
 #include <qio/qio.hpp>
 
 #include <fmt/format.h>

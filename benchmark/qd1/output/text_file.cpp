@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "text_file.hpp"
+#include "output/text_file.hpp"
 
 #include "failure.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "json.hpp"
+#include "output/json.hpp"
 
-#include "fio.hpp"
 #include "machine/json.hpp"
+#include "output/fio.hpp"
 
 #include <nlohmann/json.hpp>
 

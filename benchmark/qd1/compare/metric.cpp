@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "metric.hpp"
+#include "compare/metric.hpp"
 
 #include "failure.hpp"
 #include "units.hpp"

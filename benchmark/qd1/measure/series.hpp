@@ -2,10 +2,10 @@
 // Measures one series.
 #pragma once
 
-#include "clock.hpp"
-#include "data_file.hpp"
-#include "offsets.hpp"
-#include "recorder.hpp"
+#include "measure/clock.hpp"
+#include "measure/data_file.hpp"
+#include "measure/offsets.hpp"
+#include "measure/recorder.hpp"
 #include "report.hpp"
 
 #include <string>

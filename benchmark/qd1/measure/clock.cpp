@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "clock.hpp"
+#include "measure/clock.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,10 +2,10 @@
 // The loops that are timed: one transfer after the other, at queue depth 1.
 #pragma once
 
-#include "offsets.hpp"
-#include "pace.hpp"
+#include "measure/offsets.hpp"
+#include "measure/pace.hpp"
+#include "measure/recorder.hpp"
 #include "platform/file.hpp"
-#include "recorder.hpp"
 #include "report.hpp"
 #include <qio/qio.hpp>
 

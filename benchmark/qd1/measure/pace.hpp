@@ -2,8 +2,8 @@
 // When transfers begin.
 #pragma once
 
-#include "clock.hpp"
-#include "offsets.hpp"
+#include "measure/clock.hpp"
+#include "measure/offsets.hpp"
 #include "report.hpp"
 
 #include <cmath>

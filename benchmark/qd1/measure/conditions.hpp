@@ -2,7 +2,7 @@
 // What about the file and the host bears on the figures of a finished run, said in words.
 #pragma once
 
-#include "data_file.hpp"
+#include "measure/data_file.hpp"
 #include "report.hpp"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "gate.hpp"
+#include "compare/gate.hpp"
 
-#include "metric.hpp"
+#include "compare/metric.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>

@@ -63,7 +63,9 @@ struct file_loop<no_engine> {
 /// is errc::offset_too_large.
 ///
 /// Threads. Blocking operations may be called by several threads at once, resize() and close() excepted. Asynchronous
-/// ones belong to the context's thread.
+/// ones belong to the context's thread. A mapped file that others extend (another handle, or an asynchronous write)
+/// while one of its threads writes just below the new end may lose that write to the kernel's zeroing of the old last
+/// page.
 ///
 /// Opening allocates; nothing else does. A moved-from or closed file may only be assigned to and destroyed.
 template <file_mode Mode, class Engine = no_engine>

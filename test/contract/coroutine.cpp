@@ -156,7 +156,10 @@ PROMISE(fair, each_engine, "reads that are served at once leave the others their
   std::size_t reads = 0;
   memory buffer(4096);
   const auto busy = [&]() -> qio::task<> {
-    for (; !done; ++reads) static_cast<void>(co_await file.async_read_at(0, buffer.all()));
+    while (!done) {
+      static_cast<void>(co_await file.async_read_at(0, buffer.all()));
+      ++reads;
+    }
   };
   const auto other = [&]() -> qio::task<> {
     for (int i = 0; i < 10; ++i) co_await w.context->schedule();

@@ -401,7 +401,7 @@ PROMISE(open_given_up, asynchronous, "a task of async_open that is destroyed lea
   const auto before = handles();
   {
     auto task = qio::basic_file<typename Where::mode>::async_open(*w.context, w.where / "file");
-    frame suspended = [](auto opening) -> frame { co_await std::move(opening); }(std::move(task));
+    frame suspended = [](auto opening) -> frame { static_cast<void>(co_await std::move(opening)); }(std::move(task));
     CHECK(!suspended.coroutine.done());
   }
   CHECK(handles() == before);

@@ -122,6 +122,7 @@ struct file_state {
     if constexpr (Mode::is_mapped) {
       if (!map.writable()) return error(errc::access_not_granted);
       if (copy_in(io, each_of(buffers))) return io.total();
+      return map.resize_by([&] { return finish_write(handle, io, platform::write_some(handle, io.next())); });
     }
     const raw_result answer = platform::write_some(handle, io.next());
     if (io.is_finished_by(answer)) return io.total();
@@ -129,10 +130,10 @@ struct file_state {
   }
 
   result<void> resize(std::uint64_t bytes) {
-    if (auto resized = platform::resize(handle, bytes); !resized) return resized;
     if constexpr (Mode::is_mapped)
-      if (auto refreshed = map.refresh(); !refreshed) return refreshed.error();
-    return BOOST_OUTCOME_V2_NAMESPACE::success();
+      return map.resize_by([&] { return platform::resize(handle, bytes); });
+    else
+      return platform::resize(handle, bytes);
   }
 
   result<std::span<std::byte>> view(std::uint64_t offset, std::size_t bytes)

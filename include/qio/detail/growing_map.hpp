@@ -36,6 +36,24 @@ class growing_map {
   /// Looks at the file's size anew, and maps what has been added. Answers with the size.
   result<std::uint64_t> refresh() {
     const std::lock_guard lock(mutex_);
+    return look_again();
+  }
+
+  /// Makes a system call that may change the size. No other thread learns the new size before it has returned: the
+  /// kernel shows it first, and zeroes the rest of the old last page after that (since Linux 6.13,
+  /// pagecache_isize_extended), which would undo what is copied there in between.
+  template <class Call>
+  auto resize_by(Call&& call) {
+    const std::lock_guard lock(mutex_);
+    auto answer = call();
+    static_cast<void>(look_again());  // if it fails, the next one who needs more will say so
+    return answer;
+  }
+
+ private:
+  static constexpr std::uint64_t least_reservation = std::uint64_t(1) << 30;
+
+  result<std::uint64_t> look_again() {
     const auto size = platform::size(handle_);
     if (!size) return size.error();
     if (base_.load(std::memory_order_relaxed) == nullptr || size.value() > mapped_) {
@@ -44,9 +62,6 @@ class growing_map {
     known_size_.store(size.value(), std::memory_order_release);
     return size.value();
   }
-
- private:
-  static constexpr std::uint64_t least_reservation = std::uint64_t(1) << 30;
 
   result<void> map(std::uint64_t size) {
     const std::uint64_t page = platform::page_size();

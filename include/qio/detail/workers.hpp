@@ -85,16 +85,20 @@ class workers {
 
   void work() noexcept {
     std::unique_lock lock(mutex_);
+    ++idle_;
     for (;;) {
-      ++idle_;
       arrived_.wait(lock, [this] { return stopping_ || !queued_.empty(); });
-      --idle_;
       request* const r = queued_.pop();
       if (r == nullptr) return;
       r->queued = false;
       --waiting_;
+      --idle_;
       lock.unlock();
       perform(*r);
+      // Idle before the loop learns of it: what is submitted next finds this thread, and starts no other.
+      lock.lock();
+      ++idle_;
+      lock.unlock();
       finished_(owner_, *r);
       lock.lock();
     }
@@ -107,7 +111,7 @@ class workers {
   std::condition_variable arrived_;
   queue<request> queued_;
   unsigned waiting_ = 0;  // requests in queued_
-  unsigned idle_ = 0;     // threads that wait for one
+  unsigned idle_ = 0;     // threads that wait for one, or are about to
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

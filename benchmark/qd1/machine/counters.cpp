@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <fmt/format.h>
 #include <qd1/machine/counters.hpp>
 
 #include <algorithm>
@@ -39,6 +40,16 @@ machine_counters operator-(const machine_counters& after, const machine_counters
     if (const device_counters* const earlier = before.find(device.name))
       between.devices.push_back(passed(device, *earlier));
   return between;
+}
+
+std::optional<std::string> frequency_change(const cpu_facts& before, const cpu_facts& after) {
+  if (!before.frequency_driver || !before.frequency_mhz || !after.frequency_mhz) return std::nullopt;
+  const auto [least, most] = std::minmax(*before.frequency_mhz, *after.frequency_mhz);
+  if (most <= least + least / 10) return std::nullopt;
+  return fmt::format(
+      "the processor ran at {} MHz before the run and at {} MHz after it: latencies of the same thing "
+      "differ within the run",
+      *before.frequency_mhz, *after.frequency_mhz);
 }
 
 }  // namespace qd1

@@ -45,4 +45,7 @@ machine_counters operator-(const machine_counters& after, const machine_counters
 /// What is counted now for the processors, and for the devices under the file.
 machine_counters count(const machine_facts& machine);
 
+/// In words, where the processor's frequency is managed, and was another one afterwards.
+std::optional<std::string> frequency_change(const cpu_facts& before, const cpu_facts& after);
+
 }  // namespace qd1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "measure/conditions.hpp"
 
+#include "machine/find.hpp"
 #include "measure/offsets.hpp"
 #include "platform/file.hpp"
 #include "units.hpp"
@@ -43,6 +44,33 @@ void notice_compressible_data(const data_file& file, report& run) {
         fmt::format("{} of {} sampled blocks of the file compress: devices and file systems that compress "
                     "or deduplicate serve those faster than real data",
                     compressible, samples));
+  const std::string compression = run.machine.filesystem.compression.value_or("none");
+  if (compressible != 0 && compression != "none")
+    run.notes.push_back(
+        fmt::format("this file system compresses ({}): fewer bytes than were asked for were moved, and "
+                    "the figures are not those of the device",
+                    compression));
+}
+
+void notice_missed_rate(report& run) {
+  constexpr double near_enough = 0.99;
+  for (series& each : run.series)
+    if (each.work.rate && each.measured() && each.iops < *each.work.rate * near_enough)
+      each.notes.push_back(
+          fmt::format("RATE NOT REACHED: {:.0f} of {:g} operations a second: they queued up, and the longer it went on "
+                      "the longer each waited; what is measured is the queue",
+                      each.iops, *each.work.rate));
+}
+
+// Of its control group: the page cache counts.
+void notice_memory_limit(report& run) {
+  const auto limit = run.machine.host.limits.memory_bytes;
+  for (series& each : run.series)
+    if (limit && each.work.mode != mode::direct && each.measured() && each.work.working_set > *limit)
+      each.notes.push_back(
+          fmt::format("memory is limited to {} bytes by a control group, less than the {} that are worked on: pages "
+                      "were thrown out and written back meanwhile, and this had to wait for it",
+                      grouped(*limit), grouped(each.work.working_set)));
 }
 
 void notice_stolen_time(report& run) {
@@ -52,6 +80,14 @@ void notice_stolen_time(report& run) {
         fmt::format("{:.1f} % of processor time went to other guests of this host during the run: the "
                     "tail is theirs, too",
                     *stolen));
+}
+
+// Who asks for io_uring, and reads the figures of what else there was, is misled.
+void refuse_other_engines(report& run) {
+  if (run.settings.engine != "uring") return;
+  for (series& each : run.series)
+    if (each.work.form == form::asynchronous && !each.service.engine.empty() && each.service.engine != "io_uring")
+      each.invalid.push_back("--engine uring was asked for, and cannot be had: " + each.service.reason);
 }
 
 }  // namespace
@@ -69,6 +105,11 @@ void judge_conditions(const data_file& file, report& run) {
   refuse_reads_without_data(file, run);
   notice_compressible_data(file, run);
   notice_stolen_time(run);
+  refuse_other_engines(run);
+  notice_missed_rate(run);
+  notice_memory_limit(run);
+  if (const auto change = frequency_change(run.machine.host.cpu, find_machine(file.path()).host.cpu))
+    run.notes.push_back(*change);
 }
 
 }  // namespace qd1

@@ -21,6 +21,14 @@ std::optional<std::uint64_t> operations(const machine_facts& machine, const mach
 
 std::string number(const std::optional<std::uint64_t>& value) { return value ? grouped(*value, ',') : "unknown"; }
 
+// How many of the device's come of each of the application's, where that is not one.
+std::string factor(const verification& facts) {
+  if (!facts.device_operations || facts.application_operations == 0) return {};
+  const double each = static_cast<double>(*facts.device_operations) / static_cast<double>(facts.application_operations);
+  if (each > 1.05) return fmt::format(" ({:.3g} for each: split, or of others)", each);
+  return each < 0.95 ? fmt::format(" ({:.3g} for each: read ahead, merged, or from memory)", each) : "";
+}
+
 }  // namespace
 
 witness::witness(const machine_facts& machine, std::string path, std::uint64_t bytes)
@@ -42,9 +50,10 @@ verification witness::testify(const work& work, std::uint64_t application_operat
 
 void judge(verification& facts, const work& work) {
   using verdict = verification::verdict;
-  const std::string counts = fmt::format("device ops {} / app {}; pages cached {} -> {}",
-                                         number(facts.device_operations), grouped(facts.application_operations, ','),
-                                         number(facts.cached_pages_before), number(facts.cached_pages_after));
+  const std::string counts =
+      fmt::format("device ops {} / app {}{}; pages cached {} -> {}", number(facts.device_operations),
+                  grouped(facts.application_operations, ','), factor(facts), number(facts.cached_pages_before),
+                  number(facts.cached_pages_after));
   if (work.mode != mode::direct) {
     facts.result = verdict::not_applicable;
     facts.text = counts;

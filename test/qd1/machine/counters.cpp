@@ -83,3 +83,14 @@ TEST_CASE("this machine counts") {
   REQUIRE(now.processors);
   CHECK(now.processors->total > 0);
 }
+
+TEST_CASE("another frequency after the run is told where frequencies are managed") {
+  fake_tree tree;
+  make_nvme_desktop(tree);
+  const qd1::cpu_facts before = tree.find("/").host.cpu;
+  tree.file("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "4799998");
+  const auto change = qd1::frequency_change(before, tree.find("/").host.cpu);
+  REQUIRE(change);
+  CHECK(change->starts_with("the processor ran at 800 MHz before the run and at 4800 MHz after it"));
+  CHECK_FALSE(qd1::frequency_change(before, before));
+}

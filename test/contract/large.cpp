@@ -17,8 +17,10 @@ class endless_memory {
     if (pages < 0 || ::ftruncate(pages, shown) != 0) return;
     void* const range = ::mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range != MAP_FAILED) begin_ = static_cast<std::byte*>(range);
-    for (std::size_t at = 0; begin_ != nullptr && at < size_; at += shown)
-      ::mmap(begin_ + at, shown, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, pages, 0);
+    for (std::size_t at = 0; begin_ != nullptr && at < size_; at += shown) {
+      void* const there = ::mmap(begin_ + at, shown, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, pages, 0);
+      if (there == MAP_FAILED) std::abort();  // half a range would be taken for a failure of the library
+    }
     ::close(pages);
   }
   ~endless_memory() {

@@ -103,7 +103,8 @@ TEST_CASE("arrivals come in the order of each thread, every one once, and the fi
   std::vector<std::thread> givers;
   for (int t = 0; t < threads; ++t)
     givers.emplace_back([&, t] {
-      for (int i = 0; i < each_thread; ++i) arrivals.push(elements[static_cast<std::size_t>(t * each_thread + i)]);
+      for (int i = 0; i < each_thread; ++i)
+        arrivals.push(elements[static_cast<std::size_t>(t) * each_thread + static_cast<std::size_t>(i)]);
     });
   std::array<int, threads> last;
   last.fill(-1);

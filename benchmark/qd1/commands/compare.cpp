@@ -22,6 +22,7 @@ CLI::App& add_compare(CLI::App& program, compare_arguments& to) {
 
 int compare(const compare_arguments& arguments) {
   std::vector<report> runs;
+  runs.reserve(arguments.reports.size());
   for (const std::string& path : arguments.reports) runs.push_back(read_json(read_file(path), path));
   exit_status status = exit_pass;
   for (std::size_t each = 1; each < runs.size(); ++each) {

@@ -22,7 +22,7 @@ namespace qd1 {
 namespace {
 
 std::vector<operation> allowed_operations(const run_request& request, const data_file& file, report& out) {
-  const std::vector<operation> wanted = request.operations.value_or(std::vector{operation::read, operation::write});
+  std::vector<operation> wanted = request.operations.value_or(std::vector{operation::read, operation::write});
   if (file.why_read_only().empty() || std::find(wanted.begin(), wanted.end(), operation::write) == wanted.end())
     return wanted;
   if (request.operations) throw usage_error(file.why_read_only());

@@ -53,7 +53,7 @@ std::string digits(double value) {
 std::string microseconds(double ns) { return digits(ns / 1000); }
 
 std::string cell(const estimate& ns) {
-  const std::string value = fmt::format("{:>8}", microseconds(ns.value));
+  std::string value = fmt::format("{:>8}", microseconds(ns.value));
   if (!ns.interval) return value;
   return fmt::format("{}  {} … {}", value, microseconds(ns.interval->low), microseconds(ns.interval->high));
 }

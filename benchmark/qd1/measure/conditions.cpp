@@ -69,7 +69,7 @@ void notice_memory_limit(report& run) {
     if (limit && each.work.mode != mode::direct && each.measured() && each.work.working_set > *limit)
       each.notes.push_back(
           fmt::format("memory is limited to {} bytes by a control group, less than the {} that are worked on: pages "
-                      "were thrown out and written back meanwhile, and this had to wait for it",
+                      "may have been thrown out and written back meanwhile, and this may have waited for it",
                       grouped(*limit), grouped(each.work.working_set)));
 }
 

@@ -134,6 +134,9 @@ PROMISE(threads_grow, mapped_only, "several threads may read, write and view whi
   CHECK(holds_pattern(file.view(0, block * blocks).value(), 0));
 }
 
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+// The sanitizers have handlers of their own, and are sensitive to fork.
+
 namespace {
 
 /// The exit status of `body` in a child process, or the negated signal that ended it.
@@ -156,9 +159,6 @@ void foreign_handler(int, siginfo_t*, void*) {
 }
 
 }  // namespace
-
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-// The sanitizers have handlers of their own, and are sensitive to fork.
 
 PROMISE(view_fault, mapped_only, "touching a view of what was cut off ends the process with SIGBUS, as ever") {
   auto file = w.with(2 * 4096);

@@ -6,6 +6,7 @@
 
 #include <setjmp.h>
 #include <signal.h>
+#include <ucontext.h>
 
 #include <atomic>
 #include <cstddef>
@@ -31,8 +32,11 @@ inline struct sigaction& previous_action() noexcept {
 
 inline void on_bus_error(int number, siginfo_t* information, void* context) {
   const auto* const address = static_cast<const std::byte*>(information->si_addr);
-  if (scope* const active = current; active != nullptr && address >= active->begin && address < active->end)
+  if (scope* const active = current; active != nullptr && address >= active->begin && address < active->end) {
+    // What the thread had blocked before the fault: whoever called this may block more meanwhile, as sanitizers do.
+    pthread_sigmask(SIG_SETMASK, &static_cast<const ucontext_t*>(context)->uc_sigmask, nullptr);
     siglongjmp(active->restart, 1);
+  }
 
   // Not ours: whoever was there before us gets it. By default the process ends as it would have without us: when the
   // faulting instruction is run again, or, if somebody sent the signal, here.

@@ -25,7 +25,8 @@ install(FILES
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
   BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}/${pkgconfig_dir}" OUTPUT_VARIABLE prefix_from_pcfiledir)
 if(liburing_FOUND)
-  set(pc_requires "Requires: liburing >= 2.3")
+  # Private: its header is needed, and nothing of it is linked.
+  set(pc_requires "Requires.private: liburing >= 2.3")
 else()
   set(pc_defines " -DQIO_WITHOUT_LIBURING")
 endif()

@@ -37,7 +37,7 @@ class QioConan(ConanFile):
     def requirements(self):
         self.requires("boost/[>=1.74]")
         if self.settings.os == "Linux":
-            self.requires("liburing/[>=2.3]")
+            self.requires("liburing/[>=2.3]", libs=False)  # its header only
         if self.options.with_fmt:
             self.requires("fmt/[>=9.1]")
 

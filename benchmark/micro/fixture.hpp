@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,16 +24,17 @@ inline void require(bool holds, const char* what) {
   std::abort();
 }
 
-/// Written, synced and read once; removed at the end.
+/// Written in pieces of so many bytes, synced and read once; removed at the end. In the page cache it is in pieces of
+/// that size, too, or larger, which makes a difference for writes: ext4 goes through the whole of a large one.
 class hot_file {
  public:
-  hot_file() {
+  explicit hot_file(std::size_t piece = blocks * block) {
     auto file = qio::cached_file::open(path_, qio::access::read_write, qio::creation::always_new).value();
     std::vector<std::byte> contents(blocks * block);
     offsets random;
-    for (std::size_t at = 0; at < contents.size(); at += sizeof(std::uint64_t))
-      contents[at] = static_cast<std::byte>(random.next());
-    file.write_at(0, contents).value();
+    for (std::byte& each : contents) each = static_cast<std::byte>(random.word() >> 56);
+    for (std::size_t at = 0; at < contents.size(); at += piece)
+      file.write_at(at, std::span(contents).subspan(at, piece)).value();
     file.sync().value();
     file.read_at(0, contents).value();
   }
@@ -45,11 +47,13 @@ class hot_file {
   /// Marsaglia's xorshift64: cheap enough not to be seen beside a system call.
   class offsets {
    public:
-    std::uint64_t next() noexcept {
+    std::uint64_t next() noexcept { return word() % blocks * block; }
+
+    std::uint64_t word() noexcept {
       state_ ^= state_ << 13;
       state_ ^= state_ >> 7;
       state_ ^= state_ << 17;
-      return state_ % blocks * block;
+      return state_;
     }
 
    private:

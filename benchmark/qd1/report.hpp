@@ -92,11 +92,37 @@ struct latency {
 
 /// A part of the time of a series, for seeing how it went along.
 struct slice {
-  double start = 0;    ///< seconds since the series began
+  double start = 0;    ///< seconds of the series that had been measured before
   double seconds = 0;  ///< its length
   std::uint64_t operations = 0;
   double mean = 0;  ///< ns
   double max = 0;   ///< ns
+};
+
+/// What else went on while a round was measured, as far as the system tells.
+struct disturbance {
+  std::optional<double> waited;                ///< part of the time that the measuring thread waited for a processor
+  std::optional<double> others;                ///< processors that other processes and the kernel kept busy, on average
+  std::optional<double> stolen;                ///< part of all processors' time that went to other guests of the host
+  std::optional<std::uint64_t> throttled;      ///< how often processors were slowed, for heat
+  std::optional<std::uint64_t> frequency_mhz;  ///< of a processor, where frequencies are managed, at the round's end
+};
+
+/// A percentile of a round. Its uncertainty is how the rounds differ.
+struct round_percentile {
+  double fraction = 0;
+  double ns = 0;
+};
+
+/// A part of a series. A run goes around its series again and again, each time from opening the file on, so rounds of
+/// one series differ by what the host, the device and chance did over the whole time of the run.
+struct round {
+  double start = 0;    ///< seconds since the run began to measure
+  double seconds = 0;  ///< that were measured
+  std::uint64_t samples = 0;
+  double mean = 0;                          ///< ns
+  std::vector<round_percentile> quantiles;  ///< those of the percentiles for which it has samples enough
+  qd1::disturbance disturbance;
 };
 
 /// Who really carried out the operations.
@@ -128,9 +154,10 @@ struct series {
   std::vector<std::string> notes;    ///< what else one should know
   bool complete = true;              ///< false: interrupted
   qd1::service service;
-  qd1::latency latency;
-  double seconds = 0;  ///< wall clock time of the measured part
-  double iops = 0;     ///< operations / seconds
+  qd1::latency latency;       ///< of all rounds together
+  std::vector<round> rounds;  ///< in the order of time
+  double seconds = 0;         ///< wall clock time of the measured part
+  double iops = 0;            ///< operations / seconds
   double bytes_per_second = 0;
   std::optional<double> cpu_ns;      ///< processor time an operation, user and system, of all threads
   std::optional<double> batched_ns;  ///< mean latency, of batches timed as one: free of the clock's own cost
@@ -163,6 +190,7 @@ struct settings {
   std::uint64_t block = 0;      ///< bytes
   std::uint64_t samples = 0;    ///< at most, a series
   double seconds = 0;           ///< at most, a series
+  std::uint64_t rounds = 0;     ///< in which each series was measured
   std::string engine;           ///< "auto", "uring", "pool"
   std::uint64_t seed = 0;
 };

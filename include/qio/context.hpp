@@ -123,6 +123,14 @@ class [[nodiscard]] basic_context {
   /// Awaited, from any thread: the coroutine goes on inside this context's run(). The context must still exist then.
   [[nodiscard]] detail::scheduled<Engine> schedule() const noexcept { return detail::scheduled<Engine>(loop_); }
 
+  /// How often it waited asleep and awake: see wait_policy. Of a context on a ring; else all zero. On the context's
+  /// thread.
+  wait_statistics waits() const noexcept
+    requires requires(const Engine& engine) { engine.waits(); }
+  {
+    return loop_->engine().waits();
+  }
+
   /// Which engine serves, with which features, and why not with others.
   explanation explain() const {
     explanation out;

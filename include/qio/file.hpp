@@ -37,7 +37,7 @@ struct file_loop {
 };
 template <>
 struct file_loop<no_engine> {
-  struct pointer {};
+  using pointer = no_loop;
 };
 
 }  // namespace detail
@@ -76,13 +76,13 @@ class [[nodiscard]] basic_file {
 
   /// Opens a file for blocking operations. The handle is not inherited by child processes (O_CLOEXEC). If it fails, a
   /// file that existed is as it was, and one that did not does not. A direct file where direct I/O cannot be had is
-  /// std::errc::operation_not_supported (see open_options::fallback). A mapped file needs leave to read even to be
-  /// written.
+  /// std::errc::operation_not_supported (see open_options::fallback), and so is an uncached one where the kernel or the
+  /// file system lacks that. Mapped and uncached files need leave to read even to be written.
   static result<basic_file> open(path_view path, access wanted = access::read, creation how = creation::open_existing,
                                  const open_options& options = {})
     requires std::same_as<Engine, no_engine>
   {
-    auto state = detail::file_state<Mode>::open(path, wanted, how, options);
+    auto state = detail::file_state<Mode>::open(path, wanted, how, options, detail::no_loop());
     if (!state) return state.error();
     return basic_file(std::move(state).value(), {});
   }
@@ -94,8 +94,10 @@ class [[nodiscard]] basic_file {
                                                       access wanted = access::read,
                                                       creation how = creation::open_existing,
                                                       const open_options& options = {}) {
-    auto state = detail::file_state<Mode>::open(path, wanted, how, options);
+    auto state = detail::file_state<Mode>::open(path, wanted, how, options, on.loop_);
     if (!state) return state.error();
+    state.value()->allow_inline_writes(options);
+    state.value()->allow_polling(on.loop_->engine());
     return basic_file<Mode, ContextEngine>(std::move(state).value(), on.loop_);
   }
 
@@ -191,7 +193,7 @@ class [[nodiscard]] basic_file {
 
   /// Waits until what has been written is durable, to the extent of `kind`, on media that keep their promises. A new
   /// file's name is durable only after sync_directory() of its directory.
-  result<void> sync(sync_kind kind = sync_kind::everything) { return platform::sync(state_->handle, kind); }
+  result<void> sync(sync_kind kind = sync_kind::everything) { return state_->sync(kind); }
 
   /// The same, asynchronously. It covers the writes that were complete when it was started, not those in flight.
   operation<Engine, void> async_sync(sync_kind kind = sync_kind::everything)
@@ -250,8 +252,10 @@ class [[nodiscard]] basic_file {
   /// What transfers must be multiples of; all 1 unless the mode is direct.
   qio::alignment alignment() const noexcept { return state_->needed; }
 
-  /// False for a direct file that was let degrade (if_not_direct::use_cache), and for other modes.
+  /// False for a direct file that was let degrade (if_unavailable::use_cache), and for other modes.
   bool is_direct() const noexcept { return state_->direct_active; }
+  /// The same of an uncached file.
+  bool is_uncached() const noexcept { return state_->uncached_active; }
 
   bool is_open() const noexcept { return state_ != nullptr; }
   platform::native_handle native_handle() const noexcept { return state_->handle; }
@@ -299,22 +303,38 @@ class [[nodiscard]] basic_file {
     r.activity = &state_->activity;
   }
   template <class Buffers>
+  void describe_transfer(request& r, std::uint64_t offset, Buffers buffers, std::uint32_t block) {
+    r.flags = state_->flags();
+    r.io = detail::transfer(offset, buffers);
+    r.settled = r.io.total() == 0;
+    if (!state_->fits(r.io, buffers, block)) [[unlikely]] {
+      r.failure = state_->misfit(r.io, buffers, block);
+      r.settled = true;
+    }
+  }
+  template <class Buffers>
   void describe_read(request& r, std::uint64_t offset, Buffers buffers) {
     describe(r, opcode::read);
     r.block = state_->end_block();
-    r.failure = state_->describe(r.io, offset, buffers, state_->needed.read);
-    r.settled = r.failure.exists() || r.io.total() == 0;
-    r.attempt_inline = state_->activity.inline_reads;
+    describe_transfer(r, offset, buffers, state_->needed.read);
+    if (state_->activity.reads) r.attempt = &detail::attempt_read;
   }
   template <class Buffers>
   void describe_write(request& r, std::uint64_t offset, Buffers buffers) {
     describe(r, opcode::write);
-    r.failure = state_->describe(r.io, offset, buffers, state_->needed.write);
-    r.settled = r.failure.exists() || r.io.total() == 0;
+    describe_transfer(r, offset, buffers, state_->needed.write);
+    if (state_->activity.writes.refusal == nullptr) r.attempt = &detail::attempt_write;
   }
   void describe_sync(request& r, sync_kind kind) {
     describe(r, opcode::sync);
     r.sync = kind;
+    if constexpr (Mode::is_mapped && platform::mapping::is_flushed_apart) {
+      r.op = opcode::call;
+      r.argument = state_.get();
+      r.call = [](request& self) noexcept {
+        return static_cast<detail::file_state<Mode>*>(self.argument)->sync(self.sync);
+      };
+    }
   }
   void describe_resize(request& r, std::uint64_t bytes) {
     describe(r, opcode::call);
@@ -341,13 +361,16 @@ class [[nodiscard]] basic_file {
     auto job = [&]() noexcept -> result<void> {
       error failure = std::make_error_code(std::errc::not_enough_memory);
       detail::succeeds([&] {
-        auto opened = detail::file_state<Mode>::open(path, wanted, how, options);
-        if (opened)
-          state = std::move(opened).value();
-        else
+        auto opened = detail::file_state<Mode>::open(path, wanted, how, options, loop);
+        if (!opened) {
           failure = opened.error();
+          return;
+        }
+        state = std::move(opened).value();
+        state->allow_polling(loop->engine());
       });
       if (state == nullptr) return failure;
+      state->allow_inline_writes(options);
       return BOOST_OUTCOME_V2_NAMESPACE::success();
     };
     if (auto done = co_await call(loop, activity, job); !done) co_return done.error();
@@ -369,6 +392,7 @@ class [[nodiscard]] basic_file {
 };
 
 using cached_file = basic_file<cached>;
+using uncached_file = basic_file<uncached>;
 using direct_file = basic_file<direct>;
 using mapped_file = basic_file<mapped>;
 
@@ -376,6 +400,7 @@ using mapped_file = basic_file<mapped>;
 template <file_mode Mode, class Engine = automatic>
 using async_file = basic_file<Mode, Engine>;
 using async_cached_file = async_file<cached>;
+using async_uncached_file = async_file<uncached>;
 using async_direct_file = async_file<direct>;
 using async_mapped_file = async_file<mapped>;
 

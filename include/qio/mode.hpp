@@ -13,6 +13,19 @@ namespace qio {
 struct cached {
   static constexpr std::string_view name = "cached";
   static constexpr bool is_direct = false;
+  static constexpr bool is_uncached = false;
+  static constexpr bool is_mapped = false;
+};
+
+/// Through the page cache, which lets go of the pages as soon as the transfer is done with them (RWF_DONTCACHE, Linux
+/// 6.14, on file systems that have it: ext4, XFS): for what will not be read again soon, and should not drive out what
+/// will. A read takes from the cache what is there, and leaves that there; what was read ahead stays until it is read.
+/// A write starts writing back at once, and its pages go when they are on the device; it is no more durable than a
+/// cached one. Nothing need be aligned.
+struct uncached {
+  static constexpr std::string_view name = "uncached";
+  static constexpr bool is_direct = false;
+  static constexpr bool is_uncached = true;
   static constexpr bool is_mapped = false;
 };
 
@@ -22,6 +35,7 @@ struct cached {
 struct direct {
   static constexpr std::string_view name = "direct";
   static constexpr bool is_direct = true;
+  static constexpr bool is_uncached = false;
   static constexpr bool is_mapped = false;
 };
 
@@ -30,6 +44,7 @@ struct direct {
 struct mapped {
   static constexpr std::string_view name = "mapped";
   static constexpr bool is_direct = false;
+  static constexpr bool is_uncached = false;
   static constexpr bool is_mapped = true;
 };
 
@@ -38,9 +53,10 @@ template <class T>
 concept file_mode = requires {
   { T::name } -> std::convertible_to<std::string_view>;
   { T::is_direct } -> std::convertible_to<bool>;
+  { T::is_uncached } -> std::convertible_to<bool>;
   { T::is_mapped } -> std::convertible_to<bool>;
 };
-static_assert(file_mode<cached> && file_mode<direct> && file_mode<mapped>);
+static_assert(file_mode<cached> && file_mode<uncached> && file_mode<direct> && file_mode<mapped>);
 
 /// What the file may be used for.
 enum class access : std::uint8_t { read, write, read_write };
@@ -56,10 +72,10 @@ enum class creation : std::uint8_t {
   always_new,
 };
 
-/// What a direct open does where direct I/O cannot be had.
-enum class if_not_direct : std::uint8_t {
-  fail,       ///< errc::direct_not_supported, or errc::direct_in_memory
-  use_cache,  ///< opens through the page cache; file.is_direct() is false and file.explain() says why
+/// What opening a direct or an uncached file does where that mode cannot be had.
+enum class if_unavailable : std::uint8_t {
+  fail,       ///< errc::direct_not_supported, errc::direct_in_memory …, or errc::uncached_not_supported
+  use_cache,  ///< opens through the page cache; is_direct() or is_uncached() is false, and file.explain() says why
 };
 
 /// What sync() makes durable: still there after the machine loses power, if the device keeps what it promises.
@@ -81,7 +97,14 @@ struct alignment {
 /// How open() creates files, and what it puts up with.
 struct open_options {
   std::uint32_t permissions = 0666;  ///< POSIX permission bits of a created file, before the process's umask
-  if_not_direct fallback = if_not_direct::fail;  ///< for direct files only
+  if_unavailable fallback = if_unavailable::fail;  ///< for direct and uncached files only
+  /// For asynchronous writes to cached and mapped files: whether those of 128 KiB or less are carried out at once, on
+  /// the context's thread, where a write normally ends in memory (ext4, XFS, btrfs, tmpfs). That is several times
+  /// faster than the way through a worker of the kernel. It may wait all the same (when the kernel throttles who writes
+  /// too much, or the file system commits its journal): then the engine gets the writes of that file for sixteen times
+  /// as long as the wait was, so that the context's thread waits a seventeenth of its time at most, and
+  /// file_statistics::blocked_submissions counts it. False leaves all writes to the engine.
+  bool inline_writes = true;
   /// For mapped files only: bytes of address space to reserve, so that the file can grow so far without a second
   /// mapping. 0 chooses. Costs no memory.
   std::uint64_t reservation = 0;

@@ -2,10 +2,10 @@
 // An asynchronous operation: awaited, or started with a callback.
 #pragma once
 
+#include <qio/detail/clock.hpp>
 #include <qio/detail/loop.hpp>
 #include <qio/result.hpp>
 
-#include <chrono>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
@@ -159,9 +159,10 @@ class [[nodiscard]] operation final : private request {
  public:
   using result_type = result<Answer>;
 
-  /// `describe(request&)` says what is asked. For files.
+  /// `describe(request&)` says what is asked. For files. Always inlined, since `describe` is known there only: its
+  /// values then go straight into the request.
   template <std::invocable<request&> Describe, class... ControlArguments>
-  operation(detail::loop<Engine>& loop, Describe&& describe, ControlArguments&&... control)
+  [[gnu::always_inline]] operation(detail::loop<Engine>& loop, Describe&& describe, ControlArguments&&... control)
       : loop_(loop), control_(std::forward<ControlArguments>(control)...) {
     describe(static_cast<request&>(*this));
   }
@@ -177,7 +178,10 @@ class [[nodiscard]] operation final : private request {
 
   // --- awaiting it ---
 
-  bool await_ready() noexcept { return is_over_at_once(); }
+  bool await_ready() noexcept {
+    settled = is_over_at_once();
+    return settled && loop_.may_go_on();
+  }
 
   void await_suspend(std::coroutine_handle<> waiting) noexcept {
     new (&storage_) std::coroutine_handle<>(waiting);
@@ -214,9 +218,8 @@ class [[nodiscard]] operation final : private request {
       Callback copy = *std::launder(reinterpret_cast<Callback*>(&over.storage_));  // it may end the operation's life
       copy(over.answer());
     };
-    if (!is_over_at_once()) return begin();
-    stage_ = stage::started;
-    loop_.complete_later(*this);
+    settled = is_over_at_once();
+    begin();
   }
 
   /// Asks a started operation to end early; see operation_options for what then comes of it.
@@ -228,20 +231,24 @@ class [[nodiscard]] operation final : private request {
   enum class stage : std::uint8_t { made, started, over };
 
   bool is_over_at_once() noexcept {
-    if (settled) return true;
-    if (loop_.closed()) {
+    if (settled || loop_.closed() || control_.stop_requested()) [[unlikely]] {
+      settle();
+      return true;
+    }
+    return loop_.try_inline(*this);
+  }
+
+  [[gnu::cold, gnu::noinline]] void settle() noexcept {
+    if (settled) return;
+    if (loop_.closed())
       failure = errc::context_closed;
-      return true;
-    }
-    if (control_.stop_requested()) {
+    else
       fail_as_cancelled();
-      return true;
-    }
-    return attempt_inline && loop_.try_inline(*this);
   }
 
   void begin() noexcept {
     stage_ = stage::started;
+    if (settled) return loop_.complete_later(*this);
     loop_.submit(*this);
     control_.arm(loop_, *this);
   }

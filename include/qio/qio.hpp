@@ -13,5 +13,6 @@
 #include <qio/operation.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
+#include <qio/statistics.hpp>
 #include <qio/task.hpp>
 #include <qio/version.hpp>

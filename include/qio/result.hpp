@@ -16,17 +16,19 @@ namespace qio {
 /// Conditions that the library itself reports. Everything the operating system reports keeps the
 /// operating system's own code, in std::system_category().
 enum class errc : int {
-  misaligned_offset = 1,  ///< a direct transfer starts between two blocks
-  misaligned_length,      ///< a direct transfer is not a whole number of blocks
-  misaligned_buffer,      ///< the memory of a direct transfer is not aligned
-  offset_too_large,       ///< offset + length passes the largest offset a file can have, 2^63 - 1
-  beyond_end,             ///< a view reaches past the end of the file
-  direct_not_supported,   ///< the file system says that it cannot do direct I/O on this file
-  direct_unknown,         ///< the file system does not say whether what it accepts as direct is
-  direct_in_memory,       ///< the file system keeps files in memory; what it accepts as direct is not
-  access_not_granted,     ///< the file was not opened for this kind of access
-  context_closed,         ///< the context that this file was opened on no longer runs
-  invalid_alignment,      ///< an alignment that is not a power of two
+  misaligned_offset = 1,   ///< a direct transfer starts between two blocks
+  misaligned_length,       ///< a direct transfer is not a whole number of blocks
+  misaligned_buffer,       ///< the memory of a direct transfer is not aligned
+  offset_too_large,        ///< offset + length passes the largest offset a file can have, 2^63 - 1
+  beyond_end,              ///< a view reaches past the end of the file
+  direct_not_supported,    ///< the file system says that it cannot do direct I/O on this file
+  direct_unknown,          ///< the file system does not say whether what it accepts as direct is
+  direct_in_memory,        ///< the file system keeps files in memory; what it accepts as direct is not
+  uncached_not_supported,  ///< the kernel or the file system cannot let go of pages when a transfer is done
+  access_not_granted,      ///< the file was not opened for this kind of access
+  context_closed,          ///< the context that this file was opened on no longer runs
+  invalid_alignment,       ///< an alignment that is not a power of two
+  cannot_be_bound,         ///< Windows cannot bind this file to the completion port of a context
 };
 
 }  // namespace qio
@@ -52,9 +54,13 @@ class qio_category final : public std::error_category {
       case errc::direct_unknown: return "the file system does not say whether direct I/O bypasses its cache";
       case errc::direct_in_memory:
         return "direct I/O cannot be had: the file system keeps its files in memory (tmpfs, ramfs, hugetlbfs)";
+      case errc::uncached_not_supported:
+        return "uncached I/O (RWF_DONTCACHE) cannot be had: it needs Linux 6.14 and a file system that has it";
       case errc::access_not_granted: return "the file was not opened for this kind of access";
       case errc::context_closed: return "the context of this file is closed";
       case errc::invalid_alignment: return "the alignment is not a power of two";
+      case errc::cannot_be_bound:
+        return "this file cannot be bound to a completion port: open it without a context, or on one of the pool";
     }
     return "unknown qio error " + std::to_string(value);
   }
@@ -70,7 +76,9 @@ class qio_category final : public std::error_category {
       case errc::offset_too_large: return std::errc::file_too_large;
       case errc::direct_not_supported:
       case errc::direct_unknown:
-      case errc::direct_in_memory: return std::errc::operation_not_supported;
+      case errc::direct_in_memory:
+      case errc::uncached_not_supported:
+      case errc::cannot_be_bound: return std::errc::operation_not_supported;
       case errc::access_not_granted: return std::errc::bad_file_descriptor;
       case errc::context_closed: return std::errc::operation_canceled;
     }

@@ -3,11 +3,12 @@
 #pragma once
 
 #include "catch.hpp"
+#include "os.hpp"
 #include <qio/qio.hpp>
 
-#include <stdlib.h>
-
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include <fstream>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -48,7 +50,8 @@ struct under {
 };
 
 template <class Engine>
-using modes_of = std::tuple<under<Engine, qio::cached>, under<Engine, qio::direct>, under<Engine, qio::mapped>>;
+using modes_of = std::tuple<under<Engine, qio::cached>, under<Engine, qio::uncached>, under<Engine, qio::direct>,
+                            under<Engine, qio::mapped>>;
 
 template <class... Lists>
 using joined = decltype(std::tuple_cat(std::declval<Lists>()...));
@@ -60,12 +63,20 @@ inline constexpr std::string_view engine_name<qio::uring> = "uring";
 using asynchronous = joined<modes_of<qio::uring>, modes_of<qio::pool>, modes_of<qio::automatic>>;
 using each_engine =
     std::tuple<under<qio::uring, qio::cached>, under<qio::pool, qio::cached>, under<qio::automatic, qio::cached>>;
+#elif QIO_HAS_IOCP
+template <>
+inline constexpr std::string_view engine_name<qio::iocp> = "iocp";
+using asynchronous = joined<modes_of<qio::iocp>, modes_of<qio::pool>, modes_of<qio::automatic>>;
+using each_engine =
+    std::tuple<under<qio::iocp, qio::cached>, under<qio::pool, qio::cached>, under<qio::automatic, qio::cached>>;
 #else
 using asynchronous = joined<modes_of<qio::pool>, modes_of<qio::automatic>>;
 using each_engine = std::tuple<under<qio::pool, qio::cached>, under<qio::automatic, qio::cached>>;
 #endif
 using each_mode = modes_of<qio::no_engine>;
 using everywhere = joined<each_mode, asynchronous>;
+using uncached_everywhere = std::tuple<under<qio::no_engine, qio::uncached>, under<qio::pool, qio::uncached>,
+                                       under<qio::automatic, qio::uncached>>;
 using direct_only = std::tuple<under<qio::no_engine, qio::direct>>;
 using mapped_only = std::tuple<under<qio::no_engine, qio::mapped>>;
 
@@ -146,8 +157,10 @@ class directory {
  public:
   directory() {
     const char* const parent = std::getenv("QIO_TEST_DIRECTORY");
-    path_ = std::string(parent == nullptr ? "." : parent) + "/contract-XXXXXX";
-    if (::mkdtemp(path_.data()) == nullptr) throw std::system_error(errno, std::system_category(), path_);
+    static std::atomic<unsigned> number = 0;
+    path_ = std::string(parent == nullptr ? "." : parent) + "/contract-" + std::to_string(os::process_number()) + '-' +
+            std::to_string(++number);
+    std::filesystem::create_directory(path_);
   }
   directory(const directory&) = delete;
   directory& operator=(const directory&) = delete;
@@ -172,6 +185,15 @@ inline std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// QIO_TEST_WAITING is spin, adaptive or, by default, sleep.
+inline qio::wait_policy waiting() {
+  const char* const chosen = std::getenv("QIO_TEST_WAITING");
+  const std::string_view name = chosen == nullptr ? "sleep" : chosen;
+  for (const auto policy : {qio::wait_policy::sleep, qio::wait_policy::spin, qio::wait_policy::adaptive})
+    if (name == qio::name_of(policy)) return policy;
+  throw std::invalid_argument("QIO_TEST_WAITING");
+}
+
 struct no_context {};
 
 template <class Where>
@@ -185,8 +207,10 @@ class world {
       is_async, std::type_identity<qio::basic_context<std::conditional_t<is_async, engine, qio::pool>>>,
       std::type_identity<no_context>>::type;
 
-  explicit world(const qio::context_options& options = {}) {
+  explicit world(qio::context_options options = {}) {
+    if (std::getenv("QIO_TEST_POLLING") != nullptr) options.polling = qio::polling::busy;
     if constexpr (is_async) {
+      options.waiting = waiting();
       auto created = context_type::create(options);
       if (!created) {
         missing = std::string(engine_name<engine>) + ": " + created.error().message();
@@ -206,8 +230,9 @@ class world {
   auto open(const char* name, access wanted, creation how, const qio::open_options& options = {}) {
     return open_path(where / name, wanted, how, options);
   }
-  qio::result<file> open_path(const std::string& path, access wanted, creation how,
-                              const qio::open_options& options = {}) {
+  qio::result<file> open_path(const std::string& path, access wanted, creation how, qio::open_options options = {}) {
+    // So that the writes of each engine are tested; those of the automatic one are attempted before.
+    if (!std::is_same_v<engine, qio::automatic>) options.inline_writes = false;
     if constexpr (is_async)
       return qio::basic_file<mode>::open(*context, path, wanted, how, options);
     else

@@ -3,8 +3,11 @@
 #include "disk.hpp"
 #include <qio/qio.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <optional>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -122,6 +125,70 @@ TEST_CASE("a full disk is std::errc::no_space_on_device, and what was written be
     auto file = fresh([&] { return qio::direct_file::open(context, path, wanted, how).value(); });
     CHECK(is_full(context.run(write(file, 0, buffer.view(0, buffer.size()))), path));
   });
+}
+
+TEST_CASE("a disk that fills up is told by writes at once as by those of the engine") {
+  const fault::mounted disk("ext4", 16 * mebibyte);
+  if (!disk.missing.empty()) QIO_SKIP(disk.missing);
+  const std::vector<std::byte> buffer(64 * 1024, std::byte{7});
+  on_every_engine([&](auto& context) {
+    for (const bool inline_writes : {true, false}) {
+      const std::string path = disk.path + "/file";
+      std::filesystem::remove(path);
+      auto file = qio::cached_file::open(context, path, qio::access::read_write, qio::creation::only_if_missing,
+                                         {.inline_writes = inline_writes})
+                      .value();
+      std::uint64_t end = 0;
+      auto answer = context.run(write(file, end, buffer));
+      for (; answer && end < 64 * mebibyte; answer = context.run(write(file, end, buffer))) end += buffer.size();
+      REQUIRE(!answer);
+      CHECK(answer.error() == std::errc::no_space_on_device);
+      CHECK(answer.error().transferred() < buffer.size());
+      CHECK(file.size().value() == end + answer.error().transferred());
+      CHECK((file.statistics().served_inline != 0) == inline_writes);
+    }
+  });
+}
+
+TEST_CASE("a write that has to wait is noticed and counted, and the engine gets the next ones for a while") {
+  using clock = std::chrono::steady_clock;
+  const fault::mounted disk("ext4", 16 * mebibyte);
+  if (!disk.missing.empty()) QIO_SKIP(disk.missing);
+  const std::vector<std::byte> buffer(4096, std::byte{7});
+  auto context = qio::context::create().value();
+  auto file = qio::cached_file::open(context, disk.path + "/file", qio::access::read_write, qio::creation::if_needed);
+  REQUIRE(file);
+  const auto& statistics = file.value().statistics();
+  REQUIRE(context.run(write(file.value(), 0, buffer)));
+  REQUIRE(statistics.served_inline == 1);
+
+  // Nobody writes to a frozen file system until it is thawed. On a busy machine it may take more than one to be sure
+  // that the thread waited, and was not kept from running.
+  clock::time_point begin, end;
+  std::uint64_t at_once = 1;
+  for (int attempt = 0; attempt < 20 && statistics.blocked_submissions == 0; ++attempt) {
+    bool ok = false;
+    const std::string why = fault::output_of("fsfreeze --freeze " + disk.path, &ok);
+    if (!ok) QIO_SKIP("no fsfreeze: " + why);
+    std::thread thawing([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      fault::output_of("fsfreeze --unfreeze " + disk.path);
+    });
+    begin = clock::now();
+    const auto waited = context.run(write(file.value(), 0, buffer));
+    end = clock::now();
+    thawing.join();
+    CHECK(waited);
+    CHECK(statistics.served_inline == ++at_once);
+  }
+  CHECK(statistics.blocked_submissions == 1);
+
+  CHECK(context.run(write(file.value(), 0, buffer)));
+  CHECK(statistics.served_inline == at_once);
+  std::this_thread::sleep_until(end + 16 * (end - begin));
+  CHECK(context.run(write(file.value(), 0, buffer)));
+  CHECK(statistics.served_inline == at_once + 1);
+  CHECK(statistics.blocked_submissions == 1);
 }
 
 TEST_CASE("direct I/O on an overlay is direct where what is below is, and refused where that is memory") {

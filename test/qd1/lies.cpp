@@ -6,7 +6,7 @@
 #include "measure/conditions.hpp"
 #include "measure/measure.hpp"
 #include "measure/noise.hpp"
-#include "measure/steadiness.hpp"
+#include "measure/tally.hpp"
 #include "measure/verification.hpp"
 #include "output/table.hpp"
 #include "program.hpp"
@@ -70,6 +70,39 @@ TEST_CASE("trap 3: direct on an overlay in memory is not available") {
   CHECK_THAT(found.out, Contains("direct: not available: ") && !Contains("p50"));
 }
 
+// A file system on a device that is a file, which the kernel keeps in the page cache: direct for the upper one only.
+struct loop_mount : mounts {
+  bool ready = false;
+
+  explicit loop_mount(const std::string& size) {
+    const std::string image = (path / "image").string();
+    ready = shell("truncate -s " + size + " '" + image + "' && mkfs.ext4 -q '" + image + "'") &&
+            add("-o loop image", path / "loop");
+  }
+};
+
+TEST_CASE("trap 3: direct on a loop device that keeps its file in memory is refuted") {
+  const loop_mount here("64M");
+  if (!here.ready) QIO_SKIP("no loop device can be mounted");
+  const outcome found = run_qd1(here, "run loop --file-size 16M --modes direct --ops read" + brief);
+  const std::string text = unbroken(found.out);
+  if (text.find("NOT direct") == std::string::npos)
+    QIO_SKIP("the loop device reads its file directly, or nothing counts under it: " + text);
+  CHECK(found.status == 4);
+  CHECK_THAT(text, Contains("keeps its file in the page cache") && Contains("INVALID") && !Contains("p50"));
+}
+
+TEST_CASE("trap 3: what is asked under a loop device decides, where it does not read its file directly") {
+  qd1::verification facts;
+  facts.application_operations = facts.device_operations.emplace(1'000);
+  qd1::judge(facts, qd1::work{}, qd1::device_below{"loop0", "vda", 3});
+  CHECK(facts.result == qd1::verification::verdict::refuted);
+  CHECK_THAT(facts.text, Contains("NOT direct: loop0 keeps its file in the page cache") &&
+                             Contains("vda under it was asked 3 times"));
+  qd1::judge(facts, qd1::work{}, qd1::device_below{"loop0", "vda", 1'000});
+  CHECK(facts.result == qd1::verification::verdict::verified);
+}
+
 TEST_CASE("traps 3 and 5: a file system that compresses serves direct reads from memory, and is named") {
   mounts here;
   if (!shell("command -v mkfs.btrfs")) QIO_SKIP("mkfs.btrfs is not installed");
@@ -88,24 +121,31 @@ TEST_CASE("traps 3 and 5: a file system that compresses serves direct reads from
 
 TEST_CASE("traps 12 and 15: what reads of a mapping have the device do is told, with and without read-ahead") {
   const directory here;
-  const outcome found = run_qd1(
-      here,
-      "run --file-size 16M --modes mapped --ops read --reads cold --advice normal,random --json cold.json" + brief);
+  const outcome found = run_qd1(here,
+                                "run --file-size 16M --modes mapped --ops read --reads cold --advice normal,random "
+                                "--json cold.json --rounds 1 --time 20s --samples 100000");
   if (found.status != 0) QIO_SKIP("cold cannot be had here: " + found.out);
   CHECK_THAT(unbroken(found.out), Contains("MADV_RANDOM") && Contains("device ops") && Contains("/ app"));
-  std::map<std::string, double> device_operations;  // for each of the application's, by advice
+  std::map<std::string, double> device_operations;  // for each of the application's, by form and advice
   const auto report = nlohmann::json::parse(contents(here.path / "cold.json"));
   for (const auto& series : report.at("qio").at("series")) {
+    const std::string kind =
+        series.at("work").at("form").get<std::string>() + ' ' + series.at("work").at("advice").get<std::string>();
+    if (kind == "asynchronous random") {
+      CHECK_THAT(series.at("not_available").get<std::string>(), Contains("MADV_RANDOM is told of a mapping"));
+      continue;
+    }
     const auto& counted = series.at("verification");
-    if (series.at("work").at("form") != "blocking") continue;
     if (counted.at("device_operations").is_null()) QIO_SKIP("the system counts no operations of the device here");
-    device_operations[series.at("work").at("advice")] =
+    device_operations[kind] =
         counted.at("device_operations").get<double>() / counted.at("application_operations").get<double>();
   }
-  REQUIRE(device_operations.size() == 2);
+  REQUIRE(device_operations.size() == 3);
   if (qd1::find_machine(here.path.string()).devices.front().read_ahead_kib.value_or(0) < 64)
     QIO_SKIP("the device reads nothing ahead");
-  CHECK(device_operations["random"] > device_operations["normal"]);
+  CHECK(device_operations["blocking random"] > device_operations["blocking normal"]);
+  // By the handle, the kernel sees that the offsets are random, and reads no more than was asked for.
+  CHECK(device_operations["asynchronous normal"] > device_operations["blocking normal"]);
 }
 
 TEST_CASE("trap 15: how many operations of the device each of the application's takes is told") {
@@ -123,19 +163,19 @@ TEST_CASE("trap 15: how many operations of the device each of the application's 
 
 qd1::series measured_by(const std::function<void(int)>& transfer, int samples) {
   const qd1::clock clock = qd1::clock::calibrated();
-  qd1::series found;
-  found.work.operation = qd1::operation::write;
+  qd1::work work;
+  work.operation = qd1::operation::write;
   std::array<std::byte, 4096> buffer{};
   const qd1::offset_source offsets = [] { return std::uint64_t(0); };
-  qd1::recorder recorder(clock, found.work, {static_cast<std::uint64_t>(samples), 10});
+  qd1::recorder recorder(clock, work, {static_cast<std::uint64_t>(samples), 10});
   int calls = 0;
-  qd1::repeat({found.work, clock, offsets, buffer}, recorder, [&](std::uint64_t) -> qio::result<std::size_t> {
+  qd1::repeat({work, clock, offsets, buffer}, recorder, [&](std::uint64_t) -> qio::result<std::size_t> {
     transfer(calls++);
     return std::size_t(4096);
   });
-  recorder.summarize(found);
-  found.steady = qd1::is_steady(found.slices);
-  return found;
+  qd1::tally tally(work);
+  tally.add(recorder, {});
+  return tally.finished();
 }
 
 TEST_CASE("trap 14: writes that become slower as they go on are named") {
@@ -144,6 +184,70 @@ TEST_CASE("trap 14: writes that become slower as they go on are named") {
       [](int call) { std::this_thread::sleep_for(std::chrono::microseconds(call < 5'000 ? 200 : 2'000)); }, 6'500));
   CHECK(report.series.front().steady == false);
   CHECK_THAT(qd1::table(report), Contains("not steady"));
+}
+
+qd1::report judged(const std::function<void(qd1::report&)>& change) {
+  const qd1::data_file file({"", std::uint64_t(1) << 20, 4096, false, 1});
+  qd1::report report;
+  change(report);
+  qd1::judge_conditions(file, report);
+  return report;
+}
+
+// What a control group of version 1 lets pass to the devices.
+struct throttled_group {
+  fs::path path = "/sys/fs/cgroup/blkio/qd1-test-" + std::to_string(::getpid());
+  bool made = false;
+
+  throttled_group() {
+    std::error_code failed;
+    made = fs::exists("/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device") && fs::create_directory(path, failed);
+  }
+  throttled_group(const throttled_group&) = delete;
+  throttled_group& operator=(const throttled_group&) = delete;
+  ~throttled_group() {
+    if (made && ::rmdir(path.c_str()) != 0) WARN("a control group stays behind: " << path);
+  }
+};
+
+// As a drive does whose fast memory is full: here the device is told to.
+TEST_CASE("trap 14: a device that becomes slower while it is written to is named") {
+  const directory here;
+  const throttled_group group;
+  if (!group.made) QIO_SKIP("no control group of block devices can be made (version 1, root)");
+  const auto devices = qd1::find_machine(here.path.string()).devices;
+  std::string number;
+  if (!devices.empty()) std::ifstream("/sys/class/block/" + devices.back().name + "/dev") >> number;
+  if (number.empty()) QIO_SKIP("no block device is under the current directory");
+  const std::string throttle =
+      "(sleep 2; echo " + number + " 150 >" + (group.path / "blkio.throttle.write_iops_device").string() + ") & ";
+  REQUIRE(shell(
+      "sh -c '" + throttle + "echo $$ >" + (group.path / "cgroup.procs").string() + "; cd \"" + here.path.string() +
+      "\"; \"" QD1_PROGRAM
+      "\" run --modes direct --ops write --writes accepted --file-size 4M --time 1600ms --json slow.json >report; "
+      "wait'"));
+  const auto report = nlohmann::json::parse(contents(here.path / "slow.json"));
+  const auto& series = report.at("qio").at("series").at(0);
+  if (!series.at("not_available").get<std::string>().empty()) QIO_SKIP("no direct I/O here");
+  CHECK(series.at("steady") == false);
+  CHECK_THAT(unbroken(contents(here.path / "report")), Contains("not steady"));
+}
+
+TEST_CASE("trap 14: a working set that fits a cache below is named") {
+  const auto series_within = [](std::uint64_t working_set, double median) {
+    qd1::series made;
+    made.work.working_set = working_set;
+    made.latency.samples = 1'000;
+    made.latency.percentiles = {{0.5, 6, qd1::estimate{median, std::nullopt}}};
+    return made;
+  };
+  const auto text = [&](double small) {
+    return unbroken(qd1::table(judged([&](qd1::report& report) {
+      report.series = {series_within(1 << 20, small), series_within(1 << 30, 60'000)};
+    })));
+  };
+  CHECK_THAT(text(12'000), Contains("5.0 times as fast as within 1 GiB: a working set of 1 MiB fits a cache below"));
+  CHECK_THAT(text(55'000), !Contains("cache below"));
 }
 
 TEST_CASE("trap 16: a rate that cannot be reached is said") {
@@ -200,12 +304,21 @@ TEST_CASE("trap 11: a program that takes the processor away lowers what can be t
   CHECK(*qd1::trusted_fraction(slow, quiet, heard) < 0.9999);
 }
 
-qd1::report judged(const std::function<void(qd1::report&)>& change) {
-  const qd1::data_file file({"", std::uint64_t(1) << 20, 4096, false, 1});
-  qd1::report report;
-  change(report);
-  qd1::judge_conditions(file, report);
-  return report;
+TEST_CASE("trap 18: rounds in which another program had the processor are told, and not averaged") {
+  const directory here;
+  REQUIRE(run_qd1(here, "run data --modes cached --ops read --json quiet.json" + small).status == 0);
+  {
+    const rival rival;
+    REQUIRE(run_qd1(here, "run data --modes cached --ops read --time 1s --json busy.json").status == 0);
+  }
+  const auto report = nlohmann::json::parse(contents(here.path / "busy.json"));
+  double waited = 0;
+  for (const auto& round : report.at("qio").at("series").at(0).at("rounds")) {
+    if (round.at("disturbance").at("waited").is_null()) QIO_SKIP("the system does not tell for how long threads wait");
+    waited += round.at("disturbance").at("waited").get<double>() / 20;
+  }
+  CHECK(waited > 0.2);
+  CHECK_THAT(run_qd1(here, "compare quiet.json busy.json").out, Contains("others had the processor in"));
 }
 
 TEST_CASE("trap 18: time that other guests took during the run is told") {
@@ -221,17 +334,22 @@ TEST_CASE("trap 18: time that other guests took during the run is told") {
   CHECK_THAT(stolen(5), !Contains("other guests"));
 }
 
-TEST_CASE("trap 18: a frequency that changed during the run is told, where frequencies are managed") {
-  qd1::cpu_facts before, after;
-  before.frequency_driver = "intel_pstate";
-  before.frequency_mhz = 3'400;
-  after.frequency_mhz = 2'100;
-  CHECK_THAT(qd1::frequency_change(before, after).value(), Contains("3400 MHz before the run and at 2100 MHz after"));
-  after.frequency_mhz = 3'300;
-  CHECK_FALSE(qd1::frequency_change(before, after));
-  before.frequency_driver.reset();
-  after.frequency_mhz = 2'100;
-  CHECK_FALSE(qd1::frequency_change(before, after));
+TEST_CASE("trap 18: another frequency in some rounds is told, and slowing for heat") {
+  const auto noted = [](std::optional<std::uint64_t> least, std::optional<std::uint64_t> most,
+                        std::uint64_t throttled) {
+    return unbroken(qd1::table(judged([&](qd1::report& report) {
+      qd1::series series;
+      series.rounds.resize(3);
+      for (qd1::round& each : series.rounds) each.disturbance.frequency_mhz = most;
+      series.rounds[1].disturbance.frequency_mhz = least;
+      series.rounds[2].disturbance.throttled = throttled;
+      report.series.push_back(series);
+    })));
+  };
+  CHECK_THAT(noted(2'100, 3'400, 0), Contains("ran at 2100 MHz in some rounds, and at 3400 MHz in others"));
+  CHECK_THAT(noted(3'300, 3'400, 0), !Contains("MHz"));
+  CHECK_THAT(noted(std::nullopt, std::nullopt, 0), !Contains("MHz") && !Contains("heat"));
+  CHECK_THAT(noted(3'400, 3'400, 7), Contains("slowed for heat 7 times"));
 }
 
 TEST_CASE("trap 19: where io_uring is forbidden the report says who served, and io_uring asked for is refused") {
@@ -264,15 +382,16 @@ struct memory_group {
   }
 };
 
-TEST_CASE("trap 20: writes for which memory is too small are named") {
+TEST_CASE("trap 20: writes for which memory is too small are named, and that they met the limit") {
   const directory here;
   const memory_group group(32 << 20);
   if (!group.made) QIO_SKIP("no control group of memory can be made (version 1, root)");
   const fs::path report = here.path / "report";
   REQUIRE(shell("sh -c 'echo $$ >" + (group.path / "cgroup.procs").string() + "; cd \"" + here.path.string() +
                 "\"; \"" QD1_PROGRAM
-                "\" run --modes cached --ops write --writes accepted --file-size 64M --time 50ms >report'"));
-  CHECK_THAT(unbroken(contents(report)), Contains("memory is limited to 33 554 432 bytes by a control group"));
+                "\" run --modes cached --ops write --writes accepted --file-size 64M --time 1s --rounds 1 >report'"));
+  CHECK_THAT(unbroken(contents(report)), Contains("memory is limited to 33 554 432 bytes by a control group") &&
+                                             Contains("its control group met its limit of memory"));
 }
 
 }  // namespace

@@ -51,7 +51,9 @@ inline outcome run_qd1(const directory& in, const std::string& arguments) {
   return found;
 }
 
-const std::string brief = " --time 50ms --samples 1000 ";
+const std::string brief = " --time 50ms --samples 1000 --rounds 5 ";
+// So that all samples are taken, however busy the machine is.
+const std::string counted = " --time 60s --samples 1000 --rounds 5 --file-size 1M ";
 const std::string small = brief + "--file-size 1M ";
 
 inline bool shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }

@@ -17,7 +17,7 @@ struct bench {
   qd1::data_file file{{"", std::uint64_t(1) << 20, 4096, false, 1}};
   qd1::clock clock = qd1::clock::calibrated();
   qd1::machine_facts machine = qd1::find_machine(".");
-  qd1::laboratory laboratory{clock, file, machine, {1'000, 1.}, "auto"};
+  qd1::laboratory laboratory{clock, file, machine, "auto"};
 
   qd1::series measure(qd1::mode mode, qd1::operation operation, qd1::form form, const qd1::offset_source& offsets) {
     qd1::work work;
@@ -25,7 +25,9 @@ struct bench {
     work.operation = operation;
     work.form = form;
     work.working_set = file.bytes();
-    return qd1::measure(work, laboratory, offsets);
+    qd1::tally tally(work);
+    qd1::measure_round(tally, laboratory, offsets, {1'000, 1.}, 0);
+    return tally.finished();
   }
 };
 

@@ -5,6 +5,7 @@
 #include "measure/measure.hpp"
 #include "measure/noise.hpp"
 #include "measure/steadiness.hpp"
+#include "measure/tally.hpp"
 #include "measure/verification.hpp"
 #include "output/table.hpp"
 #include "program.hpp"
@@ -79,7 +80,7 @@ TEST_CASE("trap 7: a cold run reads nothing twice") {
   std::set<std::uint64_t> seen;
   for (int each = 0; each < 128; ++each) CHECK(seen.insert(offsets()).second);
   const directory here;
-  const outcome found = run_qd1(here, "run --modes cached --ops read --reads cold" + small);
+  const outcome found = run_qd1(here, "run --modes cached --ops read --reads cold" + counted);
   if (found.status != 0) QIO_SKIP("cold cannot be had here: " + found.out);
   CHECK_THAT(found.out, Contains("samples        128"));
 }
@@ -144,9 +145,9 @@ TEST_CASE("trap 16: a stall counts for all that should have begun meanwhile") {
       if (++calls == 1'000) std::this_thread::sleep_for(std::chrono::milliseconds(100));
       return std::size_t(4096);
     });
-    qd1::series found;
-    recorder.summarize(found);
-    return found.latency.percentiles[2].value->value;
+    qd1::tally tally(work);
+    tally.add(recorder, {});
+    return tally.finished().latency.percentiles[2].value->value;
   };
   CHECK(p99(10'000.) > 50e6);       // a hundred milliseconds at 10 000 a second: a thousand were late
   CHECK(p99(std::nullopt) < 50e6);  // one slow transfer of two thousand

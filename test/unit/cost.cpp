@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <new>
@@ -161,6 +162,73 @@ TEMPLATE_TEST_CASE("asynchronous transfers allocate nothing", "", qio::cached, q
 #endif
   allocates_nothing<qio::pool, TestType>();
 }
+
+#if QIO_HAS_URING
+namespace {
+
+template <class Operation>
+qio::task<> repeat(int times, Operation operation, bool& right) {
+  for (int i = 0; i < times; ++i) {
+    const auto answer = co_await operation();
+    right = right && answer;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("only what a device does for the ring itself is waited for awake") {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  for (const auto policy : {qio::wait_policy::sleep, qio::wait_policy::spin}) {
+    auto context = qio::basic_context<qio::uring>::create({.waiting = policy});
+    if (!context) QIO_SKIP("no ring: " + context.error().message());
+    auto& on = context.value();
+    auto file = open<qio::direct>(on);
+    if (!file) QIO_SKIP(file.error().message());
+    bool right = true;
+    on.run(repeat(
+        20, [&] { return file.value().async_sync(); }, right));
+    on.run(repeat(
+        20, [&] { return file.value().async_resize(sizeof block); }, right));  // the ring is empty meanwhile
+    const qio::wait_statistics others = on.waits();
+    CHECK(others.asleep >= 40);
+    CHECK(others.awake + others.awake_in_vain + others.naps == 0);
+    on.run(repeat(
+        20, [&] { return file.value().async_read_at(0, part(0)); }, right));
+    const qio::wait_statistics all = on.waits();
+    CHECK(all.asleep - others.asleep + all.awake + all.awake_in_vain >= 20);
+    CHECK((all.awake + all.awake_in_vain != 0) == (policy == qio::wait_policy::spin));
+    CHECK(right);
+  }
+}
+
+TEST_CASE("a durable write is waited for asleep") {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  auto engine = qio::uring::create({.waiting = qio::wait_policy::spin});
+  if (!engine) QIO_SKIP("no ring: " + engine.error().message());
+  auto file = qio::direct_file::open(path, access::read_write);
+  if (!file) QIO_SKIP(file.error().message());
+  for (const bool durable : {true, false}) {
+    qio::file_activity activity;
+    qio::request write;
+    write.op = qio::opcode::write;
+    write.handle = file.value().native_handle();
+    write.flags = durable ? RWF_DSYNC : 0;
+    write.io = qio::detail::transfer(0, qio::mutable_buffer(part(0)));
+    write.activity = &activity;
+    qio::detail::list<qio::request> held;
+    held.insert(write);
+    qio::completed_requests completed;
+    engine.value()->submit(write);
+    while (completed.empty()) engine.value()->wait(completed, qio::wait_limit::unlimited());
+    CHECK_FALSE(write.failed());
+    const qio::wait_statistics waits = engine.value()->waits();
+    CHECK((waits.awake + waits.awake_in_vain == 0) == durable);
+    CHECK(waits.asleep != 0);
+  }
+}
+#endif
 
 #if QIO_HAS_URING && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 namespace {

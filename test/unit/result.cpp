@@ -1,11 +1,12 @@
 // Errors and results: conversions, messages, exceptions; and memory.
 #include "catch.hpp"
+#include "os.hpp"
 #include <qio/buffer.hpp>
 #include <qio/result.hpp>
 
 #include <boost/outcome/try.hpp>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstring>
 
 using qio::errc;
@@ -70,14 +71,14 @@ TEST_CASE("messages tell the numbers") {
 }
 
 TEST_CASE("the system's errors keep their code, and tell the bytes that were transferred") {
-  const error failure = error::of_transfer({ENOSPC, std::system_category()}, 4096);
+  const error failure = error::of_transfer({os::disk_full, qio::platform::system_category()}, 4096);
   CHECK(failure == std::errc::no_space_on_device);
-  CHECK(failure.code() == std::error_code(ENOSPC, std::system_category()));
+  CHECK(failure.code() == std::error_code(os::disk_full, qio::platform::system_category()));
   CHECK(failure.transferred() == 4096);
   CHECK(failure.given() == 0);
   CHECK(failure.message().find("4096 bytes") != std::string::npos);
   CHECK(failure == std::make_error_condition(std::errc::no_space_on_device));
-  CHECK(failure == error(std::error_code(ENOSPC, std::system_category())));
+  CHECK(failure == error(std::error_code(os::disk_full, qio::platform::system_category())));
   CHECK(!error().exists());
   CHECK(failure.exists());
   CHECK(std::is_trivially_copyable_v<error>);

@@ -16,7 +16,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <initializer_list>
+#include <system_error>
 #include <utility>
 
 namespace qd1 {
@@ -66,6 +68,12 @@ void add_options(CLI::App& command, run_arguments& to) {
       ->capture_default_str();
   command.add_option("--time", to.seconds, "Time of a series, at most")->capture_default_str();
   command
+      .add_option("--rounds", to.rounds,
+                  "Parts in which the transfers and the time of a series are spent, the series taking turns. compare "
+                  "tells by them\nwhat is chance; with 1 a series is measured without a break")
+      ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1000)))
+      ->capture_default_str();
+  command
       .add_option("--engine", to.engine, "Who serves the asynchronous form; auto takes io_uring where it can be had")
       ->check(CLI::IsMember({"auto", "uring", "pool"}))
       ->capture_default_str();
@@ -74,6 +82,8 @@ void add_options(CLI::App& command, run_arguments& to) {
   command.add_option("--json", to.json, "Write the report to this file; - is standard output, without the table");
   command.add_option("--html", to.html, "Write the report as a page, which needs no other file and no network");
   command.add_option("--hgrm", to.hgrm, "Write each series for the HdrHistogram plotter: <this>-<series>.hgrm");
+  command.add_option("--fio", to.fio,
+                     "Write each series as fio's json+, as fio-plot takes it: <this>/<series>/fio.json");
   command
       .add_option(
           "--gate", to.gates,
@@ -114,6 +124,7 @@ run_request understood(const run_arguments& from, const std::string& command_lin
   request.poisson = from.poisson;
   request.samples = from.samples;
   request.seconds = parse_seconds("--time", from.seconds);
+  request.rounds = from.rounds;
   request.engine = from.engine;
   request.seed = from.seed;
   request.overwrite = from.overwrite;
@@ -124,6 +135,17 @@ run_request understood(const run_arguments& from, const std::string& command_lin
 void write_hgrms(const std::string& prefix, const report& report) {
   for (const series& each : report.series)
     if (each.measured()) write_file(fmt::format("{}-{}.hgrm", prefix, file_title(each.work)), hgrm(each.latency));
+}
+
+void write_fio_files(const std::string& directory, const report& report) {
+  for (const series& each : report.series) {
+    if (!each.measured()) continue;
+    const std::filesystem::path own = std::filesystem::path(directory) / file_title(each.work);
+    std::error_code failed;
+    std::filesystem::create_directories(own, failed);
+    if (failed) throw usage_error(fmt::format("{}: {}", own.string(), failed.message()));
+    write_file((own / "fio.json").string(), fio_json(report, each));
+  }
 }
 
 // All gates, understood before anything is measured, so that a slip of the pen costs no time.
@@ -175,6 +197,7 @@ int run(const run_arguments& arguments, const std::string& command_line) {
   if (!arguments.json.empty() && !json_only) write_file(arguments.json, json(found));
   if (!arguments.html.empty()) write_file(arguments.html, html::render(found));
   if (!arguments.hgrm.empty()) write_hgrms(arguments.hgrm, found);
+  if (!arguments.fio.empty()) write_fio_files(arguments.fio, found);
   return worst(verdict(found), check(gates, found, json_only ? stderr : stdout));
 }
 

@@ -27,12 +27,14 @@ struct run_arguments {
   bool poisson = false;
   std::uint64_t samples = 1'000'000;
   std::string seconds = "5s";
+  std::uint64_t rounds = 20;
   std::string engine = "auto";
   std::uint64_t seed = 1;
   bool overwrite = false;
   std::string json;
   std::string html;
   std::string hgrm;
+  std::string fio;
   std::vector<std::string> gates;
   std::vector<std::string> gates_against;  ///< a report, then the gate
 };

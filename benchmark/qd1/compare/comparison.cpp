@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "compare/comparison.hpp"
 
+#include "compare/difference.hpp"
 #include "compare/metric.hpp"
 #include "machine/differences.hpp"
 
@@ -12,24 +13,39 @@
 namespace qd1 {
 namespace {
 
-constexpr double indifference = 1.05;
-
-std::string_view word(difference found) {
-  constexpr std::string_view words[] = {"no difference", "FASTER", "SLOWER"};
-  return words[static_cast<int>(found)];
+// "SLOWER by 9.8 % (8.1 … 11.6)", "no difference (of more than 5 %)".
+std::string in_words(const finding& found) {
+  std::string text(name(found.verdict));
+  if (!found.ratio) return text;
+  const bool slower = found.ratio->value >= 1;
+  const auto per_cent = [&](double ratio) { return (slower ? ratio - 1 : 1 - ratio) * 100; };
+  const auto [low, high] = *found.ratio->interval;
+  if (found.verdict == difference::faster || found.verdict == difference::slower)
+    text += fmt::format(" by {:.1f} % ({:.1f} … {:.1f})", per_cent(found.ratio->value), per_cent(slower ? low : high),
+                        per_cent(slower ? high : low));
+  return text;
 }
 
-std::string ratios(const series& base, const series& now) {
-  std::string text;
-  for (const std::string_view figure : {"p50", "p99", "p99.9", "mean"}) {
-    const auto before = metric(base, figure);
-    const auto after = metric(now, figure);
-    if (!before || !after) continue;
-    const estimate found = ratio(*before, *after);
-    text +=
-        fmt::format("    {:<6} {:>10.3f} -> {:>10.3f} us   {:.3f}x ({:.3f} … {:.3f})\n", figure, before->value / 1000,
-                    after->value / 1000, found.value, found.interval->low, found.interval->high);
-  }
+std::string line(const series& base, const series& now, std::string_view figure) {
+  const auto before = metric(base, figure);
+  const auto after = metric(now, figure);
+  if (!before || !after) return {};
+  const finding found = compare(base, now, figure);
+  std::string text =
+      fmt::format("    {:<6} {:>10.3f} -> {:>10.3f} us   ", figure, before->value / 1000, after->value / 1000);
+  if (found.ratio)
+    text += fmt::format("{:.3f}x ({:.3f} … {:.3f})  ", found.ratio->value, found.ratio->interval->low,
+                        found.ratio->interval->high);
+  return text + std::string(name(found.verdict)) + '\n';
+}
+
+std::string lines(const series& base, const series& now) {
+  const finding found = compare(base, now, "p50");
+  std::string text = fmt::format("{}: {}\n", title(now.work), in_words(found));
+  for (const std::string_view figure : {"p50", "p99", "p99.9", "mean"}) text += line(base, now, figure);
+  if (!found.remark.empty()) text += fmt::format("    {}\n", found.remark);
+  if (base.service.engine != now.service.engine)
+    text += fmt::format("    served by {} against {}\n", base.service.engine, now.service.engine);
   return text;
 }
 
@@ -61,12 +77,6 @@ std::string why_not_comparable(const series& base, const series& now) {
   return {};
 }
 
-difference compare(const series& base, const series& now) {
-  const interval ends = *ratio(*metric(base, "p50"), *metric(now, "p50")).interval;
-  if (ends.low > indifference) return difference::slower;
-  return ends.high < 1 / indifference ? difference::faster : difference::none;
-}
-
 comparison compare(const report& base, const report& now) {
   comparison out;
   bool forbidden = false;
@@ -83,11 +93,16 @@ comparison compare(const report& base, const report& now) {
       continue;
     }
     ++compared;
-    out.text += fmt::format("{}: {}\n{}", title(each.work), word(compare(*same, each)), ratios(*same, each));
-    if (same->service.engine != each.service.engine)
-      out.text += fmt::format("    served by {} against {}\n", same->service.engine, each.service.engine);
+    out.text += lines(*same, each);
   }
-  if (compared == 0) {
+  if (compared != 0)
+    out.text += fmt::format(
+        "\nA verdict is on the median, by how much the rounds of each run differ among themselves (95 % intervals). No "
+        "difference: it\nis less than {:.0f} %, as two runs of the same thing may differ, and one of {:.0f} % would "
+        "have "
+        "been seen.\n",
+        (negligible - 1) * 100, (notable - 1) * 100);
+  else {
     out.status = exit_invalid;
     out.text += "The runs are not comparable.\n";
   }

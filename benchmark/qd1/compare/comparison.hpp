@@ -9,12 +9,6 @@
 
 namespace qd1 {
 
-enum class difference : std::uint8_t { none, faster, slower };
-
-/// Of `now` against `base`, by the median. Runs of the same thing differ by a few per cent, more than their own
-/// intervals tell, so less than 5 % is no difference.
-difference compare(const series& base, const series& now);
-
 /// Why no verdict on these two is possible; empty if one is.
 std::string why_not_comparable(const series& base, const series& now);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "compare/gate.hpp"
 
+#include "compare/difference.hpp"
 #include "compare/metric.hpp"
 #include "units.hpp"
 
@@ -69,6 +70,15 @@ std::optional<gate_result> without_figure(const gate& gate, const series& series
   return std::nullopt;
 }
 
+gate_result judge_ratio(const gate& gate, const series& base, const series& now) {
+  const finding found = compare(base, now, gate.metric);
+  if (!found.ratio)
+    return {exit_inconclusive, fmt::format("INCONCLUSIVE {}: {}: {}", gate.text, title(now.work), found.remark)};
+  gate_result result = judge(gate, now.work, *found.ratio);
+  if (!found.remark.empty()) result.text += "; " + found.remark;
+  return result;
+}
+
 }  // namespace
 
 gate parse_gate(const std::string& text) {
@@ -125,8 +135,7 @@ std::vector<gate_result> check_against(const gate& gate, const report& base, con
     }
     auto failed = without_figure(gate, *each);
     if (!failed) failed = without_figure(gate, *same);
-    results.push_back(
-        failed ? *failed : judge(gate, each->work, ratio(*metric(*same, gate.metric), *metric(*each, gate.metric))));
+    results.push_back(failed ? *failed : judge_ratio(gate, *same, *each));
   }
   return results;
 }

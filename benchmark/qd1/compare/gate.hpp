@@ -32,7 +32,7 @@ struct gate_result {
 /// One result for each series that is meant. A figure whose interval holds the limit, or that has too few samples, is
 /// inconclusive. Throws usage_error if none is meant.
 std::vector<gate_result> check(const gate& gate, const report& run);
-/// The same for figures of `run` as multiples of those of `base`.
+/// The same for figures of `run` as multiples of those of `base`, by how the rounds of each differ.
 std::vector<gate_result> check_against(const gate& gate, const report& base, const report& run);
 
 /// invalid before fail before inconclusive before pass.

@@ -48,10 +48,4 @@ std::optional<estimate> metric(const series& series, std::string_view name) {
   return std::nullopt;
 }
 
-estimate ratio(const estimate& base, const estimate& now) {
-  const interval exact_base = base.interval.value_or(interval{base.value, base.value});
-  const interval exact_now = now.interval.value_or(interval{now.value, now.value});
-  return {now.value / base.value, interval{exact_now.low / exact_base.high, exact_now.high / exact_base.low}};
-}
-
 }  // namespace qd1

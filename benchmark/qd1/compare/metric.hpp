@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// One figure of a series, by its name; and how two such figures compare.
+// One figure of a series, by its name.
 #pragma once
 
 #include "report.hpp"
@@ -16,8 +16,5 @@ void require_metric(std::string_view name);
 /// None if there are too few samples. The interval is widened by how much successive samples depend on one another, as
 /// the means of blocks tell; "max" and "iops" have none.
 std::optional<estimate> metric(const series& series, std::string_view name);
-
-/// new / base, and what it may be at least and at most, given the intervals of both.
-estimate ratio(const estimate& base, const estimate& now);
 
 }  // namespace qd1

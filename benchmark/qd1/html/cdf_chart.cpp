@@ -67,7 +67,7 @@ std::vector<tick> share_ticks() {
   return found;
 }
 
-std::string description(const panel& from) {
+std::string cdf_description(const panel& from) {
   std::string text = "The part of the operations that took at most a time, over that time on a logarithmic axis.";
   for (const curve& each : from.curves)
     if (const estimate* half = each.measured() ? median(*each.series) : nullptr)
@@ -86,7 +86,7 @@ node cdf_chart(const panel& from) {
                   names(from, x)};
   return figure(
       {"Distribution: where most of them lie",
-       description(from),
+       cdf_description(from),
        "cdf",
        {{"data-low", fmt::format("{:.6g}", x.low())}, {"data-high", fmt::format("{:.6g}", x.high())}},
        std::move(layers),

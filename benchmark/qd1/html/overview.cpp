@@ -86,7 +86,7 @@ node drawing(const curve& which, const log_scale& x) {
                  std::move(shapes));
 }
 
-node row(const curve& which, const log_scale& x, double fastest) {
+node overview_row(const curve& which, const log_scale& x, double fastest) {
   node name = element("span", {{"class", "name " + which.hue}}, {which.short_name});
   const series& from = *which.series;
   if (!which.measured()) {
@@ -123,7 +123,7 @@ node overview(const panel& from) {
   const log_scale x = from.any_measured() ? scale_of(from) : log_scale(100, 1e6);
   node list = element("ol", {{"class", "ranks"}});
   const double fastest = from.any_measured() ? middle_of(*ranked.front()->series) : 1;
-  for (const curve* each : ranked) list.add(row(*each, x, fastest));
+  for (const curve* each : ranked) list.add(overview_row(*each, x, fastest));
   list.add(element("li", {{"class", "scale"}}, {element("span"), axis(x), element("span")}));
   return list;
 }

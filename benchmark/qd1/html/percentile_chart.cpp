@@ -84,7 +84,7 @@ void add_floor(nodes& under, const panel& from, const axes& to) {
                           {"cost of reading the clock, " + duration_text(from.floor_ns)}));
 }
 
-std::string description(const panel& from) {
+std::string curves_description(const panel& from) {
   std::string text = "Latency on a logarithmic axis over the percentile.";
   for (const curve& each : from.curves)
     if (each.measured()) {
@@ -120,7 +120,7 @@ node percentile_chart(const panel& from) {
   layers.push_back(start_labels(std::move(starts)));
   std::ranges::move(over, std::back_inserter(layers));
   return figure({"Percentiles: how long the rare ones take",
-                 description(from),
+                 curves_description(from),
                  "percentiles",
                  {{"data-decades", fmt::format("{:.6g}", to.x.decades())},
                   {"data-low", fmt::format("{:.6g}", to.y.low())},

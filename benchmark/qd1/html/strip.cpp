@@ -75,7 +75,7 @@ node drawing(const curve& which, const std::vector<slice>& slices, const range& 
                  {element("path", {{"class", "line " + which.classes()}, {"d", line_path(simplified(line))}})});
 }
 
-node row(const curve& which) {
+node strip_row(const curve& which) {
   const std::vector<slice> slices = thinned(which.series->slices);
   const range means = means_of(slices);
   double worst = 0;
@@ -101,7 +101,7 @@ node strips(const panel& from) {
   bool any = false;
   for (const curve& each : from.curves)
     if (has_course(each)) {
-      list.add(row(each));
+      list.add(strip_row(each));
       any = true;
     }
   if (!any) return "";

@@ -4,6 +4,7 @@
 #include "quantity.hpp"
 
 #include <fmt/format.h>
+#include <qd1/compare/difference.hpp>
 
 #include <algorithm>
 
@@ -98,6 +99,31 @@ void add_tail(nodes& to, const panel& modes, const contender& winner) {
   }
 }
 
+// "fast is 9.8 % faster than base at the median (…)"
+node comparison_of_runs(const curve& base, const curve& other, const estimate& first, const estimate& second) {
+  const finding found = compare(*base.series, *other.series, "p50");
+  nodes words = {element("b", {{"class", other.hue}}, {other.short_name}), " "};
+  switch (found.verdict) {
+    case difference::none: words.push_back("does not differ from "); break;
+    case difference::inconclusive: words.push_back("cannot be told from "); break;
+    case difference::faster:
+    case difference::slower: {
+      const bool slower = found.verdict == difference::slower;
+      const double size = slower ? found.ratio->value : 1 / found.ratio->value;
+      words.push_back("is ");
+      words.push_back(element("b", {}, {excess_text(size) + (slower ? " slower" : " faster")}));
+      words.push_back(" than ");
+    }
+  }
+  words.push_back(element("b", {{"class", base.hue}}, {base.short_name}));
+  words.push_back(fmt::format(" at the median ({} vs {}", duration_text(second.value), duration_text(first.value)));
+  if (found.ratio)
+    words.push_back(fmt::format("; 95\u00a0% sure: {:.2f} to {:.2f} times", found.ratio->interval->low,
+                                found.ratio->interval->high));
+  words.push_back(found.remark.empty() ? "). " : "). " + found.remark + ". ");
+  return element("span", {}, std::move(words));
+}
+
 }  // namespace
 
 estimate ratio(const estimate& slower, const estimate& faster) {
@@ -130,27 +156,12 @@ nodes verdict_of_runs(const panel& runs) {
       if (&other == &base || other.dashed != base.dashed || other.hue == base.hue || base.hue != "run1") continue;
       const estimate* second = other.measured() ? median(*other.series) : nullptr;
       if (!second) continue;
-      if (other.series->verification.result != base.series->verification.result) {
+      if (other.series->verification.result != base.series->verification.result)
         sentence.push_back(element("span", {},
                                    {element("b", {{"class", other.hue}}, {other.short_name}),
                                     " is not compared: only one of the two is verified to be direct."}));
-        continue;
-      }
-      const estimate by = ratio(*second, *first);
-      const bool slower = by.value >= 1;
-      const estimate shown = slower ? by : ratio(*first, *second);
-      nodes words = {element("b", {{"class", other.hue}}, {other.short_name}), " "};
-      if (by.interval && !differ(by))
-        words.push_back("does not differ from ");
-      else {
-        words.push_back("is ");
-        words.push_back(element("b", {}, {excess_text(shown.value) + (slower ? " slower" : " faster")}));
-        words.push_back(" than ");
-      }
-      words.push_back(element("b", {{"class", base.hue}}, {base.short_name}));
-      words.push_back(fmt::format(" at the median ({} vs {}; {}). ", duration_text(second->value),
-                                  duration_text(first->value), sureness(shown)));
-      sentence.push_back(element("span", {}, std::move(words)));
+      else
+        sentence.push_back(comparison_of_runs(base, other, *first, *second));
     }
   }
   if (sentence.empty()) return {"Nothing to compare: the same work was not measured in both."};

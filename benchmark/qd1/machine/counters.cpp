@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <fmt/format.h>
 #include <qd1/machine/counters.hpp>
 
 #include <algorithm>
@@ -35,21 +34,15 @@ machine_counters operator-(const machine_counters& after, const machine_counters
   machine_counters between;
   if (after.processors && before.processors)
     between.processors = processor_time{.total = passed(after.processors->total, before.processors->total),
-                                        .steal = passed(after.processors->steal, before.processors->steal)};
+                                        .steal = passed(after.processors->steal, before.processors->steal),
+                                        .idle = passed(after.processors->idle, before.processors->idle)};
+  if (after.waited_ns && before.waited_ns) between.waited_ns = passed(*after.waited_ns, *before.waited_ns);
+  if (after.throttled && before.throttled) between.throttled = passed(*after.throttled, *before.throttled);
+  between.frequency_mhz = after.frequency_mhz;
   for (const device_counters& device : after.devices)
     if (const device_counters* const earlier = before.find(device.name))
       between.devices.push_back(passed(device, *earlier));
   return between;
-}
-
-std::optional<std::string> frequency_change(const cpu_facts& before, const cpu_facts& after) {
-  if (!before.frequency_driver || !before.frequency_mhz || !after.frequency_mhz) return std::nullopt;
-  const auto [least, most] = std::minmax(*before.frequency_mhz, *after.frequency_mhz);
-  if (most <= least + least / 10) return std::nullopt;
-  return fmt::format(
-      "the processor ran at {} MHz before the run and at {} MHz after it: latencies of the same thing "
-      "differ within the run",
-      *before.frequency_mhz, *after.frequency_mhz);
 }
 
 }  // namespace qd1

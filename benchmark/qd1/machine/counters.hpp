@@ -24,6 +24,7 @@ struct device_counters {
 struct processor_time {
   std::uint64_t total = 0;
   std::uint64_t steal = 0;
+  std::uint64_t idle = 0;  ///< waiting for devices included
 
   /// Absent while no time has passed.
   std::optional<double> steal_percent() const {
@@ -34,7 +35,10 @@ struct processor_time {
 
 struct machine_counters {
   std::optional<processor_time> processors;
-  std::vector<device_counters> devices;  ///< those of machine_facts that the system counts for
+  std::optional<std::uint64_t> waited_ns;      ///< by the calling thread, ready, for a processor
+  std::optional<std::uint64_t> throttled;      ///< how often processors were slowed for heat, each core for itself
+  std::optional<std::uint64_t> frequency_mhz;  ///< now, of the CPU in machine_facts; a difference keeps the later one
+  std::vector<device_counters> devices;        ///< those of machine_facts that the system counts for
 
   const device_counters* find(const std::string& device) const;
 };
@@ -42,10 +46,7 @@ struct machine_counters {
 /// What happened from `before` to `after`. Devices that are not in both are left out.
 machine_counters operator-(const machine_counters& after, const machine_counters& before);
 
-/// What is counted now for the processors, and for the devices under the file.
+/// What is counted now for the calling thread, the processors, and the devices under the file.
 machine_counters count(const machine_facts& machine);
-
-/// In words, where the processor's frequency is managed, and was another one afterwards.
-std::optional<std::string> frequency_change(const cpu_facts& before, const cpu_facts& after);
 
 }  // namespace qd1

@@ -4,6 +4,8 @@
 
 #include <qd1/machine/facts.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace qd1 {
@@ -14,5 +16,9 @@ machine_facts find_machine(const std::string& path);
 
 /// Memory as it is now.
 memory_facts find_memory();
+
+/// How often the control groups of this process have met their limit of memory so far, and had to throw pages out.
+/// None where the system does not tell.
+std::optional<std::uint64_t> memory_limit_hits();
 
 }  // namespace qd1

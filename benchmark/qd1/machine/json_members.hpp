@@ -205,12 +205,16 @@ struct members<device_counters> {
 template <>
 struct members<processor_time> {
   using self = processor_time;
-  static constexpr auto list = std::tuple{member{"total", &self::total}, member{"steal", &self::steal}};
+  static constexpr auto list =
+      std::tuple{member{"total", &self::total}, member{"steal", &self::steal}, member{"idle", &self::idle}};
 };
 template <>
 struct members<machine_counters> {
   using self = machine_counters;
-  static constexpr auto list = std::tuple{member{"processors", &self::processors}, member{"devices", &self::devices}};
+  static constexpr auto list =
+      std::tuple{member{"processors", &self::processors}, member{"waited_ns", &self::waited_ns},
+                 member{"throttled", &self::throttled}, member{"frequency_mhz", &self::frequency_mhz},
+                 member{"devices", &self::devices}};
 };
 
 }  // namespace qd1

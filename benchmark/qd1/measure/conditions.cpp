@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "measure/conditions.hpp"
 
-#include "machine/find.hpp"
 #include "measure/offsets.hpp"
 #include "platform/file.hpp"
 #include "units.hpp"
@@ -11,6 +10,8 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <vector>
 
 namespace qd1 {
@@ -73,6 +74,31 @@ void notice_memory_limit(report& run) {
                       grouped(*limit), grouped(each.work.working_set)));
 }
 
+// The same work within more.
+bool is_wider(const work& one, work other) {
+  if (other.working_set <= one.working_set) return false;
+  other.working_set = one.working_set;
+  return one == other;
+}
+
+// What a device (or the machine below this one) has in a memory of its own it need not look for.
+void notice_caches_below(report& run) {
+  constexpr double much = 1.5;
+  const auto median = [](const series& from) { return from.latency.percentiles.front().value; };
+  for (series& each : run.series)
+    for (const series& wider : run.series) {
+      if (each.work.mode != mode::direct || !each.measured() || !wider.measured() || !is_wider(each.work, wider.work))
+        continue;
+      const auto less = median(each);
+      const auto more = median(wider);
+      if (!less || !more || more->value < much * less->value) continue;
+      each.notes.push_back(fmt::format(
+          "{:.1f} times as fast as within {}: a working set of {} fits a cache below, whose figures these are",
+          more->value / less->value, size_text(wider.work.working_set), size_text(each.work.working_set)));
+      break;
+    }
+}
+
 void notice_stolen_time(report& run) {
   const auto stolen = run.counters.processors ? run.counters.processors->steal_percent() : std::nullopt;
   if (stolen.value_or(0) >= 1)
@@ -80,6 +106,36 @@ void notice_stolen_time(report& run) {
         fmt::format("{:.1f} % of processor time went to other guests of this host during the run: the "
                     "tail is theirs, too",
                     *stolen));
+}
+
+// Calls `look` for what disturbed each round.
+void for_each_disturbance(const report& run, const std::function<void(const disturbance&)>& look) {
+  for (const series& each : run.series)
+    for (const round& round : each.rounds) look(round.disturbance);
+}
+
+void notice_frequencies(report& run) {
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t most = 0;
+  for_each_disturbance(run, [&](const disturbance& each) {
+    least = std::min(least, each.frequency_mhz.value_or(least));
+    most = std::max(most, each.frequency_mhz.value_or(most));
+  });
+  if (most > least + least / 10)
+    run.notes.push_back(
+        fmt::format("the processor ran at {} MHz in some rounds, and at {} MHz in others: latencies of the same thing "
+                    "differ within the run",
+                    least, most));
+}
+
+void notice_heat(report& run) {
+  std::uint64_t throttled = 0;
+  for_each_disturbance(run, [&](const disturbance& each) { throttled += each.throttled.value_or(0); });
+  if (throttled != 0)
+    run.notes.push_back(
+        fmt::format("the processor was slowed for heat {} times during the run: let it cool down, and "
+                    "see to its cooling",
+                    throttled));
 }
 
 // Who asks for io_uring, and reads the figures of what else there was, is misled.
@@ -108,8 +164,9 @@ void judge_conditions(const data_file& file, report& run) {
   refuse_other_engines(run);
   notice_missed_rate(run);
   notice_memory_limit(run);
-  if (const auto change = frequency_change(run.machine.host.cpu, find_machine(file.path()).host.cpu))
-    run.notes.push_back(*change);
+  notice_caches_below(run);
+  notice_frequencies(run);
+  notice_heat(run);
 }
 
 }  // namespace qd1

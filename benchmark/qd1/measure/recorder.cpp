@@ -1,40 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "measure/recorder.hpp"
 
-#include "statistics/order_statistics.hpp"
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace qd1 {
 namespace {
 
 constexpr double slice_seconds = 0.1;
-constexpr double fractions[] = {0.5, 0.95, 0.99, 0.999, 0.99999};
-
-percentile percentile_of(const histogram& samples, double fraction) {
-  percentile found{fraction, samples_needed(fraction), std::nullopt};
-  if (const auto ranks = percentile_ranks(fraction, samples.samples()))
-    found.value = {samples.ranked_ns(percentile_rank(fraction, samples.samples())),
-                   interval{samples.ranked_ns(ranks->low), samples.ranked_ns(ranks->high)}};
-  return found;
-}
 
 }  // namespace
 
-latency summary(const histogram& samples, const block_means& means) {
-  latency found{samples.samples(), samples.minimum_ns(), samples.maximum_ns(), means.around(samples.mean_ns()), {},
-                samples.bins()};
-  for (const double fraction : fractions) found.percentiles.push_back(percentile_of(samples, fraction));
-  return found;
-}
-
-recorder::recorder(const clock& clock, const work& work, limits most)
+recorder::recorder(const clock& clock, const work& work, limits most, const block_means& means)
     : clock_(clock),
       work_(work),
       most_samples_(most.samples),
       first_(clock.after()),
       last_(first_),
       deadline_(first_ + clock.ticks(most.seconds)),
+      means_(means),
       slice_begin_(first_),
       slice_ticks_(clock.ticks(slice_seconds)),
       slice_end_(first_ + slice_ticks_) {
@@ -69,17 +54,24 @@ void recorder::fail(std::uint64_t offset, const qio::result<std::size_t>& answer
   failure_ = fmt::format("transfer {} (at offset {}) failed: {}", histogram_.samples() + 1, offset, what);
 }
 
-void recorder::summarize(series& into) const {
-  into.latency = summary(histogram_, means_);
-  into.seconds = clock_.seconds(last_ - first_);
-  if (into.seconds > 0) {
-    into.iops = static_cast<double>(histogram_.samples()) / into.seconds;
-    into.bytes_per_second = into.iops * static_cast<double>(work_.block);
+// What is left at the end belongs to the slice before it, if it is short: of the little that is in it, one pause would
+// be the mean.
+std::vector<slice> recorder::slices() const {
+  std::vector<slice> all = slices_;
+  if (slice_.operations == 0) return all;
+  const slice rest = closed(slice_, last_);
+  if (all.empty() || rest.seconds >= slice_seconds / 2) {
+    all.push_back(rest);
+    return all;
   }
-  into.slices = slices_;
-  if (slice_.operations != 0) into.slices.push_back(closed(slice_, last_));
-  if (!failure_.empty()) into.invalid.push_back(failure_);
-  if (interrupted()) into.complete = false;
+  slice& into = all.back();
+  const auto before = static_cast<double>(into.operations);
+  const auto added = static_cast<double>(rest.operations);
+  into.mean = (into.mean * before + rest.mean * added) / (before + added);
+  into.max = std::max(into.max, rest.max);
+  into.operations += rest.operations;
+  into.seconds += rest.seconds;
+  return all;
 }
 
 }  // namespace qd1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Takes down what each transfer of a series took, and what went wrong.
+// Takes down what each transfer of a round took, and what went wrong.
 #pragma once
 
 #include "measure/clock.hpp"
@@ -16,7 +16,7 @@
 
 namespace qd1 {
 
-/// When a series is over: whichever comes first.
+/// When a round is over: whichever comes first.
 struct limits {
   std::uint64_t samples;
   double seconds;
@@ -24,8 +24,8 @@ struct limits {
 
 class recorder {
  public:
-  /// The time begins to run.
-  recorder(const clock& clock, const work& work, limits most);
+  /// The time begins to run. `means` are those of earlier rounds, which are continued.
+  recorder(const clock& clock, const work& work, limits most, const block_means& means = {});
 
   bool wants_more() const noexcept {
     return histogram_.samples() < most_samples_ && last_ < deadline_ && failure_.empty() && !interrupted();
@@ -45,8 +45,12 @@ class recorder {
     slice_.add(picoseconds);
   }
 
-  /// Writes down what has been found out.
-  void summarize(series& into) const;
+  // What has been found out, when it is over.
+  const histogram& latencies() const noexcept { return histogram_; }
+  const block_means& means() const noexcept { return means_; }
+  double seconds() const noexcept { return clock_.seconds(last_ - first_); }
+  std::vector<slice> slices() const;
+  const std::string& failure() const noexcept { return failure_; }  ///< empty: none
 
  private:
   struct open_slice {
@@ -80,8 +84,5 @@ class recorder {
   std::uint64_t slice_end_;
   std::string failure_;
 };
-
-/// Percentiles, intervals and bins of a histogram; the mean's interval from blocks.
-latency summary(const histogram& samples, const block_means& means);
 
 }  // namespace qd1

@@ -10,6 +10,7 @@
 #include "measure/plan.hpp"
 #include "measure/progress.hpp"
 #include "measure/series.hpp"
+#include "platform/file.hpp"
 #include <qio/version.hpp>
 
 #include <fmt/chrono.h>
@@ -35,12 +36,41 @@ offset_source offsets_of(const work& work, std::uint64_t seed) {
   return random_offsets(seed, work.working_set, work.block);
 }
 
-void measure_all(const std::vector<work>& works, const laboratory& laboratory, std::uint64_t seed, report& out) {
-  for (const work& each : works) {
-    if (interrupted()) return;
-    progress::show(fmt::format("{}/{} {}", out.series.size() + 1, works.size(), title(each)));
-    out.series.push_back(measure(each, laboratory, offsets_of(each, seed)));
-  }
+// What is allowed to a round. All rounds together transfer as often as was asked for; cold ones read no block twice.
+limits limits_of(const work& work, const settings& settings, std::uint64_t round) {
+  const std::uint64_t samples = work.temperature == temperature::cold
+                                    ? std::min(settings.samples, work.working_set / work.block / 2)
+                                    : settings.samples;
+  const auto until = [&](std::uint64_t rounds) {
+    return samples / settings.rounds * rounds + samples % settings.rounds * rounds / settings.rounds;
+  };
+  return {until(round + 1) - until(round), settings.seconds / static_cast<double>(settings.rounds)};
+}
+
+// A series that is under way.
+struct course_of_series {
+  tally found;
+  offset_source next_offset;
+};
+
+// Round after round, each time beginning with another series. So whatever changes while the run goes on meets all
+// series, and differs between the rounds of each.
+void measure_all(const std::vector<work>& works, const laboratory& laboratory, report& out) {
+  std::vector<course_of_series> all;
+  for (const work& each : works) all.push_back({tally(each), offsets_of(each, out.settings.seed)});
+  platform::drop_cached_pages(laboratory.file.path());  // who knows how they came there
+  const std::uint64_t began = laboratory.clock.after();
+  for (std::uint64_t round = 0; round < out.settings.rounds; ++round)
+    for (std::size_t turn = 0; turn < all.size(); ++turn) {
+      auto& [found, next_offset] = all[(round + turn) % all.size()];
+      const limits most = limits_of(found.subject(), out.settings, round);
+      if (interrupted() || !found.wants_more() || most.samples == 0) continue;
+      progress::show(fmt::format("round {}/{}, {}/{}: {}", round + 1, out.settings.rounds, turn + 1, all.size(),
+                                 title(found.subject())));
+      measure_round(found, laboratory, next_offset, most, laboratory.clock.seconds(laboratory.clock.after() - began));
+    }
+  for (const auto& [found, _] : all)
+    if (found.has_begun()) out.series.push_back(found.finished());
 }
 
 void judge_noise(report& out) {
@@ -66,14 +96,14 @@ report run(const run_request& request) {
   const clock clock = clock::calibrated();
   out.machine = find_machine(request.path.empty() ? "." : request.path);
   out.advice = advise(out.machine);
-  out.settings = {request.path,    file.bytes(),   request.block, request.samples,
-                  request.seconds, request.engine, request.seed};
+  out.settings = {request.path,    file.bytes(),   request.block,  request.samples,
+                  request.seconds, request.rounds, request.engine, request.seed};
   const std::vector<work> works = plan(request, allowed_operations(request, file, out), file.bytes());
-  const laboratory laboratory{clock, file, out.machine, {request.samples, request.seconds}, request.engine};
+  const laboratory laboratory{clock, file, out.machine, request.engine};
 
   const machine_counters before = count(out.machine);
   out.noise_before = listen(clock, listening_seconds);
-  measure_all(works, laboratory, request.seed, out);
+  measure_all(works, laboratory, out);
   out.noise_after = listen(clock, listening_seconds);
   progress::clear();
   out.counters = count(out.machine) - before;

@@ -24,6 +24,7 @@ struct run_request {
   std::vector<std::uint64_t> working_sets;  ///< none: the whole file
   std::uint64_t samples = 1'000'000;
   double seconds = 5;
+  std::uint64_t rounds = 20;
   std::optional<double> rate;  ///< open loop: operations a second
   bool poisson = false;
   std::string engine = "auto";

@@ -4,7 +4,6 @@
 #include "failure.hpp"
 #include "machine/find.hpp"
 #include "measure/measure.hpp"
-#include "measure/steadiness.hpp"
 #include "measure/verification.hpp"
 #include "platform/file.hpp"
 #include "units.hpp"
@@ -13,7 +12,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 
 namespace qd1 {
@@ -59,46 +62,63 @@ std::string why_not_cold(const work& work, const laboratory& laboratory) {
                      grouped(pages(work.working_set)));
 }
 
+// Pages that are in memory when a round begins were brought there by an earlier one's touch_all(): what else leaves
+// pages behind has dropped them. So they lie in memory in the same way for all rounds.
+void prepare_pages(const tally& series, const laboratory& laboratory) {
+  const std::string& path = laboratory.file.path();
+  const work& work = series.subject();
+  if (starts_with_pages(work) && platform::cached_pages(path, work.working_set) == pages(work.working_set)) return;
+  platform::drop_cached_pages(path);
+  if (!starts_with_pages(work)) return;
+  if (const auto file = qio::cached_file::open(path); file) touch_all(file.value(), work);
+}
+
 template <class File>
-void prepare_memory(const File& file, series& out, const laboratory& laboratory) {
-  platform::drop_cached_pages(laboratory.file.path());
+void prepare_memory(const File& file, tally& series, const laboratory& laboratory) {
+  const work& work = series.subject();
+  prepare_pages(series, laboratory);
   if constexpr (is_mapped<File>) {
-    if (out.work.advice == advice::random)
-      if (const auto all = file.view(0, static_cast<std::size_t>(out.work.working_set)); all)
+    if (work.advice == advice::random)
+      if (const auto all = file.view(0, static_cast<std::size_t>(work.working_set)); all)
         platform::advise_random(all.value());
+    if (starts_with_pages(work)) touch_all(file, work);
   }
-  if (starts_with_pages(out.work)) touch_all(file, out.work);
-  if (out.work.temperature == temperature::cold) out.not_available = why_not_cold(out.work, laboratory);
+  if (work.temperature != temperature::cold) return;
+  std::string reason = why_not_cold(work, laboratory);
+  for (int attempt = 0; attempt < 20 && !reason.empty(); ++attempt) {
+    // What an earlier round has read may still be held for a moment: by a ring that is being taken down, or a processor
+    // that has yet to put pages into their lists.
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    platform::drop_cached_pages(laboratory.file.path());
+    reason = why_not_cold(work, laboratory);
+  }
+  if (!reason.empty()) series.is_not_available(std::move(reason));
 }
 
-limits limits_of(const work& work, limits most) {
-  if (work.temperature == temperature::cold) most.samples = std::min(most.samples, work.working_set / work.block / 2);
-  return most;
-}
-
-// Cold series have none: it would warm what they read.
+// Cold rounds have none: it would warm what they read.
 limits warm_up(const work& work, limits most) {
   if (work.temperature == temperature::cold) return {0, 0};
   return {most.samples / 10, most.seconds / 10};
 }
 
+// When a round is to be over, and when it began, in seconds since the run did.
+struct timetable {
+  limits most;
+  double start;
+};
+
 // Once to warm up, whose figures are thrown away, and once in earnest. `transfer(recorder)` is the loop.
 template <class Transfer>
-void run_twice(series& out, const laboratory& laboratory, Transfer&& transfer) {
-  const limits most = limits_of(out.work, laboratory.most);
-  recorder unrecorded(laboratory.clock, out.work, warm_up(out.work, most));
+void run_twice(tally& series, const laboratory& laboratory, const timetable& times, Transfer&& transfer) {
+  const work& work = series.subject();
+  recorder unrecorded(laboratory.clock, work, warm_up(work, times.most));
   transfer(unrecorded);
   const witness witness(laboratory.machine, laboratory.file.path(), laboratory.file.bytes());
   const double processor = platform::processor_seconds();
-  recorder recorder(laboratory.clock, out.work, most);
+  recorder recorder(laboratory.clock, work, times.most, series.means());
   transfer(recorder);
   const double spent = platform::processor_seconds() - processor;
-  recorder.summarize(out);
-  if (out.latency.samples == 0) return;
-  out.cpu_ns = spent * 1e9 / static_cast<double>(out.latency.samples);
-  out.verification = witness.testify(out.work, out.latency.samples);
-  if (out.verification.result == verification::verdict::refuted) out.invalid.push_back(out.verification.text);
-  if (out.work.operation == operation::write) out.steady = is_steady(out.slices);
+  series.add(recorder, {times.start, spent, witness.testify(work, recorder.samples(), recorder.seconds(), spent)});
 }
 
 // The buffer of all transfers of a series, with contents that do not compress.
@@ -112,100 +132,118 @@ qio::aligned_buffer buffer_for(const work& work, const qio::alignment& needed) {
 }
 
 template <class File>
-void measure_blocking(series& out, File& file, const laboratory& laboratory, const offset_source& next_offset) {
-  auto buffer = buffer_for(out.work, file.alignment());
-  const course course{out.work, laboratory.clock, next_offset,
-                      buffer.view(0, static_cast<std::size_t>(out.work.block))};
-  run_twice(out, laboratory, [&](recorder& recorder) { transfer_blocking(file, course, recorder); });
-  out.service.engine = is_mapped<File> ? "memory copies" : "system calls";
-  out.service.by_call = out.latency.samples;
-  constexpr double batched_seconds = 0.1;
-  if (starts_with_pages(out.work) && out.work.operation == operation::read && out.measured())
-    out.batched_ns = read_in_batches(file, course, batched_seconds);
+void measure_blocking(tally& series, File& file, const laboratory& laboratory, const offset_source& next_offset,
+                      const timetable& times) {
+  const work& work = series.subject();
+  auto buffer = buffer_for(work, file.alignment());
+  const course course{work, laboratory.clock, next_offset, buffer.view(0, static_cast<std::size_t>(work.block))};
+  std::uint64_t samples = 0;
+  run_twice(series, laboratory, times, [&](recorder& recorder) {
+    transfer_blocking(file, course, recorder);
+    samples = recorder.samples();
+  });
+  series.is_served_by(is_mapped<File> ? "memory copies" : "system calls", "");
+  series.add(service{.engine = {}, .reason = {}, .by_call = samples});
+  if (!starts_with_pages(work) || work.operation != operation::read || !series.wants_more()) return;
+  if (const auto ns = read_in_batches(file, course, times.most.seconds / 10)) series.add_batched(*ns);
 }
 
 template <class Context, class File>
-void measure_asynchronous(series& out, Context& context, File& file, const laboratory& laboratory,
-                          const offset_source& next_offset) {
-  auto buffer = buffer_for(out.work, file.alignment());
-  const course course{out.work, laboratory.clock, next_offset,
-                      buffer.view(0, static_cast<std::size_t>(out.work.block))};
+void measure_asynchronous(tally& series, Context& context, File& file, const laboratory& laboratory,
+                          const offset_source& next_offset, const timetable& times) {
+  const work& work = series.subject();
+  auto buffer = buffer_for(work, file.alignment());
+  const course course{work, laboratory.clock, next_offset, buffer.view(0, static_cast<std::size_t>(work.block))};
   qio::file_statistics before;
-  run_twice(out, laboratory, [&](recorder& recorder) {
+  run_twice(series, laboratory, times, [&](recorder& recorder) {
     before = file.statistics();
     transfer_asynchronously(context, file, course, recorder);
   });
   const qio::file_statistics& after = file.statistics();
-  out.service.by_inline = after.served_inline - before.served_inline;
-  out.service.by_ring = after.served_by_ring - before.served_by_ring;
-  out.service.by_worker = after.served_by_worker - before.served_by_worker;
+  series.add(service{.engine = {},
+                     .reason = {},
+                     .by_inline = after.served_inline - before.served_inline,
+                     .by_ring = after.served_by_ring - before.served_by_ring,
+                     .by_worker = after.served_by_worker - before.served_by_worker});
 }
 
 // Past the background limit the kernel makes those wait who write.
-void notice_throttling(series& out) {
+void notice_throttling(tally& series) {
   const memory_facts memory = find_memory();
   if (!memory.dirty_bytes || !memory.dirty_background_limit_bytes) return;
   const std::uint64_t waiting = *memory.dirty_bytes + memory.writeback_bytes.value_or(0);
   if (waiting > *memory.dirty_background_limit_bytes)
-    out.notes.push_back(
-        fmt::format("{} bytes of memory were dirty at its end, the background limit is {}: the kernel was "
+    series.note(
+        fmt::format("more memory was dirty at the end of a round than the background limit, {} bytes: the kernel was "
                     "writing back, and may have made this wait",
-                    grouped(waiting), grouped(*memory.dirty_background_limit_bytes)));
+                    grouped(*memory.dirty_background_limit_bytes)));
+}
+
+// Whoever needs a page then waits until others have been thrown out, and written back before.
+void notice_memory_limit(tally& series, std::optional<std::uint64_t> hits_before) {
+  const auto hits = memory_limit_hits();
+  if (hits && hits_before && *hits > *hits_before)
+    series.note(
+        "its control group met its limit of memory: pages were thrown out and written back while this went on, "
+        "and it waited for that");
+}
+
+// So that neither what is still to be written back nor pages that writing has brought meet the next series.
+template <class File>
+void leave_as_found(File& file, tally& series, const laboratory& laboratory) {
+  if (series.subject().operation != operation::write) return;
+  if (series.subject().mode != mode::direct) notice_throttling(series);
+  if (auto synced = file.sync(); !synced) series.is_invalid("sync afterwards: " + synced.error().message());
+  if (!starts_with_pages(series.subject())) platform::drop_cached_pages(laboratory.file.path());
 }
 
 // Opens by `open`, which answers with a file, and hands it on.
 template <class Open, class Use>
-void with_file(series& out, const laboratory& laboratory, Open&& open, Use&& use) {
+void with_file(tally& series, const laboratory& laboratory, Open&& open, Use&& use) {
+  const work& work = series.subject();
   auto opened =
-      open(laboratory.file.path(), out.work.operation == operation::read ? qio::access::read : qio::access::read_write);
-  if (!opened) {
-    out.not_available = opened.error().message();
-    return;
-  }
+      open(laboratory.file.path(), work.operation == operation::read ? qio::access::read : qio::access::read_write);
+  if (!opened) return series.is_not_available(opened.error().message());
   auto& file = opened.value();
-  require_alignment(out.work, file.alignment());
-  prepare_memory(file, out, laboratory);
-  if (!out.not_available.empty()) return;
+  require_alignment(work, file.alignment());
+  prepare_memory(file, series, laboratory);
+  if (!series.wants_more()) return;
+  const auto hits_before = memory_limit_hits();
   use(file);
-  if (out.work.operation == operation::write && out.work.mode != mode::direct) notice_throttling(out);
-  // So that writing back what this series wrote does not disturb the next one.
-  if (out.work.operation == operation::write)
-    if (auto synced = file.sync(); !synced) out.invalid.push_back("sync afterwards: " + synced.error().message());
+  notice_memory_limit(series, hits_before);
+  leave_as_found(file, series, laboratory);
 }
 
 template <class Mode, class Context>
-void measure_on(series& out, qio::result<Context> created, const laboratory& laboratory,
-                const offset_source& next_offset) {
-  if (!created) {
-    out.not_available = created.error().message();
-    return;
-  }
+void measure_on(tally& series, qio::result<Context> created, const laboratory& laboratory,
+                const offset_source& next_offset, const timetable& times) {
+  if (!created) return series.is_not_available(created.error().message());
   Context& context = created.value();
   const qio::explanation facts = context.explain();
-  out.service.engine = facts.find("engine")->value;
-  if (const qio::fact* fallback = facts.find("fallback")) out.service.reason = fallback->reason;
-  if (laboratory.engine == "uring" && out.service.engine != "io_uring") {
-    out.not_available = "io_uring: " + out.service.reason;
-    return;
-  }
+  const std::string engine = facts.find("engine")->value;
+  const qio::fact* const fallback = facts.find("fallback");
+  const std::string reason = fallback ? fallback->reason : "";
+  series.is_served_by(engine, reason);
+  if (laboratory.engine == "uring" && engine != "io_uring") return series.is_not_available("io_uring: " + reason);
   const auto open = [&](const std::string& path, qio::access wanted) {
     return qio::basic_file<Mode>::open(context, path, wanted);
   };
-  with_file(out, laboratory, open,
-            [&](auto& file) { measure_asynchronous(out, context, file, laboratory, next_offset); });
+  with_file(series, laboratory, open,
+            [&](auto& file) { measure_asynchronous(series, context, file, laboratory, next_offset, times); });
 }
 
 template <class Mode>
-void measure_in(series& out, const laboratory& laboratory, const offset_source& next_offset) {
-  if (out.work.form == form::blocking) {
+void measure_in(tally& series, const laboratory& laboratory, const offset_source& next_offset, const timetable& times) {
+  if (series.subject().form == form::blocking) {
     const auto open = [](const std::string& path, qio::access wanted) {
       return qio::basic_file<Mode>::open(path, wanted);
     };
-    return with_file(out, laboratory, open, [&](auto& file) { measure_blocking(out, file, laboratory, next_offset); });
+    return with_file(series, laboratory, open,
+                     [&](auto& file) { measure_blocking(series, file, laboratory, next_offset, times); });
   }
   if (laboratory.engine == "pool")
-    return measure_on<Mode>(out, qio::basic_context<qio::pool>::create(), laboratory, next_offset);
-  measure_on<Mode>(out, qio::context::create(), laboratory, next_offset);
+    return measure_on<Mode>(series, qio::basic_context<qio::pool>::create(), laboratory, next_offset, times);
+  measure_on<Mode>(series, qio::context::create(), laboratory, next_offset, times);
 }
 
 std::string why_not_written_through(const work& work) {
@@ -215,19 +253,23 @@ std::string why_not_written_through(const work& work) {
   return {};
 }
 
+std::string why_not_advised(const work& work) {
+  if (work.advice == advice::normal || work.form == form::blocking) return {};
+  return "MADV_RANDOM is told of a mapping, and asynchronous operations of a mapped file go by its handle";
+}
+
 }  // namespace
 
-series measure(const work& work, const laboratory& laboratory, const offset_source& next_offset) {
-  series out;
-  out.work = work;
-  out.not_available = why_not_written_through(work);
-  if (!out.not_available.empty()) return out;
-  switch (work.mode) {
-    case mode::direct: measure_in<qio::direct>(out, laboratory, next_offset); break;
-    case mode::cached: measure_in<qio::cached>(out, laboratory, next_offset); break;
-    case mode::mapped: measure_in<qio::mapped>(out, laboratory, next_offset); break;
+void measure_round(tally& to, const laboratory& laboratory, const offset_source& next_offset, limits most,
+                   double start) {
+  for (std::string& reason : std::array{why_not_written_through(to.subject()), why_not_advised(to.subject())})
+    if (!reason.empty()) return to.is_not_available(std::move(reason));
+  const timetable times{most, start};
+  switch (to.subject().mode) {
+    case mode::direct: return measure_in<qio::direct>(to, laboratory, next_offset, times);
+    case mode::cached: return measure_in<qio::cached>(to, laboratory, next_offset, times);
+    case mode::mapped: return measure_in<qio::mapped>(to, laboratory, next_offset, times);
   }
-  return out;
 }
 
 }  // namespace qd1

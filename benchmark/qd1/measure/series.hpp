@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// Measures one series.
+// Measures a series, round by round.
 #pragma once
 
 #include "measure/clock.hpp"
 #include "measure/data_file.hpp"
 #include "measure/offsets.hpp"
 #include "measure/recorder.hpp"
+#include "measure/tally.hpp"
 #include "report.hpp"
 
 #include <string>
@@ -17,12 +18,14 @@ struct laboratory {
   const qd1::clock& clock;
   const data_file& file;
   const machine_facts& machine;
-  limits most;
   std::string engine;  ///< "auto", "uring", "pool"
 };
 
-/// Opens the file as `work` demands, warms up, measures. `next_offset` is a parameter so that tests can set traps.
-/// Throws usage_error where the work is impossible by its numbers.
-series measure(const work& work, const laboratory& laboratory, const offset_source& next_offset);
+/// One round: opens the file as the work demands, warms up, measures, and adds what was found to `to`. A round begins
+/// from nothing, so that whatever differs by chance from one start to the next (where a buffer lies, how a ring is set
+/// up) differs from round to round, too. `start` is the time since the run began, in seconds. `next_offset` is a
+/// parameter so that tests can set traps. Throws usage_error where the work is impossible by its numbers.
+void measure_round(tally& to, const laboratory& laboratory, const offset_source& next_offset, limits most,
+                   double start);
 
 }  // namespace qd1

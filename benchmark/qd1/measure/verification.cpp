@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace qd1 {
@@ -16,6 +17,18 @@ std::optional<std::uint64_t> operations(const machine_facts& machine, const mach
   for (const device_facts& device : machine.devices)
     if (const device_counters* found = counted.find(device.name))
       return what == operation::read ? found->reads : found->writes;
+  return std::nullopt;
+}
+
+// Where the device is a loop device that does not read its file directly: the one that the file lies on.
+std::optional<device_below> operations_below(const machine_facts& machine, const machine_counters& counted,
+                                             operation what) {
+  for (const device_facts& device : machine.devices) {
+    if (device.loop_direct != false) continue;
+    for (const std::string& lower : device.over)
+      if (const device_counters* found = counted.find(lower))
+        return device_below{device.name, lower, what == operation::read ? found->reads : found->writes};
+  }
   return std::nullopt;
 }
 
@@ -35,20 +48,38 @@ witness::witness(const machine_facts& machine, std::string path, std::uint64_t b
     : machine_(machine),
       path_(std::move(path)),
       bytes_(bytes),
-      before_(count(machine)),
-      pages_before_(platform::cached_pages(path_, bytes)) {}
+      pages_before_(platform::cached_pages(path_, bytes)),
+      before_(count(machine)) {}
 
-verification witness::testify(const work& work, std::uint64_t application_operations) const {
-  verification found;
-  found.application_operations = application_operations;
-  found.device_operations = operations(machine_, count(machine_) - before_, work.operation);
-  found.cached_pages_before = pages_before_;
-  found.cached_pages_after = platform::cached_pages(path_, bytes_);
-  judge(found, work);
+testimony witness::testify(const work& work, std::uint64_t application_operations, double seconds,
+                           double processor_seconds) const {
+  const machine_counters counted = count(machine_) - before_;
+  testimony found;
+  found.verification.application_operations = application_operations;
+  found.verification.device_operations = operations(machine_, counted, work.operation);
+  found.below = operations_below(machine_, counted, work.operation);
+  found.verification.cached_pages_before = pages_before_;
+  found.verification.cached_pages_after = platform::cached_pages(path_, bytes_);
+  found.disturbance = disturbance_of(counted, seconds, processor_seconds, machine_.host.cpu.threads.value_or(1));
   return found;
 }
 
-void judge(verification& facts, const work& work) {
+disturbance disturbance_of(const machine_counters& counted, double seconds, double processor_seconds,
+                           std::uint64_t processors) {
+  disturbance found;
+  found.throttled = counted.throttled;
+  found.frequency_mhz = counted.frequency_mhz;
+  if (counted.waited_ns && seconds > 0) found.waited = static_cast<double>(*counted.waited_ns) * 1e-9 / seconds;
+  if (!counted.processors || counted.processors->total == 0 || seconds <= 0) return found;
+  const auto total = static_cast<double>(counted.processors->total);
+  const auto unused = static_cast<double>(counted.processors->idle + counted.processors->steal);
+  const double busy = std::max(0., 1 - unused / total) * static_cast<double>(processors);
+  found.others = std::max(0., busy - processor_seconds / seconds);
+  found.stolen = static_cast<double>(counted.processors->steal) / total;
+  return found;
+}
+
+void judge(verification& facts, const work& work, const std::optional<device_below>& below) {
   using verdict = verification::verdict;
   const std::string counts =
       fmt::format("device ops {} / app {}{}; pages cached {} -> {}", number(facts.device_operations),
@@ -68,6 +99,14 @@ void judge(verification& facts, const work& work) {
   } else if (*facts.device_operations < enough) {
     facts.result = verdict::refuted;
     facts.text = "NOT direct: most transfers did not reach the device; " + counts;
+  } else if (below && below->operations < enough) {
+    facts.result = verdict::refuted;
+    facts.text = fmt::format(
+                     "NOT direct: {} keeps its file in the page cache (losetup --direct-io=on changes that): {} under "
+                     "it was asked "
+                     "{} times; ",
+                     below->upper, below->lower, grouped(below->operations, ',')) +
+                 counts;
   } else if (facts.cached_pages_before && facts.cached_pages_after &&
              *facts.cached_pages_after > *facts.cached_pages_before + facts.application_operations / 100) {
     facts.result = verdict::refuted;

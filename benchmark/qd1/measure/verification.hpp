@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the device and the page cache say about a series.
+// What the device, the page cache and the processors say about a round.
 #pragma once
 
 #include "report.hpp"
@@ -10,22 +10,41 @@
 
 namespace qd1 {
 
-/// Made before the series, asked after it.
+/// A device under one that is itself a file, and may read that through the page cache.
+struct device_below {
+  std::string upper;
+  std::string lower;
+  std::uint64_t operations = 0;
+};
+
+struct testimony {
+  qd1::verification verification;  ///< the counts; the verdict is left to judge()
+  std::optional<device_below> below;
+  qd1::disturbance disturbance;
+};
+
+/// Made before a round, asked after it.
 class witness {
  public:
   witness(const machine_facts& machine, std::string path, std::uint64_t bytes);
 
-  verification testify(const work& work, std::uint64_t application_operations) const;
+  /// What happened meanwhile, in these seconds, of which this process computed for `processor_seconds`.
+  testimony testify(const work& work, std::uint64_t application_operations, double seconds,
+                    double processor_seconds) const;
 
  private:
   const machine_facts& machine_;
   std::string path_;
   std::uint64_t bytes_;
-  machine_counters before_;
   std::optional<std::uint64_t> pages_before_;
+  machine_counters before_;
 };
 
 /// The verdict on a direct series, given the facts; and the line that says so.
-void judge(verification& facts, const work& work);
+void judge(verification& facts, const work& work, const std::optional<device_below>& below = std::nullopt);
+
+/// Of what was counted in these seconds, of which this process computed for `processor_seconds`, on so many processors.
+disturbance disturbance_of(const machine_counters& counted, double seconds, double processor_seconds,
+                           std::uint64_t processors);
 
 }  // namespace qd1

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace qd1 {
 namespace {
@@ -174,19 +175,27 @@ ordered_json job(const series& series) {
           {"latency_window", 0}};
 }
 
+ordered_json with_jobs(const report& report, ordered_json jobs) {
+  return {{"fio version", "qd1-" + report.version},
+          {"timestamp", report.started_seconds},
+          {"timestamp_ms", report.started_seconds * 1000},
+          {"time", report.started},
+          {"global options", ordered_json::object()},
+          {"jobs", std::move(jobs)},
+          {"disk_util", ordered_json::array()}};
+}
+
 }  // namespace
 
 ordered_json fio_output(const report& report) {
   ordered_json jobs = ordered_json::array();
   for (const series& each : report.series)
     if (each.measured()) jobs.push_back(job(each));
-  return {{"fio version", "qd1-" + report.version},
-          {"timestamp", report.started_seconds},
-          {"timestamp_ms", report.started_seconds * 1000},
-          {"time", report.started},
-          {"global options", ordered_json::object()},
-          {"jobs", jobs},
-          {"disk_util", ordered_json::array()}};
+  return with_jobs(report, std::move(jobs));
+}
+
+ordered_json fio_output(const report& report, const series& only) {
+  return with_jobs(report, ordered_json::array({job(only)}));
 }
 
 }  // namespace qd1

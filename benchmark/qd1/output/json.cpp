@@ -42,6 +42,30 @@ ordered_json to_json(const latency& latency) {
           {"mean_ns", to_json(latency.mean)}, {"percentiles", percentiles}, {"bins_ns", bins}};
 }
 
+ordered_json to_json(const disturbance& disturbance) {
+  return {{"waited", or_null(disturbance.waited)},
+          {"others", or_null(disturbance.others)},
+          {"stolen", or_null(disturbance.stolen)},
+          {"throttled", or_null(disturbance.throttled)},
+          {"frequency_mhz", or_null(disturbance.frequency_mhz)}};
+}
+
+ordered_json to_json(const std::vector<round>& rounds) {
+  ordered_json out = ordered_json::array();
+  for (const round& each : rounds) {
+    ordered_json quantiles = ordered_json::array();
+    for (const round_percentile& quantile : each.quantiles)
+      quantiles.push_back({{"fraction", quantile.fraction}, {"ns", quantile.ns}});
+    out.push_back({{"start", each.start},
+                   {"seconds", each.seconds},
+                   {"samples", each.samples},
+                   {"mean_ns", each.mean},
+                   {"quantiles", quantiles},
+                   {"disturbance", to_json(each.disturbance)}});
+  }
+  return out;
+}
+
 ordered_json to_json(const service& service) {
   return {{"engine", service.engine},       {"reason", service.reason},   {"by_call", service.by_call},
           {"by_inline", service.by_inline}, {"by_ring", service.by_ring}, {"by_worker", service.by_worker}};
@@ -77,6 +101,7 @@ ordered_json to_json(const series& series) {
   if (!series.measured()) return out;
   out["service"] = to_json(series.service);
   out["latency"] = to_json(series.latency);
+  out["rounds"] = to_json(series.rounds);
   out["seconds"] = series.seconds;
   out["iops"] = series.iops;
   out["bytes_per_second"] = series.bytes_per_second;
@@ -90,9 +115,10 @@ ordered_json to_json(const series& series) {
 }
 
 ordered_json to_json(const settings& settings) {
-  return {{"path", settings.path},       {"file_size", settings.file_size}, {"block", settings.block},
-          {"samples", settings.samples}, {"seconds", settings.seconds},     {"engine", settings.engine},
-          {"seed", settings.seed}};
+  return {{"path", settings.path},       {"file_size", settings.file_size},
+          {"block", settings.block},     {"samples", settings.samples},
+          {"seconds", settings.seconds}, {"rounds", settings.rounds},
+          {"engine", settings.engine},   {"seed", settings.seed}};
 }
 
 ordered_json to_json(const timer_facts& clock) {
@@ -117,6 +143,8 @@ ordered_json machine_json(const Facts& facts) {
 }
 
 }  // namespace
+
+std::string fio_json(const report& report, const series& only) { return fio_output(report, only).dump(1) + '\n'; }
 
 std::string json(const report& report) {
   ordered_json own = {{"version", report.version},

@@ -59,6 +59,18 @@ latency read_latency(const json& from) {
   return found;
 }
 
+disturbance read_disturbance(const json& from) {
+  return {optional<double>(from.at("waited")), optional<double>(from.at("others")), optional<double>(from.at("stolen")),
+          optional<std::uint64_t>(from.at("throttled")), optional<std::uint64_t>(from.at("frequency_mhz"))};
+}
+
+round read_round(const json& from) {
+  round found{from.at("start"), from.at("seconds"), from.at("samples"), from.at("mean_ns"), {}, {}};
+  for (const json& each : from.at("quantiles")) found.quantiles.push_back({each.at("fraction"), each.at("ns")});
+  found.disturbance = read_disturbance(from.at("disturbance"));
+  return found;
+}
+
 service read_service(const json& from) {
   return {from.at("engine"),    from.at("reason"),  from.at("by_call"),
           from.at("by_inline"), from.at("by_ring"), from.at("by_worker")};
@@ -83,6 +95,7 @@ verification read_verification(const json& from) {
 void read_measured(const json& from, series& to) {
   to.service = read_service(from.at("service"));
   to.latency = read_latency(from.at("latency"));
+  for (const json& each : from.at("rounds")) to.rounds.push_back(read_round(each));
   to.seconds = from.at("seconds");
   to.iops = from.at("iops");
   to.bytes_per_second = from.at("bytes_per_second");
@@ -108,8 +121,8 @@ series read_series(const json& from) {
 }
 
 settings read_settings(const json& from) {
-  return {from.at("path"),    from.at("file_size"), from.at("block"), from.at("samples"),
-          from.at("seconds"), from.at("engine"),    from.at("seed")};
+  return {from.at("path"),    from.at("file_size"), from.at("block"),  from.at("samples"),
+          from.at("seconds"), from.at("rounds"),    from.at("engine"), from.at("seed")};
 }
 
 std::optional<noise> read_noise(const json& from) {

@@ -2,8 +2,10 @@
 // What an open file is, at an address that does not change while the file is moved.
 #pragma once
 
+#include <qio/detail/bounds.hpp>
 #include <qio/detail/buffers.hpp>
 #include <qio/detail/growing_map.hpp>
+#include <qio/detail/inline_attempt.hpp>
 #include <qio/detail/platform.hpp>
 #include <qio/engine/request.hpp>
 #include <qio/explanation.hpp>
@@ -23,21 +25,25 @@ namespace qio::detail {
 
 /// Goes on with a transfer whose first call gave `answer`, until it is over.
 inline result<std::size_t> finish_read(platform::native_handle handle, transfer io, std::uint32_t end_block,
-                                       raw_result answer) noexcept {
+                                       platform::transfer_flags flags, raw_result answer) noexcept {
   error failure;
   while (io.after_read(answer, end_block, failure) == transfer::progress::unfinished)
-    answer = platform::read_some(handle, io.next());
+    answer = platform::read_some(handle, io.next(), flags);
   if (failure.exists()) return failure;
   return io.transferred();
 }
 
-inline result<std::size_t> finish_write(platform::native_handle handle, transfer io, raw_result answer) noexcept {
+inline result<std::size_t> finish_write(platform::native_handle handle, transfer io, platform::transfer_flags flags,
+                                        raw_result answer) noexcept {
   error failure;
   while (io.after_write(answer, failure) == transfer::progress::unfinished)
-    answer = platform::write_some(handle, io.next());
+    answer = platform::write_some(handle, io.next(), flags);
   if (failure.exists()) return failure;
   return io.transferred();
 }
+
+/// Of files that were not opened on a context.
+struct no_loop {};
 
 /// Of files that are not mapped.
 struct no_map {
@@ -48,27 +54,29 @@ template <class Mode>
 struct file_state {
   using map_type = std::conditional_t<Mode::is_mapped, growing_map, no_map>;
 
+  /// `loop` is that of the context that the file is opened on, or no_loop.
+  template <class Loop>
   static result<std::unique_ptr<file_state>> open(path_view path, access wanted, creation how,
-                                                  const open_options& options) {
-    // A shared mapping reads what it writes (mmap(2) demands it).
-    if (Mode::is_mapped && wanted == access::write) wanted = access::read_write;
-    auto opening = platform::opening::begin(path, wanted, how, options.permissions);
+                                                  const open_options& options, const Loop& loop) {
+    // A shared mapping reads what it writes (mmap(2) demands it), and uncached I/O is asked for by a read.
+    if ((Mode::is_mapped || Mode::is_uncached) && wanted == access::write) wanted = access::read_write;
+    constexpr bool is_on_context = !std::is_same_v<Loop, no_loop>;
+    auto opening = platform::opening::begin(path, wanted, how, options.permissions, {Mode::is_direct, is_on_context});
     if (!opening) return opening.error();
     const platform::native_handle opened = opening.value().handle();
     auto state = std::make_unique<file_state>(opened, wanted, options);
-    if (auto prepared = state->prepare(opened, options); !prepared) return prepared.error();
-    auto committed = opening.value().commit();
+    if (auto prepared = state->prepare(opening.value(), options); !prepared) return prepared.error();
+    if constexpr (is_on_context)
+      if (auto attached = loop->attach(opened); !attached) return attached.error();
+    auto committed = state->commit(opening.value());
     if (!committed) return committed.error();
     state->handle = committed.value();  // only now: until then the opening closes it
-    // The mapping was made before the file was emptied.
-    if constexpr (Mode::is_mapped)
-      if (auto refreshed = state->map.refresh(); !refreshed) return refreshed.error();
     return state;
   }
 
   file_state(platform::native_handle opened, access wanted, const open_options& options)
       : map(opened, wanted != access::read, options.reservation) {
-    activity.inline_reads = !Mode::is_direct;
+    activity.reads = !Mode::is_direct && !Mode::is_uncached;
   }
   file_state(const file_state&) = delete;
   file_state& operator=(const file_state&) = delete;
@@ -76,57 +84,104 @@ struct file_state {
     if (handle != platform::invalid_handle) static_cast<void>(platform::close(handle));
   }
 
+  /// Of a file on a context: finds out whether its writes may be attempted inline.
+  void allow_inline_writes(const open_options& options) noexcept {
+    if constexpr (!Mode::is_direct && !Mode::is_uncached)
+      activity.writes.refusal = options.inline_writes ? platform::why_writes_wait(handle) : "switched off";
+  }
+
+  /// Of a file on a context: finds out which transfers its engine may poll.
+  template <class Engine>
+  void allow_polling(const Engine& engine) {
+    if constexpr (Mode::is_direct && requires { engine.find_polling(handle, needed); }) {
+      polling = direct_active ? engine.find_polling(handle, needed) : polling_support{false, false, "it is not direct"};
+      if (polling.reads) activity.poll(opcode::read);
+      if (polling.writes) activity.poll(opcode::write);
+    }
+  }
+
   result<void> close() noexcept { return platform::close(std::exchange(handle, platform::invalid_handle)); }
 
-  /// Describes a transfer in `io`. No error, or why it cannot be asked of the system; `block` is what its offset and
-  /// lengths must be multiples of.
+  /// Whether a transfer can be asked of the system. `block` is what its offset and lengths must be multiples of.
   template <class Buffers>
-  error describe(transfer& io, std::uint64_t offset, Buffers buffers, std::uint32_t block) const noexcept {
-    io = transfer(offset, buffers);
-    if (io.total() > max_offset || offset > max_offset - io.total()) {
-      const bool overflows = offset + io.total() < offset;
-      const std::uint64_t end = overflows ? std::numeric_limits<std::uint64_t>::max() : offset + io.total();
-      return error(errc::offset_too_large, end, max_offset);
-    }
+  bool fits(const transfer& io, Buffers buffers, std::uint32_t block) const noexcept {
+    static_assert(max_offset == ~std::uint64_t(0) >> 1);
+    if (((io.offset() | io.total() | (io.offset() + io.total())) & ~max_offset) != 0) return false;
     if constexpr (Mode::is_direct) {
-      if ((offset & (block - 1)) != 0) return error(errc::misaligned_offset, offset, block);
+      std::uint64_t places = io.offset();
+      std::uintptr_t addresses = 0;
       for (const mutable_buffer& each : each_of(buffers)) {
-        if ((each.size & (block - 1)) != 0) return error(errc::misaligned_length, each.size, block);
-        const auto address = reinterpret_cast<std::uintptr_t>(each.data);
-        if ((address & (needed.memory - 1)) != 0) return error(errc::misaligned_buffer, address, needed.memory);
+        places |= each.size;
+        addresses |= reinterpret_cast<std::uintptr_t>(each.data);
+      }
+      return (places & (block - 1)) == 0 && (addresses & (needed.memory - 1)) == 0;
+    }
+    return true;
+  }
+
+  /// Why one does not fit.
+  template <class Buffers>
+  [[gnu::cold, gnu::noinline]] error misfit(const transfer& io, Buffers buffers, std::uint32_t block) const noexcept {
+    const std::uint64_t offset = io.offset();
+    if constexpr (Mode::is_direct) {
+      if (io.total() <= max_offset && offset <= max_offset - io.total()) {
+        if ((offset & (block - 1)) != 0) return error(errc::misaligned_offset, offset, block);
+        for (const mutable_buffer& each : each_of(buffers)) {
+          if ((each.size & (block - 1)) != 0) return error(errc::misaligned_length, each.size, block);
+          const auto address = reinterpret_cast<std::uintptr_t>(each.data);
+          if ((address & (needed.memory - 1)) != 0) return error(errc::misaligned_buffer, address, needed.memory);
+        }
       }
     }
-    return error();
+    const bool overflows = offset + io.total() < offset;
+    const std::uint64_t end = overflows ? std::numeric_limits<std::uint64_t>::max() : offset + io.total();
+    return error(errc::offset_too_large, end, max_offset);
   }
 
   /// What a read that stops at no multiple of it has met the end by.
   std::uint32_t end_block() const noexcept { return direct_active ? needed.read : 1; }
 
+  result<void> sync(sync_kind kind) {
+    if constexpr (Mode::is_mapped)
+      if (auto flushed = map.flush(); !flushed) return flushed;
+    return platform::sync(handle, kind);
+  }
+
+  /// What every transfer of this file asks for.
+  platform::transfer_flags flags() const noexcept {
+    if constexpr (Mode::is_uncached)
+      return uncached_active ? platform::drop_pages : 0;
+    else
+      return 0;
+  }
+
   template <class Buffers>
   result<std::size_t> read(std::uint64_t offset, Buffers buffers) const {
-    transfer io;
-    if (const error refusal = describe(io, offset, buffers, needed.read); refusal.exists()) return refusal;
+    transfer io(offset, buffers);
+    if (!fits(io, buffers, needed.read)) [[unlikely]]
+      return misfit(io, buffers, needed.read);
     if (io.total() == 0) return std::size_t(0);
     if constexpr (Mode::is_mapped)
       if (copy_out(io, each_of(buffers))) return io.total();
-    const raw_result answer = platform::read_some(handle, io.next());
+    const raw_result answer = platform::read_some(handle, io.next(), flags());
     if (io.is_finished_by(answer)) return io.total();
-    return finish_read(handle, io, end_block(), answer);
+    return finish_read(handle, io, end_block(), flags(), answer);
   }
 
   template <class Buffers>
   result<std::size_t> write(std::uint64_t offset, Buffers buffers) {
-    transfer io;
-    if (const error refusal = describe(io, offset, buffers, needed.write); refusal.exists()) return refusal;
+    transfer io(offset, buffers);
+    if (!fits(io, buffers, needed.write)) [[unlikely]]
+      return misfit(io, buffers, needed.write);
     if (io.total() == 0) return std::size_t(0);
     if constexpr (Mode::is_mapped) {
       if (!map.writable()) return error(errc::access_not_granted);
       if (copy_in(io, each_of(buffers))) return io.total();
-      return map.resize_by([&] { return finish_write(handle, io, platform::write_some(handle, io.next())); });
+      return map.resize_by([&] { return finish_write(handle, io, 0, platform::write_some(handle, io.next(), 0)); });
     }
-    const raw_result answer = platform::write_some(handle, io.next());
+    const raw_result answer = platform::write_some(handle, io.next(), flags());
     if (io.is_finished_by(answer)) return io.total();
-    return finish_write(handle, io, answer);
+    return finish_write(handle, io, flags(), answer);
   }
 
   result<void> resize(std::uint64_t bytes) {
@@ -141,10 +196,10 @@ struct file_state {
   {
     std::byte* found = map.find(offset, bytes);
     if (found == nullptr) {
-      const auto size = map.refresh();
+      const std::uint64_t end = bytes > max_offset - lesser_of(offset, max_offset) ? max_offset : offset + bytes;
+      const auto size = map.refresh(end);
       if (!size) return size.error();
       found = map.find(offset, bytes);
-      const std::uint64_t end = bytes > max_offset - std::min(offset, max_offset) ? max_offset : offset + bytes;
       if (found == nullptr) return error(errc::beyond_end, end, size.value());
     }
     return std::span(found, bytes);
@@ -158,41 +213,72 @@ struct file_state {
               "memory " + std::to_string(needed.memory) + ", read " + std::to_string(needed.read) + ", write " +
                   std::to_string(needed.write),
               direct_active ? support : "assumed, since there is no device to ask");
+      explain_polling(out);
+    } else if constexpr (Mode::is_uncached) {
+      out.add("uncached", uncached_active ? "on" : "off",
+              uncached_active ? "" : error(errc::uncached_not_supported).message());
     } else {
-      out.add("inline reads", activity.inline_reads ? "on" : "off",
-              activity.inline_reads ? "" : "the file system cannot tell whether a read would wait (RWF_NOWAIT)");
+      out.add("inline reads", activity.reads ? "on" : "off",
+              activity.reads ? "" : "the file system cannot tell whether a read would wait (RWF_NOWAIT)");
+      const char* const refusal = activity.writes.refusal;
+      out.add("inline writes", refusal == nullptr ? "on" : "off", refusal == nullptr ? "" : refusal);
     }
   }
 
   platform::native_handle handle = platform::invalid_handle;
   qio::alignment needed;
   bool direct_active = false;
+  bool uncached_active = false;
+  polling_support polling{false, false, "only a context over io_uring polls"};
   std::string support;  // of direct files: where the alignment is known from, or why it is not direct
-  file_activity activity;
+  inline_activity activity;
   [[no_unique_address]] mutable map_type map;
 
  private:
-  result<void> prepare(platform::native_handle opened, const open_options& options) {
-    if constexpr (Mode::is_direct) return prepare_direct(opened, options.fallback);
+  result<void> prepare(const platform::opening& opening, const open_options& options) {
+    if constexpr (Mode::is_direct) return prepare_direct(opening, options.fallback);
+    if constexpr (Mode::is_uncached) {
+      uncached_active = platform::takes_flags(opening.handle(), platform::drop_pages);
+      if (!uncached_active && options.fallback == if_unavailable::fail) return error(errc::uncached_not_supported);
+    }
     if constexpr (Mode::is_mapped) {
       platform::install_copy_guard();
       if (auto mapped = map.refresh(); !mapped) return mapped.error();
     }
-    static_cast<void>(opened);
+    static_cast<void>(opening);
     static_cast<void>(options);
     return BOOST_OUTCOME_V2_NAMESPACE::success();
   }
 
-  result<void> prepare_direct(platform::native_handle opened, if_not_direct fallback) {
-    platform::direct_support found = platform::find_direct_support(opened);
-    if (!found.refusal.exists())
-      if (const auto made = platform::make_direct(opened); !made) found.refusal = errc::direct_not_supported;
-    if (found.refusal.exists() && fallback == if_not_direct::fail) return found.refusal;
+  // The mapping was made before the file was emptied.
+  result<platform::native_handle> commit(platform::opening& opening) {
+    if constexpr (Mode::is_mapped)
+      return map.resize_by([&] { return opening.commit(); });
+    else
+      return opening.commit();
+  }
+
+  result<void> prepare_direct(const platform::opening& opening, if_unavailable fallback) {
+    platform::direct_support found = platform::make_direct(opening);
+    if (found.refusal.exists() && fallback == if_unavailable::fail) return found.refusal;
     direct_active = !found.refusal.exists();
     // Without a device to ask: what every device in use accepts, so that what works here works there.
     needed = direct_active ? found.needed : qio::alignment{4096, 4096, 4096};
     support = direct_active ? std::move(found.source) : found.refusal.message();
     return BOOST_OUTCOME_V2_NAMESPACE::success();
+  }
+
+  void explain_polling(explanation& out) const {
+    const bool begun = polling.reads || polling.writes;
+    if (begun && activity.polled == 0)
+      out.add("polling", "off", "the device has refused a polled transfer since the file was opened");
+    else
+      out.add("polling",
+              !begun            ? "off"
+              : !polling.writes ? "reads"
+              : !polling.reads  ? "writes"
+                                : "reads and writes",
+              polling.reason);
   }
 
   // Copies between memory and the mapping. False where that cannot serve it all: past the end as it was last seen, or a

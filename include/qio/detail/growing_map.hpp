@@ -2,10 +2,10 @@
 // The mapping of a file that may grow, such that no view of it ever becomes invalid before the file is closed.
 #pragma once
 
+#include <qio/detail/bounds.hpp>
 #include <qio/detail/platform.hpp>
 #include <qio/result.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +17,9 @@ namespace qio::detail {
 
 /// More address space is reserved than the file needs. When that is used up, the whole file is mapped once more, and
 /// the old mapping kept: both show the same pages. Each is twice as long as the one before, so there are few.
+///
+/// Where a mapping cannot be longer than the file, it is mapped once more when somebody wants a view of what was added,
+/// or when the file has doubled; copies of what is not mapped yet are for the file's handle.
 ///
 /// Any thread may ask for a range while another grows the file.
 class growing_map {
@@ -33,10 +36,17 @@ class growing_map {
     return base_.load(std::memory_order_acquire) + offset;
   }
 
-  /// Looks at the file's size anew, and maps what has been added. Answers with the size.
-  result<std::uint64_t> refresh() {
+  /// Looks at the file's size anew, and maps what has been added, in any case what lies before `end`. Answers with the
+  /// size.
+  result<std::uint64_t> refresh(std::uint64_t end = 0) {
     const std::lock_guard lock(mutex_);
-    return look_again();
+    return look_again(end);
+  }
+
+  /// Before the file is synced.
+  result<void> flush() {
+    const std::lock_guard lock(mutex_);
+    return platform::flush(mappings_.front());
   }
 
   /// Makes a system call that may change the size. No other thread learns the new size before it has returned: the
@@ -45,36 +55,42 @@ class growing_map {
   template <class Call>
   auto resize_by(Call&& call) {
     const std::lock_guard lock(mutex_);
-    auto answer = call();
-    static_cast<void>(look_again());  // if it fails, the next one who needs more will say so
+    auto answer = platform::resize_beneath(mappings_, handle_, std::forward<Call>(call));
+    if (!mappings_.empty()) show_longest();
+    static_cast<void>(look_again(0));  // if it fails, the next one who needs more will say so
     return answer;
   }
 
  private:
   static constexpr std::uint64_t least_reservation = std::uint64_t(1) << 30;
 
-  result<std::uint64_t> look_again() {
+  result<std::uint64_t> look_again(std::uint64_t end) {
     const auto size = platform::size(handle_);
     if (!size) return size.error();
-    if (base_.load(std::memory_order_relaxed) == nullptr || size.value() > mapped_) {
+    const bool is_worth_it = platform::mapping::covers_growth || end > mapped_ || size.value() / 2 >= mapped_;
+    if (base_.load(std::memory_order_relaxed) == nullptr || (size.value() > mapped_ && is_worth_it)) {
       if (auto mapped = map(size.value()); !mapped) return mapped.error();
     }
-    known_size_.store(size.value(), std::memory_order_release);
+    known_size_.store(lesser_of(size.value(), mapped_), std::memory_order_release);
     return size.value();
   }
 
   result<void> map(std::uint64_t size) {
     const std::uint64_t page = platform::page_size();
-    const std::uint64_t needed = std::max(page, (size + page - 1) / page * page);
-    const std::uint64_t wanted = std::max({needed, reservation_, 2 * needed, least_reservation});
+    const std::uint64_t needed = greater_of(page, (size + page - 1) / page * page);
+    const std::uint64_t wanted = greater_of(greater_of(2 * needed, reservation_), least_reservation);
     auto mapping = platform::mapping::map(handle_, wanted, writable_);
     // Address space may be limited (RLIMIT_AS): what the file needs now may fit where room to grow does not.
     if (!mapping && wanted > needed) mapping = platform::mapping::map(handle_, needed, writable_);
     if (!mapping) return mapping.error();
     mappings_.push_front(std::move(mapping).value());
+    show_longest();
+    return BOOST_OUTCOME_V2_NAMESPACE::success();
+  }
+
+  void show_longest() noexcept {
     mapped_ = mappings_.front().size();
     base_.store(mappings_.front().data(), std::memory_order_release);
-    return BOOST_OUTCOME_V2_NAMESPACE::success();
   }
 
   platform::native_handle handle_;

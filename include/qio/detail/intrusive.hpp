@@ -20,7 +20,7 @@ struct list_hook {
     after = nullptr;
   }
 
-  list_hook* before = nullptr;
+  list_hook* before;
   list_hook* after = nullptr;
 };
 

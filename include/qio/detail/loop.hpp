@@ -2,10 +2,11 @@
 // What a context, its files and their operations share: an engine, and what is over, due or posted.
 #pragma once
 
+#include <qio/detail/clock.hpp>
+#include <qio/detail/inline_turn.hpp>
 #include <qio/detail/timers.hpp>
 #include <qio/engine/engine.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -35,18 +36,20 @@ class loop {
   bool closed() const noexcept { return closed_; }
   bool idle() const noexcept { return engine_->in_flight() == 0 && completed_.empty(); }
 
+  /// Binds a file that is being opened to the engine. From any thread.
+  result<void> attach(platform::native_handle handle) noexcept { return detail::attach(*engine_, handle); }
+
   // --- for operations ---
 
-  /// Completes `r` here and now if that needs no waiting. Attempts are made only while nothing is in flight: with
-  /// company a ring serves more, in one call. And only so many in a row, so that what else is due gets its turn.
+  /// Completes `r` here and now, if there is a way to attempt that, and the attempt succeeds. What has been reaped and
+  /// not yet been told counts as company: those who are resumed next will ask for more, and it makes one batch.
   bool try_inline(request& r) noexcept {
-    if (inline_budget_ == 0 || engine_->in_flight() != 0 || !detail::try_inline(r)) return false;
-    --inline_budget_;
-    return true;
+    return r.attempt != nullptr && r.attempt(r, inline_turn_, engine_->in_flight() + !completed_.empty());
   }
+  /// Whether who waits for what is over at once may go on at once. Else it is for complete_later(): others are due.
+  bool may_go_on() const noexcept { return inline_turn_.may_go_on(); }
 
   void submit(request& r) noexcept {
-    r.cancel_requested.store(false, std::memory_order_relaxed);
     held_.insert(r);
     engine_->submit(r);
   }
@@ -97,7 +100,7 @@ class loop {
   /// One turn: runs what was posted, reaps what is over, expires what is late, and resumes who waited. Waits for
   /// something to do if it may. True if it resumed anybody.
   bool turn(bool may_wait) noexcept {
-    inline_budget_ = inline_completions_a_turn;
+    inline_turn_.renew();
     const bool ran = run_posted();
     engine_->wait(completed_, limit(may_wait && !ran));
     expire_timers();
@@ -108,6 +111,7 @@ class loop {
   /// start from then on is refused.
   void close() noexcept {
     closed_ = true;
+    inline_turn_.renew();  // and nothing will be spent: what is refused from now on is over at once
     held_.for_each([&](request& r) { engine_->cancel(r); });
     while (engine_->in_flight() != 0) engine_->wait(completed_, wait_limit::unlimited());
     while (run_posted() || dispatch()) {}
@@ -115,8 +119,6 @@ class loop {
   }
 
  private:
-  // Enough to make a system call for the others cheap, few enough (at 1 µs each) to keep them from waiting.
-  static constexpr unsigned inline_completions_a_turn = 64;
   static constexpr unsigned dispatches_a_turn = 1024;
 
   wait_limit limit(bool may_wait) const noexcept {
@@ -158,7 +160,7 @@ class loop {
   timers timers_;
   arrivals<posted> arrivals_;
   queue<posted> posted_;  // taken from arrivals_, not yet run
-  unsigned inline_budget_ = inline_completions_a_turn;
+  inline_turn inline_turn_;
   bool closed_ = false;  // nothing is taken any more
   bool ended_ = false;   // … nor told
 };

@@ -4,13 +4,26 @@
 #pragma once
 
 #if defined(__linux__)
+#include <qio/detail/linux/cached_write.hpp>
 #include <qio/detail/linux/direct.hpp>
 #include <qio/detail/linux/transfer.hpp>
 #include <qio/detail/posix/guarded_copy.hpp>
 #include <qio/detail/posix/handle.hpp>
 #include <qio/detail/posix/mapping.hpp>
 #include <qio/detail/posix/open.hpp>
+#include <qio/detail/posix/relax.hpp>
+#include <qio/detail/posix/request_state.hpp>
 #include <qio/detail/posix/signals.hpp>
+#elif defined(_WIN32)
+#include <qio/detail/windows/cached_write.hpp>
+#include <qio/detail/windows/direct.hpp>
+#include <qio/detail/windows/guarded_copy.hpp>
+#include <qio/detail/windows/handle.hpp>
+#include <qio/detail/windows/mapping.hpp>
+#include <qio/detail/windows/open.hpp>
+#include <qio/detail/windows/request_state.hpp>
+#include <qio/detail/windows/signals.hpp>
+#include <qio/detail/windows/transfer.hpp>
 #else
 #error "qio: this operating system is not supported"
 #endif
@@ -20,4 +33,10 @@
 #define QIO_HAS_URING 1
 #else
 #define QIO_HAS_URING 0
+#endif
+
+#if defined(_WIN32)
+#define QIO_HAS_IOCP 1
+#else
+#define QIO_HAS_IOCP 0
 #endif

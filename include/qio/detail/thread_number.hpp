@@ -6,13 +6,17 @@
 
 namespace qio::detail {
 
+inline constinit thread_local std::uint64_t thread_number = 0;  // 0: not given yet
+
 /// A number of the calling thread that no other thread of this process has or will have, other than std::thread::id,
 /// which is used again. Never 0.
 inline std::uint64_t this_thread_number() noexcept {
   static constinit std::atomic<std::uint64_t> last = 0;
-  static constinit thread_local std::uint64_t number = 0;
-  if (number == 0) number = last.fetch_add(1, std::memory_order_relaxed) + 1;
-  return number;
+  if (thread_number == 0) thread_number = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return thread_number;
 }
+
+/// Whether `number` is this_thread_number() of the calling thread.
+inline bool is_this_thread(std::uint64_t number) noexcept { return number == thread_number; }
 
 }  // namespace qio::detail

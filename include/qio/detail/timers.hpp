@@ -2,7 +2,8 @@
 // Deadlines in order of time: a pairing heap whose nodes live in the operations.
 #pragma once
 
-#include <chrono>
+#include <qio/detail/clock.hpp>
+
 #include <utility>
 
 namespace qio::detail {

@@ -4,39 +4,20 @@
 #pragma once
 
 #include <qio/buffer.hpp>
+#include <qio/detail/bounds.hpp>
+#include <qio/detail/piece.hpp>
+#include <qio/detail/platform.hpp>
 #include <qio/result.hpp>
 
-#include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
+#include <system_error>
 
 namespace qio::detail {
 
-/// What a system call answers, in io_uring's form on every system: bytes, or a negated system error.
-using raw_result = std::int64_t;
-
-/// The most that Linux moves in one call (MAX_RW_COUNT, read(2)); a multiple of every direct alignment.
-inline constexpr std::size_t max_transfer_bytes = 0x7ffff000;
-/// The most buffers that one vectored call takes (IOV_MAX, readv(2)).
-inline constexpr std::size_t max_transfer_buffers = 1024;
-/// The largest offset that a file can have (off_t is signed).
-inline constexpr std::uint64_t max_offset = std::numeric_limits<std::int64_t>::max();
-
-inline error system_error(int code) noexcept { return error(std::error_code(code, std::system_category())); }
-
 class transfer {
  public:
-  /// What to ask of the system now: either one buffer, or an array of them.
-  struct piece {
-    std::uint64_t offset;
-    const mutable_buffer* vector;  ///< null where `single` is to be used
-    std::size_t vector_size;
-    mutable_buffer single;
-  };
-
   enum class progress : std::uint8_t { finished, unfinished };
 
   transfer() noexcept = default;
@@ -59,15 +40,15 @@ class transfer {
 
   piece next() const noexcept {
     const std::uint64_t offset = offset_ + transferred_;
-    if (vector_ == nullptr) return {offset, nullptr, 0, rest_of({start_, total_}, transferred_)};
-    if (within_ != 0) return {offset, nullptr, 0, rest_of(*vector_, within_)};
-    return {offset, vector_, std::min(count_, max_transfer_buffers), {}};
+    if (vector_ == nullptr) [[likely]]
+      return {offset, nullptr, 0, rest_of({start_, total_}, transferred_)};
+    return next_of_several(offset);
   }
 
   /// Takes the answer that nearly all calls give: everything that was left. False if it is another one, which is not
-  /// taken.
+  /// taken. (What is in progress has something left; what is no transfer, and moves nothing, is finished by 0.)
   bool is_finished_by(raw_result answer) noexcept {
-    if (answer <= 0 || static_cast<std::size_t>(answer) != total_ - transferred_) return false;
+    if (static_cast<std::size_t>(answer) != total_ - transferred_) return false;
     transferred_ = total_;
     return true;
   }
@@ -83,18 +64,28 @@ class transfer {
 
   /// The same for a write. One that moves nothing and says nothing is reported as an I/O error, not repeated.
   progress after_write(raw_result answer, error& failure) noexcept {
-    if (answer <= 0) return failed(answer == 0 ? -EIO : answer, failure);
+    if (answer == 0) return failed(std::make_error_code(std::errc::io_error), failure);
+    if (answer < 0) return failed(answer, failure);
     return advance(static_cast<std::size_t>(answer));
   }
 
  private:
   static mutable_buffer rest_of(const mutable_buffer& buffer, std::size_t done) noexcept {
-    return {static_cast<std::byte*>(buffer.data) + done, std::min(buffer.size - done, max_transfer_bytes)};
+    return {static_cast<std::byte*>(buffer.data) + done, lesser_of(buffer.size - done, max_transfer_bytes)};
+  }
+
+  [[gnu::noinline]] piece next_of_several(std::uint64_t offset) const noexcept {
+    if (within_ != 0) return {offset, nullptr, 0, rest_of(*vector_, within_)};
+    return {offset, vector_, lesser_of(count_, max_transfer_buffers), {}};
   }
 
   progress failed(raw_result answer, error& failure) const noexcept {
-    if (answer == -EINTR) return progress::unfinished;
-    failure = error::of_transfer(std::error_code(static_cast<int>(-answer), std::system_category()), transferred_);
+    return failed(std::error_code(static_cast<int>(-answer), platform::system_category()), failure);
+  }
+
+  progress failed(std::error_code code, error& failure) const noexcept {
+    if (code == std::errc::interrupted) return progress::unfinished;
+    failure = error::of_transfer(code, transferred_);
     return progress::finished;
   }
 

@@ -2,10 +2,10 @@
 // Threads that carry out requests by blocking calls: all of the pool engine's, and what a ring cannot do.
 #pragma once
 
+#include <qio/detail/bounds.hpp>
 #include <qio/detail/exceptions.hpp>
 #include <qio/engine/request.hpp>
 
-#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -17,7 +17,7 @@ class workers {
  public:
   /// Calls `finished(owner, r)` on the worker's thread when `r` is over.
   workers(unsigned count, void (*finished)(void* owner, request& r) noexcept, void* owner)
-      : count_(count != 0 ? count : std::clamp(2 * std::thread::hardware_concurrency(), 4u, 64u)),
+      : count_(count != 0 ? count : lesser_of(greater_of(2 * std::thread::hardware_concurrency(), 4u), 64u)),
         finished_(finished),
         owner_(owner) {
     threads_.reserve(count_);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// The default engine: io_uring where it can be had, else the pool, found out at run time.
+// The default engine: the system's own where it can be had, else the pool, found out at run time.
 #pragma once
 
 #include <qio/engine/engine.hpp>
 #include <qio/engine/pool.hpp>
 #if QIO_HAS_URING
 #include <qio/engine/uring.hpp>
+#elif QIO_HAS_IOCP
+#include <qio/engine/iocp.hpp>
 #endif
 
 #include <memory>
@@ -13,41 +15,55 @@
 #include <utility>
 
 namespace qio {
+namespace detail {
+
+// The system's own engine, what it is called, and why it cannot be had.
+#if QIO_HAS_URING
+using system_engine = uring;
+inline constexpr const char* system_engine_name = "io_uring";
+inline std::string why_no_system_engine(const error& refusal) { return why_no_ring(refusal); }
+#elif QIO_HAS_IOCP
+using system_engine = iocp;
+inline constexpr const char* system_engine_name = "iocp";
+inline std::string why_no_system_engine(const error& refusal) { return "no completion port: " + refusal.message(); }
+#else
+struct system_engine : pool {
+  static result<std::unique_ptr<system_engine>> create(const context_options&) {
+    return error(std::make_error_code(std::errc::function_not_supported));
+  }
+};
+inline constexpr const char* system_engine_name = "io_uring";
+inline std::string why_no_system_engine(const error&) { return "built without liburing"; }
+#endif
+
+}  // namespace detail
 
 /// Costs one predictable branch a call over the engine that it chose. Who wants one engine or none says so:
-/// basic_context<uring>.
+/// basic_context<uring>, basic_context<iocp>.
 class automatic {
  private:
   template <class Question>
   decltype(auto) ask(Question&& question) const {
-#if QIO_HAS_URING
-    if (ring_ != nullptr) return question(*ring_);
-#endif
-    return question(*pool_);
+    if (preferred_ != nullptr) return question(*preferred_);
+    return question(*fallback_);
   }
 
-#if QIO_HAS_URING
-  std::unique_ptr<uring> ring_;
-#endif
-  std::unique_ptr<pool> pool_;  // where there is no ring
+  std::unique_ptr<detail::system_engine> preferred_;
+  std::unique_ptr<pool> fallback_;  // where that cannot be had
   std::string why_fallback_;
 
  public:
   static result<std::unique_ptr<automatic>> create(const context_options& options) {
     auto engine = std::make_unique<automatic>();
-#if QIO_HAS_URING
-    auto ring = uring::create(options);
-    if (ring) {
-      engine->ring_ = std::move(ring).value();
+    auto preferred = detail::system_engine::create(options);
+    if (preferred) {
+      engine->preferred_ = std::move(preferred).value();
       return engine;
     }
-    engine->why_fallback_ = detail::why_no_ring(ring.error());
-#else
-    engine->why_fallback_ = "built without liburing";
-#endif
+    engine->why_fallback_ = detail::why_no_system_engine(preferred.error());
     auto fallback = pool::create(options);
     if (!fallback) return fallback.error();
-    engine->pool_ = std::move(fallback).value();
+    engine->fallback_ = std::move(fallback).value();
     return engine;
   }
 
@@ -55,6 +71,9 @@ class automatic {
   automatic(const automatic&) = delete;
   automatic& operator=(const automatic&) = delete;
 
+  result<void> attach(platform::native_handle handle) noexcept {
+    return ask([&](auto& engine) { return detail::attach(engine, handle); });
+  }
   void submit(request& r) noexcept {
     ask([&](auto& engine) { engine.submit(r); });
   }
@@ -70,9 +89,25 @@ class automatic {
   void wake() noexcept {
     ask([](auto& engine) { engine.wake(); });
   }
+  polling_support find_polling(platform::native_handle handle, const alignment& needed) const {
+    return ask([&](const auto& engine) -> polling_support {
+      if constexpr (requires { engine.find_polling(handle, needed); })
+        return engine.find_polling(handle, needed);
+      else
+        return {false, false, "only a context over io_uring polls"};
+    });
+  }
+  wait_statistics waits() const noexcept {
+    return ask([](const auto& engine) -> wait_statistics {
+      if constexpr (requires { engine.waits(); })
+        return engine.waits();
+      else
+        return {};
+    });
+  }
   void explain(explanation& out) const {
     ask([&](const auto& engine) { engine.explain(out); });
-    if (!why_fallback_.empty()) out.add("fallback", "from io_uring", why_fallback_);
+    if (!why_fallback_.empty()) out.add("fallback", std::string("from ") + detail::system_engine_name, why_fallback_);
   }
 };
 

@@ -2,16 +2,40 @@
 // What an engine is. Written before the engines, and kept true by a static_assert beside each.
 #pragma once
 
+#include <qio/detail/clock.hpp>
+#include <qio/engine/polling.hpp>
 #include <qio/engine/request.hpp>
 #include <qio/explanation.hpp>
 #include <qio/result.hpp>
 
-#include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace qio {
+
+/// How a context waits for the operations that a ring carries out. Waiting asleep costs the least. Waiting awake saves
+/// the time of falling asleep and waking up, some 10 µs an operation, for a processor that is busy meanwhile: it is for
+/// a thread that has a processor to itself. Where that processor is needed by others, it makes everything slower.
+///
+/// Nothing waits awake for long (0.2 ms, then it sleeps), nor while nothing is in the ring, nor for what kernel or
+/// worker threads complete, which need a processor themselves: syncs, durable writes, opening, resizing.
+enum class wait_policy : std::uint8_t {
+  sleep,
+  spin,      ///< awake
+  adaptive,  ///< awake if the wait will be short (0.1 ms), judging by the last ones; asleep for the first part of it
+};
+
+constexpr std::string_view name_of(wait_policy policy) noexcept {
+  switch (policy) {
+    case wait_policy::sleep: return "sleep";
+    case wait_policy::spin: return "spin";
+    case wait_policy::adaptive: return "adaptive";
+  }
+  return {};
+}
 
 /// How a context is set up. Each engine takes what concerns it.
 struct context_options {
@@ -21,6 +45,11 @@ struct context_options {
   /// Threads for what blocks: all operations of the pool, and what a ring cannot do. Started when first needed.
   /// 0 chooses.
   unsigned workers = 0;
+  /// io_uring only: how the transfers of direct files are waited for. Costs each open of one a ring of its own, for a
+  /// moment, to find out whether its device can be polled.
+  qio::polling polling = qio::polling::off;
+  /// io_uring only: see wait_policy. context.waits() tells what came of it.
+  wait_policy waiting = wait_policy::sleep;
 };
 
 /// Until when an engine may wait: not at all, until a time, or for ever.
@@ -52,6 +81,9 @@ struct wait_limit {
 ///   until there is something, the limit has come, or wake() was called; it may return early with nothing.
 /// - `in_flight()`: requests submitted and not yet completed.
 /// - `wake()`, from any thread: the present or the next waiting wait() returns soon.
+/// - `find_polling(handle, alignment)`, from any thread, of an engine that can poll devices: which transfers of a
+/// direct
+///   file it polls if the file's activity says so.
 /// - `explain(out)` adds the facts about this engine, "engine" first.
 /// - destruction: with nothing in flight (the context cancels and drains before).
 template <class Engine>
@@ -68,6 +100,16 @@ concept engine =
     };
 
 namespace detail {
+
+/// Binds a file that is being opened to the engine, where it has to be bound (`attach(handle)`, from any thread): on
+/// Windows. Elsewhere there is nothing to be done.
+template <engine Engine>
+result<void> attach(Engine& engine, platform::native_handle handle) noexcept {
+  if constexpr (requires { engine.attach(handle); })
+    return engine.attach(handle);
+  else
+    return BOOST_OUTCOME_V2_NAMESPACE::success();
+}
 
 /// How every engine begins to hold a request …
 inline void take_over(request& r) noexcept { ++r.activity->in_flight; }

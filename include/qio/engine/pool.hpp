@@ -60,6 +60,7 @@ class pool {
   void explain(explanation& out) const {
     out.add("engine", "pool");
     out.add("workers", std::to_string(workers_.count()));
+    out.add("waiting", "sleep", "workers need the processors that waiting awake would hold");
   }
 
  private:

@@ -7,25 +7,16 @@
 #include <qio/detail/transfer.hpp>
 #include <qio/mode.hpp>
 #include <qio/result.hpp>
+#include <qio/statistics.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace qio {
-
-/// How many operations of a file were served by which path.
-struct file_statistics {
-  std::uint64_t served_inline = 0;     ///< at once, by an attempt that cannot wait (preadv2 with RWF_NOWAIT)
-  std::uint64_t served_by_ring = 0;    ///< by io_uring
-  std::uint64_t served_by_worker = 0;  ///< by a blocking call on a worker thread
-};
-
-/// What the operations of one file have in common. Belongs to the file, and is touched by its context's thread only.
-struct file_activity {
-  std::uint32_t in_flight = 0;  ///< requests that an engine holds
-  bool inline_reads = false;  ///< reads may be attempted inline; cleared when the file system cannot tell (EOPNOTSUPP)
-  file_statistics statistics;
-};
+namespace detail {
+class inline_turn;
+}
 
 enum class opcode : std::uint8_t {
   read,
@@ -34,8 +25,20 @@ enum class opcode : std::uint8_t {
   call,  ///< request::call, on a worker: for what has no asynchronous form (opening, resizing, closing)
 };
 
+/// What the operations of one file have in common. Belongs to the file, and is touched by its context's thread only.
+struct file_activity {
+  std::uint32_t in_flight = 0;  ///< requests that an engine holds
+  std::uint8_t polled = 0;      ///< a bit for each opcode to be polled; cleared by the engine if the device refuses
+  file_statistics statistics;
+  [[no_unique_address]] platform::activity_state system;
+
+  bool is_polled(opcode op) const noexcept { return ((polled >> static_cast<unsigned>(op)) & 1) != 0; }
+  void poll(opcode op) noexcept { polled |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(op)); }
+};
+
 /// One operation as an engine sees it. It is a base of the operation object in the caller's frame, so the engine
-/// neither allocates nor frees it; from submit() until it is in the list of completed requests it must not move.
+/// neither allocates nor frees it; from submit() until it is in the list of completed requests it must not move. What
+/// has no initial value here is set before anybody looks at it.
 struct request : detail::list_hook {
   request() noexcept = default;
   request(const request&) = delete;
@@ -45,25 +48,30 @@ struct request : detail::list_hook {
   opcode op = opcode::read;
   sync_kind sync = sync_kind::everything;
   platform::native_handle handle = platform::invalid_handle;
-  std::uint32_t block = 1;  ///< what the offset of a direct read is a multiple of; 1 if not direct
-  detail::transfer io;      ///< of a read or a write: where, and how far it has come
-  result<void> (*call)(request&) noexcept = nullptr;  ///< of opcode::call
-  void* argument = nullptr;                           ///< of opcode::call, for the function called
+  platform::transfer_flags flags = 0;       ///< of a read or a write
+  std::uint32_t block = 1;                  ///< what the offset of a direct read is a multiple of; 1 if not direct
+  detail::transfer io;                      ///< of a read or a write: where, and how far it has come
+  result<void> (*call)(request&) noexcept;  ///< of opcode::call only
+  void* argument;                           ///< of opcode::call only, for the function called
   file_activity* activity = nullptr;
-  bool attempt_inline = false;  ///< a read that the page cache may serve at once
-  bool settled = false;         ///< nothing to be asked of an engine: refused, with the reason in `failure`, or empty
+  /// Tries to carry it out here and now, before an engine is asked: true if it is over. Null where there is no such
+  /// way. `company`: not 0 if the engine has, or is about to get, others.
+  bool (*attempt)(request&, detail::inline_turn& turn, std::size_t company) noexcept = nullptr;
+  bool settled = false;  ///< over without an engine: empty, refused with the reason in `failure`, or served inline
 
   // What came of it. Of a read or a write, io.transferred() belongs to the answer.
   error failure;  ///< does not exist() if it succeeded
 
   // For the engine, while it holds the request.
-  request* next = nullptr;
-  request* previous = nullptr;
-  bool queued = false;                         ///< in a queue of the engine's own
+  request* next;
+  request* previous;
+  bool queued = false;  ///< in a queue of the engine's own
+  bool in_polled_ring = false;
+  [[no_unique_address]] platform::request_state system;
   std::atomic<bool> cancel_requested = false;  ///< atomic, since workers look at it between two pieces
 
   /// What the context calls, on its thread, when the request has been completed.
-  void (*completed)(request&) noexcept = nullptr;
+  void (*completed)(request&) noexcept;
 
   /// Between submit() and the list of completed requests.
   bool is_held() const noexcept { return is_linked(); }
@@ -93,10 +101,10 @@ inline bool take_answer(request& r, raw_result answer) noexcept {
 inline void perform(request& r) noexcept {
   switch (r.op) {
     case opcode::read:
-      while (!take_answer(r, platform::read_some(r.handle, r.io.next()))) {}
+      while (!take_answer(r, platform::read_some(r.handle, r.io.next(), r.flags))) {}
       return;
     case opcode::write:
-      while (!take_answer(r, platform::write_some(r.handle, r.io.next()))) {}
+      while (!take_answer(r, platform::write_some(r.handle, r.io.next(), r.flags))) {}
       return;
     case opcode::sync:
       if (const auto done = platform::sync(r.handle, r.sync); !done) r.failure = done.error();
@@ -105,19 +113,6 @@ inline void perform(request& r) noexcept {
       if (const auto done = r.call(r); !done) r.failure = done.error();
       return;
   }
-}
-
-/// Reads what is in the page cache. True if that was all: then `r` is over, with no wait and no engine. False leaves in
-/// `r` what remains to be done.
-inline bool try_inline(request& r) noexcept {
-  const raw_result answer = platform::read_without_waiting(r.handle, r.io.next());
-  if (answer == -EOPNOTSUPP) r.activity->inline_reads = false;
-  // Whatever went wrong, the engine will meet it, and report it. Nor is a zero taken for the end of the file: Linux 5.9
-  // and 5.10 answer so in the middle of one (preadv2(2), BUGS).
-  if (answer <= 0) return false;
-  if (!take_answer(r, answer)) return false;
-  ++r.activity->statistics.served_inline;
-  return true;
 }
 
 }  // namespace detail

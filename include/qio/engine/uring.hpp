@@ -2,19 +2,23 @@
 // The engine over Linux's io_uring.
 #pragma once
 
+#include <qio/detail/bounds.hpp>
+#include <qio/detail/clock.hpp>
+#include <qio/detail/linux/polled_ring.hpp>
+#include <qio/detail/linux/polling_support.hpp>
+#include <qio/detail/linux/ring.hpp>
 #include <qio/detail/linux/uring_setup.hpp>
 #include <qio/detail/thread_number.hpp>
+#include <qio/detail/waiting.hpp>
 #include <qio/detail/workers.hpp>
 #include <qio/engine/engine.hpp>
 
-#include <liburing.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <bit>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -34,9 +38,10 @@ class uring {
   static result<std::unique_ptr<uring>> create(const context_options& options) {
     auto engine = std::unique_ptr<uring>(new uring(options));
     if (auto set_up = detail::set_up_ring(engine->ring_, options.queue_depth); set_up)
-      engine->features_ = set_up.value();
+      engine->setup_ = std::move(set_up).value();
     else
       return set_up.error();
+    engine->polled_.set_up(options.polling, options.queue_depth);
     engine->wake_event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (engine->wake_event_ < 0) return platform::last_error();
     return engine;
@@ -48,26 +53,29 @@ class uring {
   ~uring() {
     workers_.stop();  // they may still be about to call wake()
     if (wake_event_ >= 0) ::close(wake_event_);
-    if (ring_.ring_fd < 0) return;
-    // A registered descriptor is an index into a table of the thread that registered it. Elsewhere it names another
-    // ring, so there it is left to the kernel, which drops it when that thread ends.
-    if (owner_ != detail::this_thread_number()) ring_.int_flags &= static_cast<unsigned char>(~registered_flag);
-    io_uring_queue_exit(&ring_);
+    // A registered descriptor belongs to the thread that registered it.
+    if (owner_ == detail::this_thread_number()) return;
+    ring_.forget_descriptor();
+    polled_.forget_descriptor();
   }
 
   void submit(request& r) noexcept {
     detail::take_over(r);
+    if (polled_.is_open() && submit_polled(r)) [[unlikely]]
+      return;
     io_uring_sqe* entry = nullptr;
-    if (!attention_ && can_do(r) && in_ring_ < max_in_ring_) entry = io_uring_get_sqe(&ring_);
-    if (entry == nullptr) return submit_later(r);
-    ++in_ring_;
-    prepare(*entry, r);
+    if (goes_straight(r.op) && places_ != 0) [[likely]]
+      entry = ring_.next_entry();
+    if (entry == nullptr) [[unlikely]]
+      return submit_later(r);
+    hand_over(*entry, r);
   }
 
   void cancel(request& r) noexcept {
     if (!can_do(r)) return workers_.cancel(r);
     if (r.cancel_requested.exchange(true, std::memory_order_relaxed)) return;
-    attention_ = true;
+    if (r.in_polled_ring) return;  // which cancels nothing
+    call_attention();
     if (r.queued) {
       backlog_.remove(r);
       r.fail_as_cancelled();
@@ -79,12 +87,24 @@ class uring {
   }
 
   void wait(completed_requests& completed, wait_limit limit) noexcept {
-    if (attention_ && attend(completed)) limit = wait_limit::none();
-    enter(limit);
+    if (needs_attention() && attend(completed)) limit = wait_limit::none();
+    // From another thread the kernel would take the registered descriptor for that thread's own ring.
+    if (!detail::is_this_thread(owner_)) [[unlikely]]
+      fail("a context was used by another thread than the one that first ran it");
+    if (polled_.in_flight() != 0) [[unlikely]]
+      limit = poll(completed, limit);
+    if (may_be_awake_ && limit.may_wait()) [[unlikely]]
+      return wait_by_policy(completed, limit);
+    if (limit.may_wait())
+      fall_asleep(limit);
+    else if (ring_.has_deferred() || ring_.pending() != 0)
+      check(ring_.enter(0));
     take_completions(completed);
   }
 
-  std::size_t in_flight() const noexcept { return in_ring_ + elsewhere_; }
+  wait_statistics waits() const noexcept { return waiting_.statistics(); }
+
+  std::size_t in_flight() const noexcept { return all_places_ - places_ + elsewhere_; }
 
   void wake() noexcept {
     const std::uint64_t one = 1;
@@ -92,107 +112,132 @@ class uring {
     [[maybe_unused]] const auto written = ::write(wake_event_, &one, sizeof one);
   }
 
+  polling_support find_polling(platform::native_handle handle, const alignment& needed) const {
+    if (!polled_.is_open()) return {false, false, "the context does not poll"};
+    return detail::find_polling_support(handle, needed);
+  }
+
   void explain(explanation& out) const {
     out.add("engine", "io_uring");
     out.add("ring",
-            std::to_string(ring_.sq.ring_entries) + " submissions, " + std::to_string(ring_.cq.ring_entries) +
-                " completions",
-            features_.reduced);
-    out.add("single issuer", features_.single_issuer ? "on" : "off",
-            features_.single_issuer ? "" : "not offered by this kernel; Linux 6.0 has it");
-    out.add("deferred task run", features_.defer_taskrun ? "on" : "off",
-            features_.defer_taskrun ? "" : "not offered by this kernel; Linux 6.1 has it");
+            std::to_string(ring_.submission_capacity()) + " submissions, " +
+                std::to_string(ring_.completion_capacity()) + " completions",
+            setup_.reduced);
+    for (const detail::ring_feature& each : detail::ring_features)
+      out.add(each.name, ring_.has(each.flags) ? "on" : "off",
+              ring_.has(each.flags) ? "" : "not offered by this kernel; Linux " + std::string(each.since) + " has it");
+    polled_.explain(out);
+    out.add("waiting", std::string(name_of(waiting_.policy())));
     for (const auto& [name, op] :
          {std::pair{"ring reads", opcode::read}, {"ring writes", opcode::write}, {"ring syncs", opcode::sync}})
-      if (!features_.has(op)) out.add(name, "off", "the kernel's ring lacks the operation; workers carry it out");
+      if (!setup_.has(op)) out.add(name, "off", "the kernel's ring lacks the operation; workers carry it out");
   }
 
  private:
-  // user_data of completions that belong to no request. Odd, as liburing's own (LIBURING_UDATA_TIMEOUT), and as the
-  // address of a request never is.
+  // user_data of completions that belong to no request. Odd, as the address of a request never is.
   static constexpr std::uint64_t cancel_tag = 1;
   static constexpr std::uint64_t wake_tag = 3;
-  static constexpr unsigned registered_flag = 1;  // INT_FLAG_REG_RING of liburing's int_flags, since 2.2
+  static constexpr std::uint64_t nap_tag = 5;
 
-  explicit uring(const context_options& options) : workers_(options.workers, &uring::finished_by_worker, this) {
-    ring_.ring_fd = -1;
-  }
+  explicit uring(const context_options& options)
+      : may_be_awake_(options.waiting != wait_policy::sleep),
+        waiting_(options.waiting),
+        workers_(options.workers, &uring::finished_by_worker, this) {}
 
-  bool can_do(const request& r) const noexcept { return features_.has(r.op); }
+  bool can_do(const request& r) const noexcept { return setup_.has(r.op); }
+
+  // Whatever needs more than a plain round through the ring closes the straight way, until attend() has seen to it: one
+  // question on the way of a request, instead of one for each such thing.
+  bool goes_straight(opcode op) const noexcept { return ((straight_ >> static_cast<unsigned>(op)) & 1) != 0; }
+  bool needs_attention() const noexcept { return straight_ == 0; }
+  void call_attention() noexcept { straight_ = 0; }
 
   // The ring binds itself to the thread that enables it, so this is left to the thread that first waits.
   void begin() noexcept {
     begun_ = true;
     owner_ = detail::this_thread_number();
     // Every request may be cancelled, so each may come with two completions.
-    max_in_ring_ = ring_.cq.ring_entries / 2 - 1;
-    if (features_.single_issuer) detail::enable_ring(ring_);
-    io_uring_register_ring_fd(&ring_);  // saves a table look-up a call; where it fails, nothing changes
+    places_ = all_places_ = ring_.completion_capacity() / 2 - 1;
+    if (ring_.has(IORING_SETUP_R_DISABLED)) detail::enable_ring(ring_);
+    ring_.register_descriptor();
+    polled_.bind_to_this_thread();
   }
 
   // --- to the kernel ---
 
-  void submit_later(request& r) noexcept {
+  [[gnu::cold, gnu::noinline]] void submit_later(request& r) noexcept {
     ++elsewhere_;
     if (!can_do(r)) return workers_.submit(r);
     push_to_backlog(r);
   }
 
   /// All that a plain round through the ring need not look at. True if something is over already.
-  bool attend(completed_requests& completed) noexcept {
+  [[gnu::noinline]] bool attend(completed_requests& completed) noexcept {
     if (!begun_) begin();
     const bool something_is_over = !cancelled_.empty();
     while (request* const r = cancelled_.pop()) finish_elsewhere(*r, completed);
     push_cancels();
     push_backlog();
     if (!listening_) listen_for_wake();
-    attention_ = !cancels_.empty() || !backlog_.empty() || !listening_;
+    straight_ = cancels_.empty() && backlog_.empty() && listening_ ? setup_.opcodes : 0;
     return something_is_over;
   }
 
   io_uring_sqe* next_entry() noexcept {
-    io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+    io_uring_sqe* entry = ring_.next_entry();
     if (entry == nullptr && begun_) {
-      io_uring_submit(&ring_);
-      entry = io_uring_get_sqe(&ring_);
+      ring_.enter(0);
+      entry = ring_.next_entry();
     }
     return entry;
   }
 
-  static void prepare(io_uring_sqe& entry, request& r) noexcept {
-    if (r.op == opcode::sync) {
-      // Data and size are the same to Linux: see platform::sync.
-      io_uring_prep_fsync(&entry, r.handle, r.sync == sync_kind::everything ? 0 : IORING_FSYNC_DATASYNC);
-    } else {
-      const detail::transfer::piece piece = r.io.next();
-      const bool reads = r.op == opcode::read;
-      if (piece.vector == nullptr) {
-        const auto bytes = static_cast<unsigned>(piece.single.size);  // at most max_transfer_bytes
-        io_uring_prep_rw(reads ? IORING_OP_READ : IORING_OP_WRITE, &entry, r.handle, piece.single.data, bytes,
-                         piece.offset);
-      } else {
-        const auto count = static_cast<unsigned>(piece.vector_size);
-        io_uring_prep_rw(reads ? IORING_OP_READV : IORING_OP_WRITEV, &entry, r.handle, piece.vector, count,
-                         piece.offset);
-      }
+  void hand_over(io_uring_sqe& entry, const request& r) noexcept {
+    --places_;
+    if (may_be_awake_) [[unlikely]] {
+      latest_ = r.op;
+      slow_ += is_slow(r);
     }
-    io_uring_sqe_set_data(&entry, &r);
+    prepare(entry, r);
+  }
+
+  static void prepare(io_uring_sqe& entry, const request& r) noexcept {
+    entry.fd = r.handle;
+    entry.user_data = reinterpret_cast<std::uintptr_t>(&r);
+    const detail::piece piece = r.io.next();
+    entry.off = piece.offset;
+    entry.rw_flags = r.flags;
+    if (piece.vector == nullptr) [[likely]] {
+      entry.addr = reinterpret_cast<std::uintptr_t>(piece.single.data);
+      entry.len = static_cast<unsigned>(piece.single.size);  // at most max_transfer_bytes
+    } else {
+      entry.addr = reinterpret_cast<std::uintptr_t>(piece.vector);
+      entry.len = static_cast<unsigned>(piece.vector_size);
+    }
+    switch (r.op) {
+      case opcode::read: entry.opcode = piece.vector == nullptr ? IORING_OP_READ : IORING_OP_READV; break;
+      case opcode::write: entry.opcode = piece.vector == nullptr ? IORING_OP_WRITE : IORING_OP_WRITEV; break;
+      default:
+        entry.opcode = IORING_OP_FSYNC;
+        // Data and size are the same to Linux: see platform::sync.
+        entry.fsync_flags = r.sync == sync_kind::everything ? 0 : IORING_FSYNC_DATASYNC;
+    }
   }
 
   void push_to_backlog(request& r) noexcept {
     backlog_.push(r);
-    r.queued = attention_ = true;
+    r.queued = true;
+    call_attention();
   }
 
   void push_backlog() noexcept {
-    while (!backlog_.empty() && in_ring_ < max_in_ring_) {
+    while (!backlog_.empty() && places_ != 0) {
       io_uring_sqe* const entry = next_entry();
       if (entry == nullptr) return;
       request& r = *backlog_.pop();
       r.queued = false;
       --elsewhere_;
-      ++in_ring_;
-      prepare(*entry, r);
+      hand_over(*entry, r);
     }
   }
 
@@ -202,7 +247,9 @@ class uring {
       if (entry == nullptr) return;
       request& r = *cancels_.pop();
       r.queued = false;
-      io_uring_prep_cancel64(entry, reinterpret_cast<std::uintptr_t>(&r), 0);
+      entry->opcode = IORING_OP_ASYNC_CANCEL;
+      entry->fd = -1;
+      entry->addr = reinterpret_cast<std::uintptr_t>(&r);
       entry->user_data = cancel_tag;
     }
   }
@@ -211,74 +258,187 @@ class uring {
     io_uring_sqe* const entry = next_entry();
     listening_ = entry != nullptr;
     if (!listening_) return;
-    io_uring_prep_poll_add(entry, wake_event_, POLLIN);
+    entry->opcode = IORING_OP_POLL_ADD;
+    entry->fd = wake_event_;
+    // The kernel takes two 16-bit halves, the lower first.
+    entry->poll32_events = std::endian::native == std::endian::little ? POLLIN : unsigned{POLLIN} << 16;
     entry->user_data = wake_tag;
+  }
+
+  // --- polling ---
+
+  /// False where that cannot be, or there is no place: then the ordinary ring serves as well.
+  [[gnu::noinline]] bool submit_polled(request& r) noexcept {
+    if (!r.activity->is_polled(r.op)) return false;
+    if (r.flags != 0) return false;  // durable, say: that is more than one answer of the device
+    if (r.io.total() > most_polled_bytes || r.io.next().vector != nullptr) return false;
+    io_uring_sqe* const entry = polled_.next_entry();
+    if (entry == nullptr) return false;
+    ++elsewhere_;
+    r.in_polled_ring = true;
+    prepare(*entry, r);
+    return true;
+  }
+
+  /// What is polled is over only when somebody asks: while there is any, nobody may sleep in the ordinary ring, so the
+  /// two are looked at in turns. Where nothing can come but what is polled, the kernel is left to ask until it does.
+  [[gnu::noinline]] wait_limit poll(completed_requests& completed, wait_limit limit) noexcept {
+    const bool alone = places_ == all_places_ && elsewhere_ == polled_.in_flight();
+    check(polled_.ask(alone && limit.is_unlimited()));
+    polled_.take_completions([&](const io_uring_cqe& completion) {
+      take_polled(*reinterpret_cast<request*>(static_cast<std::uintptr_t>(completion.user_data)), completion.res,
+                  completed);
+    });
+    return wait_limit::none();
+  }
+
+  void take_polled(request& r, int answer, completed_requests& completed) noexcept {
+    r.in_polled_ring = false;
+    // The device that answered when the file was opened does so no more, or has no room: the ordinary ring it is.
+    const bool refused = answer == -EOPNOTSUPP || answer == -EAGAIN;
+    if (answer == -EOPNOTSUPP) r.activity->polled = 0;
+    if (refused && r.cancel_requested.load(std::memory_order_relaxed))
+      r.fail_as_cancelled();
+    else if (refused || (!r.io.is_finished_by(answer) && !is_over(r, answer)))
+      return push_to_backlog(r);
+    ++r.activity->statistics.served_by_ring;
+    r.activity->statistics.polled += !refused;
+    finish_elsewhere(r, completed);
+  }
+
+  // --- waiting awake ---
+
+  [[gnu::noinline]] void wait_by_policy(completed_requests& completed, wait_limit limit) noexcept {
+    using clock = detail::waiting::clock;
+    const bool reads = latest_ == opcode::read;
+    const bool is_quick = places_ != all_places_ && slow_ == 0;
+    const detail::waiting::plan plan = is_quick ? waiting_.next(reads) : detail::waiting::plan();
+    const auto start = clock::now();
+    if (plan.is_asleep()) {
+      fall_asleep(limit);
+    } else {
+      const bool came = plan.nap.count() != 0 && start + plan.nap < limit.time && nap(plan.nap, completed);
+      if (!came && !watch(detail::lesser_of(start + plan.awake, limit.time))) enter_until(limit);
+    }
+    take_completions(completed);
+    if (is_quick) waiting_.learn(reads, clock::now() - start);
+  }
+
+  /// Sleeps in the kernel. True if something came meanwhile, besides the end of the nap. By an entry of its own, since
+  /// the timeouts of io_uring_enter may come late by the timer slack of the thread, 50 µs.
+  bool nap(std::chrono::nanoseconds time, completed_requests& completed) noexcept {
+    io_uring_sqe* const entry = ring_.next_entry();
+    if (entry == nullptr) return false;
+    const __kernel_timespec timeout{0, time.count()};
+    entry->opcode = IORING_OP_TIMEOUT;
+    entry->fd = -1;
+    entry->addr = reinterpret_cast<std::uintptr_t>(&timeout);  // read by the kernel when it takes the entry
+    entry->len = 1;
+    entry->off = 1;  // over as well when one other completion has come
+    entry->user_data = nap_tag;
+    waiting_.napped();
+    const std::size_t free = places_;
+    check(ring_.enter(1));
+    take_completions(completed);
+    return places_ != free || needs_attention();
+  }
+
+  /// Hands over what was submitted and watches the completion queue. False if nothing had come by `end`.
+  bool watch(detail::waiting::clock::time_point end) noexcept {
+    constexpr int looks_a_clock_reading = 32;
+    if (ring_.pending() != 0) check(ring_.enter(0));
+    do {
+      for (int look = 0; look < looks_a_clock_reading; ++look) {
+        if (ring_.has_completions()) {
+          waiting_.was_awake();
+          return true;
+        }
+        if (ring_.has_deferred())
+          check(ring_.enter(0));
+        else
+          platform::relax();
+      }
+    } while (detail::waiting::clock::now() < end);
+    waiting_.was_awake_in_vain();
+    return false;
+  }
+
+  // What completes in a kernel thread that needs a processor, perhaps the one that a wait awake would hold.
+  static bool is_slow(const request& r) noexcept {
+    return r.op == opcode::sync || (r.flags & (RWF_DSYNC | RWF_SYNC)) != 0;
   }
 
   // --- from the kernel ---
 
-  void enter(wait_limit limit) noexcept {
-    // From another thread the kernel would take the registered descriptor for that thread's own ring.
-    if (owner_ != detail::this_thread_number())
-      fail("a context was used by another thread than the one that first ran it");
-    int answer;
-    if (limit.is_unlimited()) {
-      answer = io_uring_submit_and_wait(&ring_, 1);
-    } else if (limit.may_wait()) {
-      const auto left = std::max(std::chrono::nanoseconds(0),
-                                 std::chrono::nanoseconds(limit.time - std::chrono::steady_clock::now()));
-      __kernel_timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
-      io_uring_cqe* first = nullptr;
-      answer = io_uring_submit_and_wait_timeout(&ring_, &first, 1, &timeout, nullptr);
-    } else {
-      // Deferred completions are delivered by a call only; the kernel's flag says whether there are any.
-      const unsigned flags = __atomic_load_n(ring_.sq.kflags, __ATOMIC_RELAXED);
-      const bool deferred = (flags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
-      if (!deferred && io_uring_sq_ready(&ring_) == 0) return;
-      answer = io_uring_submit_and_get_events(&ring_);
-    }
-    const bool passes = answer >= 0 || answer == -EINTR || answer == -ETIME || answer == -EAGAIN || answer == -EBUSY;
-    if (!passes) fail(std::strerror(-answer));
+  void fall_asleep(wait_limit limit) noexcept {
+    waiting_.slept();
+    enter_until(limit);
+  }
+
+  void enter_until(wait_limit limit) noexcept {
+    if (limit.is_unlimited()) [[likely]]
+      return check(ring_.enter(1));
+    enter_until(limit.time);
+  }
+
+  [[gnu::noinline]] void enter_until(wait_limit::time_point time) noexcept {
+    const auto left = detail::greater_of(std::chrono::nanoseconds(0),
+                                         std::chrono::nanoseconds(time - std::chrono::steady_clock::now()));
+    const __kernel_timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
+    check(ring_.enter(1, &timeout));
+  }
+
+  static void check(int answer) noexcept {
+    if (answer < 0) [[unlikely]]
+      look_at_failure(-answer);
+  }
+
+  [[gnu::cold, gnu::noinline]] static void look_at_failure(int code) noexcept {
+    const bool passes = code == EINTR || code == ETIME || code == EAGAIN || code == EBUSY;
+    if (!passes) fail(std::strerror(code));
   }
 
   // Nothing in flight could ever complete, and its memory never be given back.
-  [[noreturn]] static void fail(const char* why) noexcept {
+  [[noreturn, gnu::cold]] static void fail(const char* why) noexcept {
     std::fprintf(stderr, "qio: io_uring: %s\n", why);
     std::abort();
   }
 
   void take_completions(completed_requests& completed) noexcept {
-    unsigned head;
-    unsigned count = 0;
     bool woken = false;
-    io_uring_cqe* completion;
-    io_uring_for_each_cqe(&ring_, head, completion) {
-      ++count;
-      if ((completion->user_data & 1) == 0)
-        take(*reinterpret_cast<request*>(static_cast<std::uintptr_t>(completion->user_data)), completion->res,
-             completed);
+    ring_.take_completions([&](const io_uring_cqe& completion) {
+      if ((completion.user_data & 1) == 0)
+        take(*reinterpret_cast<request*>(static_cast<std::uintptr_t>(completion.user_data)), completion.res, completed);
       else
-        woken |= completion->user_data == wake_tag;
-    }
-    io_uring_cq_advance(&ring_, count);
-    if (woken) was_woken(completed);
+        woken |= completion.user_data == wake_tag;
+    });
+    if (woken) [[unlikely]]
+      was_woken(completed);
   }
 
   void take(request& r, int answer, completed_requests& completed) noexcept {
-    --in_ring_;
-    if (!r.io.is_finished_by(answer) && !is_over(r, answer)) {
-      ++elsewhere_;
-      return push_to_backlog(r);
-    }
-    if (r.queued) {
-      cancels_.remove(r);
-      r.queued = false;
-    }
+    ++places_;
+    if (may_be_awake_) [[unlikely]]
+      slow_ -= is_slow(r);
+    if (!r.io.is_finished_by(answer) && !is_over(r, answer)) [[unlikely]]
+      return take_up_again(r);
+    if (r.queued) [[unlikely]]
+      withdraw_cancel(r);
     ++r.activity->statistics.served_by_ring;
     detail::complete(r, completed);
   }
 
-  bool is_over(request& r, int answer) noexcept {
+  [[gnu::cold, gnu::noinline]] void take_up_again(request& r) noexcept {
+    ++elsewhere_;
+    push_to_backlog(r);
+  }
+
+  void withdraw_cancel(request& r) noexcept {
+    cancels_.remove(r);
+    r.queued = false;
+  }
+
+  [[gnu::noinline]] static bool is_over(request& r, int answer) noexcept {
     if (answer == -ECANCELED) {
       r.fail_as_cancelled();
       return true;
@@ -290,16 +450,16 @@ class uring {
       if (!r.cancel_requested.load(std::memory_order_relaxed)) return false;
       r.fail_as_cancelled();
     } else if (answer < 0) {
-      r.failure = detail::system_error(-answer);
+      r.failure = platform::system_error(-answer);
     }
     return true;
   }
 
-  void was_woken(completed_requests& completed) noexcept {
+  [[gnu::cold, gnu::noinline]] void was_woken(completed_requests& completed) noexcept {
     std::uint64_t count;
     [[maybe_unused]] const auto read = ::read(wake_event_, &count, sizeof count);
     listening_ = false;
-    attention_ = true;
+    call_attention();
     detail::queue<request> arrived;
     arrivals_.take(arrived);
     while (request* const r = arrived.pop()) {
@@ -318,16 +478,21 @@ class uring {
     if (engine.arrivals_.push(r)) engine.wake();
   }
 
-  io_uring ring_{};
-  std::size_t in_ring_ = 0;      // requests in the ring or handed over
-  std::size_t max_in_ring_ = 0;  // so that completions cannot overflow
-  bool attention_ = true;        // there is more to do than a plain round: see attend()
+  detail::ring ring_;
+  detail::polled_ring polled_;
+  unsigned straight_ = 0;       // a bit for each opcode that goes straight into the ring: see call_attention()
+  std::size_t places_ = 0;      // for requests in the ring, so that completions cannot overflow …
+  std::size_t all_places_ = 0;  // … taken or not
   bool begun_ = false;
   bool listening_ = false;  // for wake_event_
-  detail::ring_features features_;
+  bool may_be_awake_;
+  opcode latest_ = opcode::read;  // handed over; where it matters, as the next
+  std::size_t slow_ = 0;          // requests in the ring that are to be waited for asleep
+  detail::waiting waiting_;
+  detail::ring_setup setup_;
   int wake_event_ = -1;
   std::uint64_t owner_ = 0;             // the thread that the ring is bound to
-  std::size_t elsewhere_ = 0;           // requests in the lists below, or with the workers
+  std::size_t elsewhere_ = 0;           // requests polled, in the lists below, or with the workers
   detail::queue<request> backlog_;      // waiting for a place in the ring
   detail::queue<request> cancelled_;    // ended in the backlog
   detail::queue<request> cancels_;      // in the ring, and to be cancelled when there is a place

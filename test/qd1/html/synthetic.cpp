@@ -98,6 +98,24 @@ qd1::latency summary(const std::vector<double>& in_order) {
   return found;
 }
 
+std::vector<qd1::round> rounds_of(const std::vector<double>& in_order, double seconds) {
+  constexpr std::size_t count = 20;
+  std::vector<qd1::round> found;
+  for (std::size_t each = 0; each < count; ++each) {
+    const auto at = [&](std::size_t round) {
+      return in_order.begin() + static_cast<std::ptrdiff_t>(in_order.size() * round / count);
+    };
+    std::vector<double> sorted(at(each), at(each + 1));
+    if (sorted.empty()) continue;
+    std::ranges::sort(sorted);
+    qd1::round next{static_cast<double>(each), seconds / count, sorted.size(), mean_of(sorted), {}, {}};
+    for (const qd1::percentile& known : summary(sorted).percentiles)
+      if (known.value) next.quantiles.push_back({known.fraction, known.value->value});
+    found.push_back(next);
+  }
+  return found;
+}
+
 qd1::service service_of(const qd1::work& what, std::uint64_t samples) {
   if (what.form == qd1::form::blocking)
     return {what.mode == qd1::mode::mapped ? "memory copies" : "system calls", "", samples, 0, 0, 0};
@@ -132,6 +150,7 @@ qd1::series synthetic_series(const qd1::work& what, const shape& of, std::uint64
   found.cpu_ns = std::min(of.median, 2'400.0);
   if (of.median < 1000) found.batched_ns = of.median - 18;
   found.slices = slices_of(drawn, found.seconds);
+  found.rounds = rounds_of(drawn, found.seconds);
   found.service = service_of(what, samples);
   found.verification = verification_of(what, samples);
   return found;
@@ -159,7 +178,7 @@ qd1::report synthetic_report(std::uint64_t samples, double slower, std::uint32_t
   found.version = "0.1.0";
   found.started = "2026-01-02T03:04:05Z";
   found.command_line = "qd1 run --html report.html";
-  found.settings = {"", 1u << 30, 4096, samples, 5, "auto", 7};
+  found.settings = {"", 1u << 30, 4096, samples, 5, 20, "auto", 7};
   found.clock.source = "TSC (invariant)";
   found.clock.tick_ns = 0.4;
   found.clock.floor_ns = 24;

@@ -5,6 +5,8 @@
 #include <qd1/machine/counters.hpp>
 #include <qd1/machine/find.hpp>
 #include <qd1/machine/linux/device.hpp>
+#include <qd1/machine/linux/limits.hpp>
+#include <qd1/machine/linux/machine.hpp>
 #include <qd1/machine/linux/virtualization.hpp>
 
 using qd1_test::fake_tree;
@@ -47,12 +49,14 @@ TEST_CASE("processor time leaves guests out, which are counted already") {
 TEST_CASE("the difference is what happened in between") {
   fake_tree tree;
   make_virtual_machine(tree);
-  const auto devices = tree.find("/").devices;
-  const qd1::machine_counters before = qd1::linux_system::count(tree.system(), devices);
+  tree.file("proc/thread-self/schedstat", "900 100 7");
+  const qd1::machine_facts machine = tree.find("/");
+  const qd1::machine_counters before = qd1::linux_system::count(tree.system(), machine);
   tree.file("sys/devices/pci0000:00/0000:00:02.0/virtio1/block/vda/stat",
             "110099 11771 5789882 0 539405 75449 17065256 0 1 0 0 133772 0 0 0 125344 0");
   tree.file("proc/stat", "cpu  110 0 110 770 55 0 0 55 0 0");
-  const qd1::machine_counters between = qd1::linux_system::count(tree.system(), devices) - before;
+  tree.file("proc/thread-self/schedstat", "950 130 8");
+  const qd1::machine_counters between = qd1::linux_system::count(tree.system(), machine) - before;
   REQUIRE(between.find("vda") != nullptr);
   CHECK(between.find("vda")->reads == 100);
   CHECK(between.find("vda")->read_bytes == 409600);
@@ -63,6 +67,10 @@ TEST_CASE("the difference is what happened in between") {
   REQUIRE(between.processors);
   CHECK(between.processors->total == 100);
   CHECK(between.processors->steal_percent() == 5.0);
+  CHECK(between.processors->idle == 75);
+  CHECK(between.waited_ns == 30U);
+  CHECK_FALSE(between.throttled);
+  CHECK_FALSE(between.frequency_mhz);
 }
 
 TEST_CASE("a counter that goes back counts nothing, a device that is gone is left out") {
@@ -84,13 +92,34 @@ TEST_CASE("this machine counts") {
   CHECK(now.processors->total > 0);
 }
 
-TEST_CASE("another frequency after the run is told where frequencies are managed") {
+TEST_CASE("frequency and heat are counted where the machine tells") {
   fake_tree tree;
   make_nvme_desktop(tree);
-  const qd1::cpu_facts before = tree.find("/").host.cpu;
+  const qd1::machine_facts machine = tree.find("/");
+  CHECK(qd1::linux_system::count(tree.system(), machine).frequency_mhz == 800U);
+  tree.file("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3");
+  tree.file("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "4");
+  const qd1::machine_counters before = qd1::linux_system::count(tree.system(), machine);
+  CHECK(before.throttled == 7U);
   tree.file("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "4799998");
-  const auto change = qd1::frequency_change(before, tree.find("/").host.cpu);
-  REQUIRE(change);
-  CHECK(change->starts_with("the processor ran at 800 MHz before the run and at 4800 MHz after it"));
-  CHECK_FALSE(qd1::frequency_change(before, before));
+  tree.file("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "9");
+  const qd1::machine_counters between = qd1::linux_system::count(tree.system(), machine) - before;
+  CHECK(between.frequency_mhz == 4800U);
+  CHECK(between.throttled == 5U);
+}
+
+TEST_CASE("how often a group met its limit of memory, in both versions of control groups") {
+  fake_tree one;
+  one.file("proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+  one.file("proc/self/cgroup", "4:memory:/app\n");
+  CHECK_FALSE(qd1::linux_system::memory_limit_hits(one.system()));
+  one.file("sys/fs/cgroup/memory/app/memory.failcnt", "12");
+  one.file("sys/fs/cgroup/memory/memory.failcnt", "0");
+  CHECK(qd1::linux_system::memory_limit_hits(one.system()) == 12U);
+
+  fake_tree two;
+  two.file("proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  two.file("proc/self/cgroup", "0::/app\n");
+  two.file("sys/fs/cgroup/app/memory.events", "low 0\nhigh 3\nmax 4\noom 0\n");
+  CHECK(qd1::linux_system::memory_limit_hits(two.system()) == 7U);
 }

@@ -4,6 +4,7 @@
 #include <qd1/machine/cpuid.hpp>
 #include <qd1/machine/direct.hpp>
 #include <qd1/machine/find.hpp>
+#include <qd1/machine/linux/limits.hpp>
 #include <qd1/machine/linux/location.hpp>
 #include <qd1/machine/linux/machine.hpp>
 #include <qd1/machine/linux/memory.hpp>
@@ -50,8 +51,8 @@ machine_facts find_machine(const std::string& path) {
 
 memory_facts find_memory() { return linux_system::find_memory(linux_system::tree(), page_bytes()); }
 
-machine_counters count(const machine_facts& machine) {
-  return linux_system::count(linux_system::tree(), machine.devices);
-}
+std::optional<std::uint64_t> memory_limit_hits() { return linux_system::memory_limit_hits(linux_system::tree()); }
+
+machine_counters count(const machine_facts& machine) { return linux_system::count(linux_system::tree(), machine); }
 
 }  // namespace qd1

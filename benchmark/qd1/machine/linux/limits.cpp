@@ -121,6 +121,20 @@ limit_facts find_limits(const tree& system, const std::vector<mount>& mounts) {
   return facts;
 }
 
+std::optional<std::uint64_t> memory_limit_hits(const tree& system) {
+  const groups memory = find_groups(system, parse_mounts(system.text("proc/self/mountinfo").value_or("")), "memory");
+  std::optional<std::uint64_t> most;  // in version 2 a group counts those of the groups below it, too
+  for (const std::filesystem::path& group : memory.upwards) {
+    const std::string events = system.text(group / "memory.events").value_or("");
+    const auto slowed = to_number(value_of(events, "high").value_or(""));
+    const auto stopped = to_number(value_of(events, "max").value_or(""));
+    const auto hits = memory.unified ? (slowed && stopped ? std::optional(*slowed + *stopped) : std::nullopt)
+                                     : system.number(group / "memory.failcnt");
+    if (hits) most = std::max(most.value_or(0), *hits);
+  }
+  return most;
+}
+
 // "4:memory,hugetlb:/user.slice"; version 2 is "0::/user.slice".
 std::optional<std::string> parse_group(std::string_view cgroup, std::string_view controller) {
   for (const std::string_view line : lines(cgroup)) {

@@ -5,6 +5,8 @@
 #include <qd1/machine/linux/mounts.hpp>
 #include <qd1/machine/linux/tree.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,9 @@ namespace qd1::linux_system {
 
 /// The limits of this process' control groups, of either version, and what io_uring is allowed to.
 limit_facts find_limits(const tree& system, const std::vector<mount>& mounts);
+
+/// How often these groups have met their limit of memory, or the one beyond which they are slowed.
+std::optional<std::uint64_t> memory_limit_hits(const tree& system);
 
 /// The group that /proc/self/cgroup names for a version 1 controller, or for version 2 ("").
 std::optional<std::string> parse_group(std::string_view cgroup, std::string_view controller);

@@ -39,6 +39,30 @@ void find_storage(const tree& system, const std::vector<mount>& mounts, const lo
   if (!machine.devices.empty()) machine.filesystem.source = "/dev/" + machine.devices.front().name;
 }
 
+// Documentation/scheduler/sched-stats.rst: ran, waited (both in nanoseconds), how often.
+std::optional<std::uint64_t> waited_ns(const tree& system) {
+  const std::string text = system.text("proc/thread-self/schedstat").value_or("");
+  const auto fields = words(text);
+  return fields.size() == 3 ? to_number(fields[1]) : std::nullopt;
+}
+
+// Not in the kernel's documentation of the interface; drivers/thermal/intel/therm_throt.c has what it counts.
+std::optional<std::uint64_t> throttled(const tree& system) {
+  std::optional<std::uint64_t> sum;
+  for (const std::uint64_t thread : to_cpu_list(system.text("sys/devices/system/cpu/online").value_or("")))
+    if (const auto count = system.number("sys/devices/system/cpu/cpu" + std::to_string(thread) +
+                                         "/thermal_throttle/core_throttle_count"))
+      sum = sum.value_or(0) + *count;
+  return sum;
+}
+
+std::optional<std::uint64_t> frequency_mhz(const tree& system, const cpu_facts& cpu) {
+  if (!cpu.current) return std::nullopt;
+  const auto khz =
+      system.number("sys/devices/system/cpu/cpu" + std::to_string(*cpu.current) + "/cpufreq/scaling_cur_freq");
+  return khz ? std::optional((*khz + 500) / 1000) : std::nullopt;
+}
+
 }  // namespace
 
 machine_facts find_machine(const tree& system, const location& where, std::uint64_t current_cpu,
@@ -56,10 +80,13 @@ machine_facts find_machine(const tree& system, const location& where, std::uint6
   return machine;
 }
 
-machine_counters count(const tree& system, const std::vector<device_facts>& devices) {
+machine_counters count(const tree& system, const machine_facts& machine) {
   machine_counters now;
   now.processors = parse_processor_time(system.text("proc/stat").value_or(""));
-  for (const device_facts& device : devices) {
+  now.waited_ns = waited_ns(system);
+  now.throttled = throttled(system);
+  now.frequency_mhz = frequency_mhz(system, machine.host.cpu);
+  for (const device_facts& device : machine.devices) {
     const auto stat = system.text("sys/class/block/" + device.name + "/stat");
     auto counters = stat ? parse_device_counters(*stat) : std::nullopt;
     if (!counters) continue;

@@ -9,14 +9,12 @@
 #include <qd1/machine/linux/tree.hpp>
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 namespace qd1::linux_system {
 
 machine_facts find_machine(const tree& system, const location& where, std::uint64_t current_cpu,
                            std::uint64_t page_bytes);
 
-machine_counters count(const tree& system, const std::vector<device_facts>& devices);
+machine_counters count(const tree& system, const machine_facts& machine);
 
 }  // namespace qd1::linux_system

@@ -47,13 +47,14 @@ std::optional<processor_time> parse_processor_time(std::string_view stat) {
   const auto line = value_of(stat, "cpu");
   if (!line) return std::nullopt;
   const auto fields = words(*line);
-  constexpr std::size_t steal = 7;
+  constexpr std::size_t idle = 3, waiting_for_devices = 4, steal = 7;
   if (fields.size() <= steal) return std::nullopt;
   processor_time time;
   for (std::size_t each = 0; each <= steal; ++each) {
     const auto ticks = to_number(fields[each]);
     if (!ticks) return std::nullopt;
     time.total += *ticks;
+    if (each == idle || each == waiting_for_devices) time.idle += *ticks;
     if (each == steal) time.steal = *ticks;
   }
   return time;

@@ -2,7 +2,8 @@
 // Whether a file that was opened with O_DIRECT is direct, and what alignment it demands.
 #pragma once
 
-#include <qio/detail/posix/handle.hpp>
+#include <qio/detail/bounds.hpp>
+#include <qio/detail/posix/open.hpp>
 #include <qio/mode.hpp>
 
 #include <fcntl.h>
@@ -12,7 +13,6 @@
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstdio>
@@ -52,21 +52,26 @@ constexpr unsigned minor_number(dev_t device) noexcept {
   return static_cast<unsigned>((device & 0xff) | ((device >> 12) & ~dev_t(0xff)));
 }
 
-/// Bytes of a logical block of a block device, from sysfs; 0 where there is no such device (btrfs, overlay, NFS have
-/// none of their own). A partition has its queue one level up.
-inline std::uint32_t logical_block_size(dev_t device) noexcept {
-  for (const char* pattern :
-       {"/sys/dev/block/%u:%u/queue/logical_block_size", "/sys/dev/block/%u:%u/../queue/logical_block_size"}) {
+/// A number that sysfs tells of the queue of a block device; nothing where there is no such device (btrfs, overlay, NFS
+/// have none of their own). A partition has its queue one level up.
+inline std::optional<unsigned> queue_attribute(dev_t device, const char* attribute) noexcept {
+  for (const char* pattern : {"/sys/dev/block/%u:%u/queue/%s", "/sys/dev/block/%u:%u/../queue/%s"}) {
     char name[96];
-    std::snprintf(name, sizeof name, pattern, major_number(device), minor_number(device));
+    std::snprintf(name, sizeof name, pattern, major_number(device), minor_number(device), attribute);
     std::FILE* const file = std::fopen(name, "re");
     if (file == nullptr) continue;
-    unsigned bytes = 0;
-    const bool found = std::fscanf(file, "%u", &bytes) == 1;
+    unsigned value = 0;
+    const bool found = std::fscanf(file, "%u", &value) == 1;
     std::fclose(file);
-    if (found && std::has_single_bit(bytes)) return bytes;
+    if (found) return value;
   }
-  return 0;
+  return std::nullopt;
+}
+
+/// Bytes of a logical block of a block device; 0 where that is not known.
+inline std::uint32_t logical_block_size(dev_t device) noexcept {
+  const unsigned bytes = queue_attribute(device, "logical_block_size").value_or(0);
+  return std::has_single_bit(bytes) ? bytes : 0;
 }
 
 /// tmpfs accepts O_DIRECT since 6.6, and an overlay over it with it; before, what an overlay accepted was direct.
@@ -128,17 +133,19 @@ inline direct_support find_direct_support(native_handle handle) {
   if (block != 0) return {{}, {block, block, block}, "logical block size of the device"};
 
   if (!is_known_to_be_direct(system)) return {errc::direct_unknown, {}, {}};
-  const std::uint32_t assumed =
-      std::bit_ceil(static_cast<std::uint32_t>(std::clamp<long>(status.st_blksize, 512, 4096)));
+  const std::uint32_t assumed = std::bit_ceil(
+      static_cast<std::uint32_t>(detail::lesser_of<long>(detail::greater_of<long>(status.st_blksize, 512), 4096)));
   return {{}, {assumed, assumed, assumed}, "assumed: the file system does not say"};
 }
 
-/// Switches an open file to direct I/O. Not by a flag of open(2), so that whether it can be had is known before
-/// anything is truncated or replaced.
-inline result<void> make_direct(native_handle handle) noexcept {
-  const int flags = ::fcntl(handle, F_GETFL);
-  if (flags < 0 || ::fcntl(handle, F_SETFL, flags | O_DIRECT) != 0) return last_error();
-  return BOOST_OUTCOME_V2_NAMESPACE::success();
+/// Switches a file that is being opened to direct I/O, if it can be had. Not by a flag of open(2), so that this is
+/// known before anything is truncated or replaced.
+inline direct_support make_direct(const opening& file) {
+  direct_support found = find_direct_support(file.handle());
+  if (found.refusal.exists()) return found;
+  const int flags = ::fcntl(file.handle(), F_GETFL);
+  if (flags < 0 || ::fcntl(file.handle(), F_SETFL, flags | O_DIRECT) != 0) found.refusal = errc::direct_not_supported;
+  return found;
 }
 
 }  // namespace qio::platform

@@ -2,8 +2,8 @@
 // One read or write by a system call.
 #pragma once
 
+#include <qio/detail/piece.hpp>
 #include <qio/detail/posix/handle.hpp>
-#include <qio/detail/transfer.hpp>
 
 #include <sys/uio.h>
 #include <unistd.h>
@@ -11,9 +11,12 @@
 #include <cerrno>
 #include <cstddef>
 
-// Linux 4.14, preadv2(2). The kernel's number, for C libraries that do not name it.
+// preadv2(2). The kernel's numbers, for C libraries that do not name them.
 #ifndef RWF_NOWAIT
-#define RWF_NOWAIT 0x00000008
+#define RWF_NOWAIT 0x00000008  // Linux 4.14
+#endif
+#ifndef RWF_DONTCACHE
+#define RWF_DONTCACHE 0x00000080  // Linux 6.14
 #endif
 
 namespace qio::platform {
@@ -26,13 +29,37 @@ inline const iovec* as_iovec(const mutable_buffer* buffers) noexcept { return re
 
 inline detail::raw_result answer(ssize_t returned) noexcept { return returned < 0 ? -errno : returned; }
 
-inline detail::raw_result read_some(native_handle handle, const detail::transfer::piece& piece) noexcept {
+/// What a transfer asks for besides the bytes: RWF_… of preadv2(2).
+using transfer_flags = int;
+inline constexpr transfer_flags drop_pages = RWF_DONTCACHE;
+
+inline detail::raw_result read_by_flags(native_handle handle, const detail::piece& piece,
+                                        transfer_flags flags) noexcept {
+  const auto offset = static_cast<off_t>(piece.offset);
+  if (piece.vector != nullptr)
+    return answer(::preadv2(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset, flags));
+  const iovec single{piece.single.data, piece.single.size};
+  return answer(::preadv2(handle, &single, 1, offset, flags));
+}
+
+inline detail::raw_result write_by_flags(native_handle handle, const detail::piece& piece,
+                                         transfer_flags flags) noexcept {
+  const auto offset = static_cast<off_t>(piece.offset);
+  if (piece.vector != nullptr)
+    return answer(::pwritev2(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset, flags));
+  const iovec single{piece.single.data, piece.single.size};
+  return answer(::pwritev2(handle, &single, 1, offset, flags));
+}
+
+inline detail::raw_result read_some(native_handle handle, const detail::piece& piece, transfer_flags flags) noexcept {
+  if (flags != 0) return read_by_flags(handle, piece, flags);
   const auto offset = static_cast<off_t>(piece.offset);
   if (piece.vector == nullptr) return answer(::pread(handle, piece.single.data, piece.single.size, offset));
   return answer(::preadv(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset));
 }
 
-inline detail::raw_result write_some(native_handle handle, const detail::transfer::piece& piece) noexcept {
+inline detail::raw_result write_some(native_handle handle, const detail::piece& piece, transfer_flags flags) noexcept {
+  if (flags != 0) return write_by_flags(handle, piece, flags);
   const auto offset = static_cast<off_t>(piece.offset);
   if (piece.vector == nullptr) return answer(::pwrite(handle, piece.single.data, piece.single.size, offset));
   return answer(::pwritev(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset));
@@ -40,12 +67,16 @@ inline detail::raw_result write_some(native_handle handle, const detail::transfe
 
 /// Reads what is in the page cache; -EAGAIN where the call would have had to wait for a device (which it has then
 /// asked already), -EOPNOTSUPP where the file system cannot tell.
-inline detail::raw_result read_without_waiting(native_handle handle, const detail::transfer::piece& piece) noexcept {
-  const auto offset = static_cast<off_t>(piece.offset);
-  if (piece.vector != nullptr)
-    return answer(::preadv2(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset, RWF_NOWAIT));
-  const iovec single{piece.single.data, piece.single.size};
-  return answer(::preadv2(handle, &single, 1, offset, RWF_NOWAIT));
+inline detail::raw_result read_without_waiting(native_handle handle, const detail::piece& piece) noexcept {
+  return read_by_flags(handle, piece, RWF_NOWAIT);
+}
+
+/// Whether the file, which may be read, takes these flags: asked by a read past every file's end, which touches
+/// nothing.
+inline bool takes_flags(native_handle handle, transfer_flags flags) noexcept {
+  char byte;
+  const iovec single{&byte, 1};
+  return ::preadv2(handle, &single, 1, static_cast<off_t>(detail::max_offset - 4095), flags) >= 0;
 }
 
 }  // namespace qio::platform

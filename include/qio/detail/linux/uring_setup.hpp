@@ -2,106 +2,102 @@
 // Setting up a ring with the best the kernel offers, and finding out why there can be none.
 #pragma once
 
-#include <qio/detail/transfer.hpp>
+#include <qio/detail/bounds.hpp>
+#include <qio/detail/linux/ring.hpp>
+#include <qio/detail/platform.hpp>
 #include <qio/engine/request.hpp>
 #include <qio/result.hpp>
 
-#include <liburing.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <string>
 
 namespace qio::detail {
 
-struct ring_features {
-  bool single_issuer = false;  ///< IORING_SETUP_SINGLE_ISSUER, Linux 6.0
-  bool defer_taskrun = false;  ///< IORING_SETUP_DEFER_TASKRUN, Linux 6.1
-  unsigned opcodes = 0;        ///< a bit for each qio::opcode that the ring can do
-  std::string reduced;         ///< why the ring is smaller than was asked for; else empty
+/// What makes a ring better, and may be missing.
+struct ring_feature {
+  unsigned flags;
+  const char* name;
+  const char* since;
+};
+
+/// The newest first: a kernel that lacks one lacks those before it.
+inline constexpr ring_feature ring_features[] = {
+    {IORING_SETUP_NO_SQARRAY, "no submission array", "6.6"},
+    {IORING_SETUP_DEFER_TASKRUN, "deferred task run", "6.1"},
+    // Disabled, so that the ring is bound to the thread that uses it, not to the one that makes it.
+    {IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_R_DISABLED, "single issuer", "6.0"},
+    {IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG, "cooperative task run", "5.19"},
+    {IORING_SETUP_SUBMIT_ALL, "submit all", "5.18"},
+};
+
+/// What came of setting up a ring, besides the ring.
+struct ring_setup {
+  unsigned opcodes = 0;  ///< a bit for each qio::opcode that the ring can do
+  std::string reduced;   ///< why the ring is smaller than was asked for; else empty
 
   bool has(opcode op) const noexcept { return ((opcodes >> static_cast<unsigned>(op)) & 1) != 0; }
   void add(opcode op) noexcept { opcodes |= 1u << static_cast<unsigned>(op); }
 };
 
 /// Each opcode by itself: a kernel, or an administrator's restriction, may lack any.
-inline bool find_opcodes(io_uring& ring, ring_features& features) noexcept {
+inline bool find_opcodes(ring& made, ring_setup& setup) noexcept {
   // 256: as many as the kernel may know, whatever this header does.
   constexpr unsigned count = 256;
   alignas(io_uring_probe) std::array<std::byte, sizeof(io_uring_probe) + count * sizeof(io_uring_probe_op)> memory{};
   auto* const probe = reinterpret_cast<io_uring_probe*>(memory.data());
-  if (io_uring_register_probe(&ring, probe, count) < 0) return false;
-  const auto has = [&](int code) { return io_uring_opcode_supported(probe, code) != 0; };
-  if (has(IORING_OP_READ) && has(IORING_OP_READV)) features.add(opcode::read);
-  if (has(IORING_OP_WRITE) && has(IORING_OP_WRITEV)) features.add(opcode::write);
-  if (has(IORING_OP_FSYNC)) features.add(opcode::sync);
+  if (made.configure(IORING_REGISTER_PROBE, probe, count) < 0) return false;
+  const auto has = [&](int code) { return (probe->ops[code].flags & IO_URING_OP_SUPPORTED) != 0; };
+  if (has(IORING_OP_READ) && has(IORING_OP_READV)) setup.add(opcode::read);
+  if (has(IORING_OP_WRITE) && has(IORING_OP_WRITEV)) setup.add(opcode::write);
+  if (has(IORING_OP_FSYNC)) setup.add(opcode::sync);
   return has(IORING_OP_POLL_ADD) && has(IORING_OP_ASYNC_CANCEL);
 }
 
-/// `ring` is usable where this succeeds, and needs no clean-up where it does not.
-inline result<ring_features> set_up_ring(io_uring& ring, unsigned entries) {
-  struct attempt {
-    unsigned flags;
-    bool single_issuer, defer_taskrun;
-  };
-  // The best first. R_DISABLED, so that the ring is bound to the thread that uses it, not to the one that makes it.
-  constexpr attempt attempts[] = {
-      {IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_R_DISABLED |
-           IORING_SETUP_SUBMIT_ALL,
-       true, true},
-      {IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_R_DISABLED |
-           IORING_SETUP_SUBMIT_ALL,
-       true, false},
-      {IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL, false, false},
-      {0, false, false},
-  };
-  int answer = -ENOSYS;
-  ring_features features;
+/// Opens `made` with all the features that the kernel has, and with `demanded` flags besides. 0, or a negated system
+/// error.
+inline int open_ring(ring& made, unsigned entries, unsigned demanded) noexcept {
+  io_uring_params parameters{};
+  parameters.cq_entries = 4 * entries;
+  parameters.flags = IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE | demanded;
+  for (const ring_feature& each : ring_features) parameters.flags |= each.flags;
+  int answer = made.open(entries, parameters);
+  for (const ring_feature& each : ring_features) {
+    if (answer != -EINVAL) break;  // the kernel does not know one of the flags
+    parameters.flags &= ~each.flags;
+    answer = made.open(entries, parameters);
+  }
+  return answer;
+}
+
+/// Sets `made` up, as large as it may be. It is usable where this succeeds, and as before where it does not.
+/// `demanded`: flags of io_uring_setup(2) without which the ring is of no use.
+inline result<ring_setup> set_up_ring(ring& made, unsigned entries, unsigned demanded = 0) {
+  ring_setup setup;
   // No kernel takes more (IORING_MAX_ENTRIES), and four times as many completions would overflow.
   constexpr unsigned most = 32768;
-  for (unsigned size = std::clamp(entries, 1u, most); size != 0; size /= 2) {
-    for (const attempt& each : attempts) {
-      io_uring_params parameters{};
-      parameters.flags = each.flags | IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;
-      parameters.cq_entries = 4 * size;
-      answer = io_uring_queue_init_params(size, &ring, &parameters);
-      if (answer == -EINVAL) continue;  // the kernel does not know one of the flags
-      features.single_issuer = each.single_issuer;
-      features.defer_taskrun = each.defer_taskrun;
-      break;
-    }
-    if (answer != -ENOMEM) break;
+  int answer = -ENOMEM;
+  for (unsigned size = lesser_of(detail::greater_of(entries, 1u), most); answer == -ENOMEM && size != 0; size /= 2) {
+    answer = open_ring(made, size, demanded);
     // Before Linux 5.12 a ring counts against RLIMIT_MEMLOCK: a smaller one may fit.
-    features.reduced = "not enough lockable memory for " + std::to_string(entries) + " (RLIMIT_MEMLOCK)";
+    if (answer == -ENOMEM)
+      setup.reduced = "not enough lockable memory for " + std::to_string(entries) + " (RLIMIT_MEMLOCK)";
   }
-  if (answer < 0) {
-    ring.ring_fd = -1;
-    return system_error(-answer);
-  }
+  if (answer < 0) return platform::system_error(-answer);
 
   // A sandbox may allow the making of a ring and forbid its use. A disabled ring answers EBADFD, a usable one 0.
-  const long entered = ::syscall(__NR_io_uring_enter, ring.ring_fd, 0, 0, 0, nullptr, 0);
-  const bool usable = entered >= 0 || errno == EBADFD;
-  const int refusal = usable ? ENOSYS : errno;
-  if (usable && find_opcodes(ring, features)) {
-    io_uring_ring_dontfork(&ring);  // a child that wrote to the shared queues would submit for its parent
-    return features;
-  }
-  io_uring_queue_exit(&ring);
-  ring.ring_fd = -1;
-  return system_error(refusal);
+  const int entered = made.enter(0);
+  const bool usable = entered >= 0 || entered == -EBADFD;
+  if (usable && find_opcodes(made, setup)) return setup;
+  made.close();
+  return platform::system_error(usable ? ENOSYS : -entered);
 }
 
-/// Binds a disabled ring to the calling thread. By the system call, since liburing 2.3 declares io_uring_enable_rings()
-/// and does not export it.
-inline void enable_ring(io_uring& ring) noexcept {
-  ::syscall(__NR_io_uring_register, ring.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
-}
+/// Binds a disabled ring to the calling thread.
+inline void enable_ring(ring& disabled) noexcept { disabled.configure(IORING_REGISTER_ENABLE_RINGS, nullptr, 0); }
 
 /// Why there is no ring, in words that tell an administrator what to change.
 inline std::string why_no_ring(const error& refusal) {

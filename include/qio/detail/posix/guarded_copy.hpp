@@ -20,10 +20,16 @@ namespace guard {
 /// The copy that this thread is in the middle of.
 struct scope {
   sigjmp_buf restart;
-  const std::byte* begin;  // the mapped range: faults elsewhere are not ours
+  const std::byte* begin;  // of what is mapped: faults elsewhere are not ours
   const std::byte* end;
 };
-inline thread_local scope* volatile current = nullptr;
+inline constinit thread_local scope* volatile current = nullptr;
+
+/// From the beginning of the first page on: a memory error is reported for the whole of it.
+inline bool covers(const scope& copy, const std::byte* address) noexcept {
+  const auto first = reinterpret_cast<std::uintptr_t>(copy.begin) & ~(page_size() - 1);
+  return reinterpret_cast<std::uintptr_t>(address) >= first && address < copy.end;
+}
 
 inline struct sigaction& previous_action() noexcept {
   static struct sigaction previous {};
@@ -32,7 +38,7 @@ inline struct sigaction& previous_action() noexcept {
 
 inline void on_bus_error(int number, siginfo_t* information, void* context) {
   const auto* const address = static_cast<const std::byte*>(information->si_addr);
-  if (scope* const active = current; active != nullptr && address >= active->begin && address < active->end) {
+  if (scope* const active = current; active != nullptr && covers(*active, address)) {
     // What the thread had blocked before the fault: whoever called this may block more meanwhile, as sanitizers do.
     pthread_sigmask(SIG_SETMASK, &static_cast<const ucontext_t*>(context)->uc_sigmask, nullptr);
     siglongjmp(active->restart, 1);
@@ -48,6 +54,7 @@ inline void on_bus_error(int number, siginfo_t* information, void* context) {
 }
 
 inline bool install() noexcept {
+  static_cast<void>(page_size());  // found out here, so that the handler need not be the first to ask
   struct sigaction action {};
   action.sa_sigaction = &on_bus_error;
   // SA_NODEFER: the handler is left by siglongjmp, which must not leave the signal blocked.
@@ -68,10 +75,8 @@ inline void install_copy_guard() noexcept {
 /// memcpy, of which `mapped` (either `to` or `from`) may fault: false then, with the copy done in part.
 inline bool guarded_copy(void* to, const void* from, std::size_t bytes, const void* mapped) noexcept {
   guard::scope scope;
-  // From the beginning of the page: a memory error is reported for the whole of it.
-  const auto address = reinterpret_cast<std::uintptr_t>(mapped);
-  scope.begin = reinterpret_cast<const std::byte*>(address & ~(page_size() - 1));
-  scope.end = static_cast<const std::byte*>(mapped) + bytes;
+  scope.begin = static_cast<const std::byte*>(mapped);
+  scope.end = scope.begin + bytes;
   guard::scope* const outer = guard::current;
   if (sigsetjmp(scope.restart, 0) != 0) {
     guard::current = outer;

@@ -2,7 +2,8 @@
 // Closing, measuring, resizing and syncing a file by POSIX calls.
 #pragma once
 
-#include <qio/detail/transfer.hpp>
+#include <qio/detail/piece.hpp>
+#include <qio/detail/posix/error.hpp>
 #include <qio/mode.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
@@ -18,8 +19,6 @@ namespace qio::platform {
 
 using native_handle = int;
 inline constexpr native_handle invalid_handle = -1;
-
-inline error last_error() noexcept { return detail::system_error(errno); }
 
 inline native_handle open_retrying(const char* path, int flags, mode_t permissions) noexcept {
   native_handle handle;

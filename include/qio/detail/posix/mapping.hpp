@@ -18,6 +18,9 @@ namespace qio::platform {
 /// grown so far, and raises SIGBUS until then.
 class mapping {
  public:
+  static constexpr bool covers_growth = true;      ///< may be longer than the file
+  static constexpr bool is_flushed_apart = false;  ///< by flush(), before the file is synced
+
   static result<mapping> map(native_handle handle, std::uint64_t bytes, bool writable) noexcept {
     const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
     void* const base = ::mmap(nullptr, bytes, protection, MAP_SHARED, handle, 0);
@@ -47,6 +50,18 @@ class mapping {
   std::size_t size_;
 };
 
-inline std::size_t page_size() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+/// Makes a call that may cut off or extend the file, while these show it.
+template <class Mappings, class Call>
+auto resize_beneath(Mappings&, native_handle, Call&& call) {
+  return call();
+}
+
+/// Syncing the file writes what was changed through mappings, too.
+inline result<void> flush(const mapping&) noexcept { return BOOST_OUTCOME_V2_NAMESPACE::success(); }
+
+inline std::size_t page_size() noexcept {
+  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 
 }  // namespace qio::platform

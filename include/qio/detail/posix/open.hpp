@@ -2,6 +2,7 @@
 // Opening a file in steps, so that an open that fails late (the mode cannot be had) leaves the disk as it found it.
 #pragma once
 
+#include <qio/detail/handle_kind.hpp>
 #include <qio/detail/posix/handle.hpp>
 #include <qio/mode.hpp>
 #include <qio/path.hpp>
@@ -24,7 +25,9 @@ namespace qio::platform {
 /// commit(), destruction closes the handle and removes what begin() created.
 class opening {
  public:
-  static result<opening> begin(path_view path, access wanted, creation how, std::uint32_t permissions) {
+  /// All handles are of one kind here: they become direct afterwards, and serve any engine.
+  static result<opening> begin(path_view path, access wanted, creation how, std::uint32_t permissions,
+                               detail::handle_kind) {
     // POSIX leaves O_TRUNC without write access undefined, and Linux truncates.
     if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
     opening self(path.c_str(), how);
@@ -32,7 +35,7 @@ class opening {
       return failure;
     struct stat status;
     if (::fstat(self.handle_, &status) != 0) return last_error();
-    if (S_ISDIR(status.st_mode)) return detail::system_error(EISDIR);
+    if (S_ISDIR(status.st_mode)) return system_error(EISDIR);
     return self;
   }
 
@@ -125,7 +128,7 @@ class opening {
     replaced_ = path_;
     struct stat status;
     if (::stat(path_.c_str(), &status) != 0) return errno == ENOENT ? error() : last_error();
-    if (!S_ISREG(status.st_mode)) return detail::system_error(S_ISDIR(status.st_mode) ? EISDIR : EEXIST);
+    if (!S_ISREG(status.st_mode)) return system_error(S_ISDIR(status.st_mode) ? EISDIR : EEXIST);
     char* const resolved = ::realpath(path_.c_str(), nullptr);
     if (resolved == nullptr) return last_error();
     replaced_ = resolved;

@@ -1,5 +1,5 @@
 // Transfers of more bytes than a system call moves (0x7ffff000).
-#include "world.hpp"
+#include "../world.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

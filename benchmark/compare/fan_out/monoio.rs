@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+// monoio: as many tasks as reads are to be in flight.
+use std::rc::Rc;
+
+use compare::{Competitor, Round, BLOCK, DEPTH};
+use monoio::{fs::File, IoUringDriver, RuntimeBuilder};
+
+async fn read_in_turn(file: Rc<File>, round: Rc<Round>) {
+    let mut buffer = Vec::with_capacity(BLOCK);
+    while round.has_next() {
+        let offset = round.next_read();
+        let answer;
+        (answer, buffer) = file.read_at(buffer, offset).await;
+        round.finished_read(offset, answer, &buffer);
+    }
+}
+
+fn main() {
+    let competitor = Competitor::from_arguments();
+    let mut runtime = RuntimeBuilder::<IoUringDriver>::new().build().unwrap();
+    let file = Rc::new(runtime.block_on(File::open(competitor.path())).unwrap());
+    competitor.in_parallel(|round| {
+        runtime.block_on(async {
+            let readers: Vec<_> = (0..DEPTH)
+                .map(|_| monoio::spawn(read_in_turn(file.clone(), round.clone())))
+                .collect();
+            for each in readers {
+                each.await;
+            }
+        })
+    })
+}

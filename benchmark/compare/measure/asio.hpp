@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSL-1.0
+// Asio's context, for one thread.
+#pragma once
+
+#include "measure/competitor.hpp"
+
+#include <asio.hpp>
+
+#include <system_error>
+
+namespace compare {
+
+/// An io_context whose ring there is; it is made when the context is first used, and throws then if it cannot be had.
+class asio_context {
+ public:
+  asio_context() {
+    try {
+      asio::use_service<asio::detail::io_uring_service>(context_);
+    } catch (const std::system_error& error) {
+      cannot_be_had("io_uring", error.what());
+    }
+  }
+
+  asio::io_context& get() noexcept { return context_; }
+
+  /// Until nothing is in flight.
+  void run() {
+    context_.restart();
+    context_.run();
+  }
+
+ private:
+  asio::io_context context_{1};
+};
+
+}  // namespace compare

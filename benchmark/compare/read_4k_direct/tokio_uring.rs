@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+// tokio-uring: direct reads in turn.
+use std::rc::Rc;
+
+use compare::{direct_buffer, Competitor, Round};
+use tokio_uring::{builder, fs::File, Runtime};
+
+async fn read_in_turn(file: Rc<File>, round: Rc<Round>) {
+    let mut buffer = direct_buffer();
+    while round.has_next() {
+        let offset = round.next_read();
+        let answer;
+        (answer, buffer) = file.read_at(buffer, offset).await;
+        round.finished_read(offset, answer, &buffer);
+    }
+}
+
+fn main() {
+    let competitor = Competitor::from_arguments();
+    let runtime = Runtime::new(&builder()).unwrap();
+    let file = Rc::new(runtime.block_on(async { File::from_std(competitor.open_direct()) }));
+    competitor.one_at_a_time(|round| runtime.block_on(read_in_turn(file.clone(), round)))
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+// monoio: writes in turn.
+use std::rc::Rc;
+
+use compare::{Competitor, Round, BLOCK};
+use monoio::{
+    fs::{File, OpenOptions},
+    IoUringDriver, RuntimeBuilder,
+};
+
+async fn write_in_turn(file: Rc<File>, round: Rc<Round>) {
+    let mut buffer = vec![0; BLOCK];
+    while round.has_next() {
+        let offset = round.next_write(&mut buffer);
+        let answer;
+        (answer, buffer) = file.write_at(buffer, offset).await;
+        round.finished_write(offset, answer, &buffer);
+    }
+}
+
+fn main() {
+    let competitor = Competitor::from_arguments();
+    let mut runtime = RuntimeBuilder::<IoUringDriver>::new().build().unwrap();
+    let file = Rc::new(
+        runtime
+            .block_on(OpenOptions::new().write(true).open(competitor.path()))
+            .unwrap(),
+    );
+    competitor.one_at_a_time(|round| runtime.block_on(write_in_turn(file.clone(), round)))
+}

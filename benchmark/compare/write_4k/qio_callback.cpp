@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+// qio, an operation whose callback starts the next one.
+#include "measure/competitor.hpp"
+#include <qio/qio.hpp>
+
+#include <optional>
+
+namespace {
+
+class writer {
+ public:
+  writer(qio::async_cached_file& file, qio::aligned_buffer& buffer) : file_(file), buffer_(buffer) {}
+
+  void write_next(compare::round& round) {
+    if (!round.has_next()) return;
+    const std::uint64_t offset = round.next_write(buffer_.data());
+    emplace(offset);
+    operation_->start([this, &round, offset](qio::result<std::size_t> bytes) {
+      round.finished_write(offset, static_cast<std::int64_t>(bytes.value()), buffer_.data());
+      write_next(round);
+    });
+  }
+
+ private:
+  using operation = qio::operation<qio::automatic, std::size_t>;
+  // An operation does not move: it is made in its place.
+  struct made_in_place {
+    qio::async_cached_file& file;
+    std::uint64_t offset;
+    qio::aligned_buffer& buffer;
+    operator operation() const { return file.async_write_at(offset, buffer); }
+  };
+  void emplace(std::uint64_t offset) { operation_.emplace(made_in_place{file_, offset, buffer_}); }
+
+  qio::async_cached_file& file_;
+  qio::aligned_buffer& buffer_;
+  std::optional<operation> operation_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  compare::competitor competitor(argc, argv);
+  auto context = qio::context::create().value();
+  auto file = qio::cached_file::open(context, competitor.path(), qio::access::read_write).value();
+  auto buffer = qio::aligned_buffer::allocate(compare::block).value();
+  writer one(file, buffer);
+  competitor.one_at_a_time([&](compare::round& round) {
+    one.write_next(round);
+    context.run();
+  });
+}

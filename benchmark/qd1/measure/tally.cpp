@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "measure/tally.hpp"
+
+#include "measure/steadiness.hpp"
+#include "statistics/order_statistics.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace qd1 {
+namespace {
+
+constexpr double fractions[] = {0.5, 0.95, 0.99, 0.999, 0.99999};
+
+percentile percentile_of(const histogram& samples, double fraction) {
+  percentile found{fraction, samples_needed(fraction), std::nullopt};
+  if (const auto ranks = percentile_ranks(fraction, samples.samples()))
+    found.value = {samples.ranked_ns(percentile_rank(fraction, samples.samples())),
+                   interval{samples.ranked_ns(ranks->low), samples.ranked_ns(ranks->high)}};
+  return found;
+}
+
+std::uint64_t growth(const verification& pages) {
+  const std::uint64_t before = pages.cached_pages_before.value_or(0);
+  return std::max(pages.cached_pages_after.value_or(0), before) - before;
+}
+
+}  // namespace
+
+latency summary(const histogram& samples, const block_means& means) {
+  latency found{samples.samples(), samples.minimum_ns(), samples.maximum_ns(), means.around(samples.mean_ns()), {},
+                samples.bins()};
+  for (const double fraction : fractions) found.percentiles.push_back(percentile_of(samples, fraction));
+  return found;
+}
+
+std::vector<round_percentile> quantiles(const histogram& samples) {
+  std::vector<round_percentile> found;
+  for (const double fraction : fractions)
+    if (samples.samples() >= samples_needed(fraction))
+      found.push_back({fraction, samples.ranked_ns(percentile_rank(fraction, samples.samples()))});
+  return found;
+}
+
+tally::tally(const work& work) { found_.work = work; }
+
+void tally::is_invalid(std::string reason) { found_.invalid.push_back(std::move(reason)); }
+
+void tally::note(const std::string& text) {
+  if (std::find(found_.notes.begin(), found_.notes.end(), text) == found_.notes.end()) found_.notes.push_back(text);
+}
+
+void tally::is_served_by(std::string engine, std::string reason) {
+  found_.service.engine = std::move(engine);
+  found_.service.reason = std::move(reason);
+}
+
+void tally::add(const service& counts) {
+  found_.service.by_call += counts.by_call;
+  found_.service.by_inline += counts.by_inline;
+  found_.service.by_ring += counts.by_ring;
+  found_.service.by_worker += counts.by_worker;
+}
+
+void tally::add_batched(double ns) {
+  batched_sum_ += ns;
+  ++batched_rounds_;
+}
+
+// Operations are summed up. Of the pages those of the round that brought most of them into memory are kept.
+void tally::add(const testimony& round) {
+  const verification& counts = round.verification;
+  verification& all = found_.verification;
+  const bool first = found_.rounds.empty();
+  if (below_ && round.below)
+    below_->operations += round.below->operations;
+  else if (first)
+    below_ = round.below;
+  all.application_operations += counts.application_operations;
+  if (first)
+    all.device_operations = counts.device_operations;
+  else if (all.device_operations && counts.device_operations)
+    *all.device_operations += *counts.device_operations;
+  if (!first && growth(counts) <= growth(all)) return;
+  all.cached_pages_before = counts.cached_pages_before;
+  all.cached_pages_after = counts.cached_pages_after;
+}
+
+void tally::add(const recorder& round, const round_facts& facts) {
+  if (!round.failure().empty()) is_invalid(round.failure());
+  for (slice each : round.slices()) {
+    each.start += found_.seconds;
+    found_.slices.push_back(each);
+  }
+  samples_.merge(round.latencies());
+  means_ = round.means();
+  processor_seconds_ += facts.processor_seconds;
+  found_.seconds += round.seconds();
+  if (round.samples() == 0) return;
+  add(facts.testimony);
+  found_.rounds.push_back({facts.start, round.seconds(), round.samples(), round.latencies().mean_ns(),
+                           quantiles(round.latencies()), facts.testimony.disturbance});
+}
+
+series tally::finished() const {
+  series out = found_;
+  out.complete = !interrupted();
+  const auto samples = static_cast<double>(samples_.samples());
+  out.latency = summary(samples_, means_);
+  if (out.latency.samples == 0) return out;
+  if (out.seconds > 0) {
+    out.iops = samples / out.seconds;
+    out.bytes_per_second = out.iops * static_cast<double>(out.work.block);
+  }
+  out.cpu_ns = processor_seconds_ * 1e9 / samples;
+  if (batched_rounds_ != 0) out.batched_ns = batched_sum_ / batched_rounds_;
+  judge(out.verification, out.work, below_);
+  if (out.verification.result == verification::verdict::refuted) out.invalid.push_back(out.verification.text);
+  if (out.work.operation == operation::write) out.steady = is_steady(out.slices);
+  return out;
+}
+
+}  // namespace qd1

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+// A series while it is measured, round by round.
+#pragma once
+
+#include "measure/recorder.hpp"
+#include "measure/verification.hpp"
+#include "report.hpp"
+#include "statistics/block_means.hpp"
+#include "statistics/histogram.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace qd1 {
+
+/// What else is known about a round than what its transfers took.
+struct round_facts {
+  double start = 0;              ///< seconds since the run began to measure
+  double processor_seconds = 0;  ///< spent by this process
+  qd1::testimony testimony;
+};
+
+class tally {
+ public:
+  explicit tally(const work& work);
+
+  const work& subject() const noexcept { return found_.work; }
+  const block_means& means() const noexcept { return means_; }
+  /// Whether a further round makes sense: nothing has been refused so far.
+  bool wants_more() const noexcept { return found_.not_available.empty() && found_.invalid.empty(); }
+  bool has_begun() const noexcept { return !wants_more() || !found_.rounds.empty(); }
+
+  void is_not_available(std::string reason) { found_.not_available = std::move(reason); }
+  void is_invalid(std::string reason);
+  void note(const std::string& text);  ///< once, however often it is said
+  void is_served_by(std::string engine, std::string reason);
+  void add(const service& counts);
+  void add_batched(double ns);
+  void add(const recorder& round, const round_facts& facts);
+
+  /// All rounds together.
+  series finished() const;
+
+ private:
+  void add(const testimony& counts);
+
+  series found_;
+  histogram samples_;
+  block_means means_;
+  double processor_seconds_ = 0;
+  std::optional<device_below> below_;
+  double batched_sum_ = 0;
+  int batched_rounds_ = 0;
+};
+
+/// Percentiles, intervals and bins of a histogram; the mean's interval from blocks.
+latency summary(const histogram& samples, const block_means& means);
+
+/// Of those percentiles, the ones that a round with so many samples tells.
+std::vector<round_percentile> quantiles(const histogram& samples);
+
+}  // namespace qd1

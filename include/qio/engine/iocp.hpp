@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSL-1.0
+// The engine over Windows' I/O completion ports.
+#pragma once
+
+#include <qio/detail/platform.hpp>
+#include <qio/detail/workers.hpp>
+#include <qio/engine/engine.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+namespace qio {
+
+/// One completion port, for one thread.
+///
+/// submit() starts a transfer at once. What the system answers at once (its cache has it) is over without passing
+/// through the port, and without a system call of wait(); everything else comes back through the port, many in one
+/// call. The OVERLAPPED that the system keeps is a part of the request.
+///
+/// Windows carries out some things while the caller waits, whatever the handle: these are done by workers, and come
+/// back through the same wait(). They are opcode::sync, opcode::call, and writes that make the file longer
+/// ("Asynchronous disk I/O appears as synchronous on Windows", KB156932), as far as its end is known.
+class iocp {
+ public:
+  static result<std::unique_ptr<iocp>> create(const context_options& options) {
+    auto engine = std::unique_ptr<iocp>(new iocp(options));
+    engine->port_ = platform::calls::CreateIoCompletionPort(platform::invalid_handle, nullptr, 0, 1);
+    if (engine->port_ == nullptr) return platform::last_error();
+    return engine;
+  }
+
+  iocp(const iocp&) = delete;
+  iocp& operator=(const iocp&) = delete;
+
+  ~iocp() {
+    workers_.stop();  // they may still be about to call wake()
+    if (port_ != nullptr) platform::calls::CloseHandle(port_);
+  }
+
+  /// Binds a handle, which belongs to this port as long as it is open. errc::cannot_be_bound if it belongs to another
+  /// one, or is of a device that knows no asynchronous transfers. From any thread.
+  result<void> attach(platform::native_handle handle) noexcept {
+    if (platform::calls::CreateIoCompletionPort(handle, port_, file_key, 0) == nullptr)
+      return error(errc::cannot_be_bound);
+    constexpr UCHAR modes = FILE_SKIP_COMPLETION_PORT_ON_SUCCESS | FILE_SKIP_SET_EVENT_ON_HANDLE;
+    if (platform::calls::SetFileCompletionNotificationModes(handle, modes) == 0) return error(errc::cannot_be_bound);
+    return BOOST_OUTCOME_V2_NAMESPACE::success();
+  }
+
+  void submit(request& r) noexcept {
+    detail::take_over(r);
+    ++in_flight_;
+    r.system.owner = &r;
+    r.system.by_worker = r.op == opcode::sync || r.op == opcode::call || extends(r);
+    if (r.system.by_worker) return workers_.submit(r);
+    start(r);
+  }
+
+  void cancel(request& r) noexcept {
+    if (r.system.by_worker) return workers_.cancel(r);
+    if (r.cancel_requested.exchange(true, std::memory_order_relaxed)) return;
+    if (r.queued) {
+      backlog_.remove(r);
+      r.queued = false;
+      r.fail_as_cancelled();
+      return finished_.push(r);
+    }
+    // Its completion comes in any case, now or later, with an error or without. Not found: it has come already.
+    platform::calls::CancelIoEx(r.handle, &r.system);
+  }
+
+  void wait(completed_requests& completed, wait_limit limit) noexcept {
+    retry_backlog();
+    if (!finished_.empty()) limit = wait_limit::none();
+    while (request* const r = finished_.pop()) finish(*r, completed);
+    const bool nothing_to_come = in_port_ == 0 && !woken_.load(std::memory_order_relaxed);
+    if (limit.may_wait() || !nothing_to_come) take_packets(completed, limit);
+  }
+
+  std::size_t in_flight() const noexcept { return in_flight_; }
+
+  void wake() noexcept {
+    // One packet is enough, however many call.
+    if (woken_.exchange(true, std::memory_order_acq_rel)) return;
+    // Fails for want of memory only, and somebody sleeps until it succeeds.
+    while (platform::calls::PostQueuedCompletionStatus(port_, 0, wake_key, nullptr) == 0) std::this_thread::yield();
+  }
+
+  void explain(explanation& out) const {
+    out.add("engine", "iocp");
+    out.add("workers", std::to_string(workers_.count()), "for what Windows does not do asynchronously");
+  }
+
+ private:
+  static constexpr ULONG_PTR file_key = 0, wake_key = 1;
+  static constexpr ULONG packets_a_call = 64;
+
+  explicit iocp(const context_options& options) : workers_(options.workers, &iocp::finished_by_worker, this) {}
+
+  /// Whether it is a write that is known to make the file longer.
+  static bool extends(request& r) noexcept {
+    if (r.op != opcode::write) return false;
+    std::uint64_t& known_end = r.activity->system.known_end;
+    const std::uint64_t end = r.io.offset() + r.io.total();
+    if (end <= known_end) return false;
+    if (platform::calls::GetFileType(r.handle) != FILE_TYPE_DISK) {
+      known_end = detail::max_offset;  // a pipe has none
+    } else if (const auto size = platform::size(r.handle)) {
+      known_end = size.assume_value();
+    }
+    return end > known_end;
+  }
+
+  // --- to the system ---
+
+  void start(request& r) noexcept {
+    if (!advance(r)) return;
+    ++r.activity->statistics.served_inline;
+    finished_.push(r);
+  }
+
+  /// Starts what is next of `r`, and goes on as long as the system answers at once. True if it is over.
+  bool advance(request& r) noexcept {
+    for (;;) {
+      const std::optional<detail::raw_result> answer = begin(r);
+      if (!answer) {
+        ++in_port_;
+        return false;
+      }
+      if (is_shortage(*answer) && in_port_ != 0) {
+        backlog_.push(r);
+        r.queued = true;
+        return false;
+      }
+      if (r.io.is_finished_by(*answer) || detail::take_answer(r, *answer)) return true;
+    }
+  }
+
+  /// The answer to the next piece, or nothing: then it comes through the port.
+  static std::optional<detail::raw_result> begin(request& r) noexcept {
+    const detail::piece piece = r.io.next();
+    const mutable_buffer buffer = platform::first_of(piece);
+    const auto bytes = static_cast<DWORD>(buffer.size);  // at most max_transfer_bytes
+    static_cast<OVERLAPPED&>(r.system) = OVERLAPPED{};
+    platform::set_offset(r.system, piece.offset);
+    const BOOL done = r.op == opcode::read
+                          ? platform::calls::ReadFile(r.handle, buffer.data, bytes, nullptr, &r.system)
+                          : platform::calls::WriteFile(r.handle, buffer.data, bytes, nullptr, &r.system);
+    if (done != 0) return answer_of(r);
+    const DWORD code = platform::calls::GetLastError();
+    if (code == ERROR_IO_PENDING) return std::nullopt;
+    return failed(r, code);
+  }
+
+  /// So many transfers are in flight that the system has no memory for another one (ReadFile's documentation).
+  static bool is_shortage(detail::raw_result answer) noexcept {
+    return answer == -ERROR_INVALID_USER_BUFFER || answer == -ERROR_NOT_ENOUGH_MEMORY ||
+           answer == -ERROR_NO_SYSTEM_RESOURCES || answer == -ERROR_WORKING_SET_QUOTA;
+  }
+
+  void retry_backlog() noexcept {
+    detail::queue<request> waiting;
+    while (request* const r = backlog_.pop()) waiting.push(*r);
+    while (request* const r = waiting.pop()) {
+      r->queued = false;
+      start(*r);
+    }
+  }
+
+  // --- from the system ---
+
+  /// What a piece that is over came to.
+  static detail::raw_result answer_of(request& r) noexcept {
+    DWORD bytes = 0;
+    if (platform::calls::GetOverlappedResult(r.handle, &r.system, &bytes, FALSE) != 0) return bytes;
+    return failed(r, platform::calls::GetLastError());
+  }
+
+  static detail::raw_result failed(const request& r, DWORD code) noexcept {
+    if (r.op == opcode::read) return platform::failed_read(r.handle, r.io.next().offset, code);
+    return -static_cast<detail::raw_result>(code);
+  }
+
+  static DWORD milliseconds(wait_limit limit) noexcept {
+    if (!limit.may_wait()) return 0;
+    if (limit.is_unlimited()) return INFINITE;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit.time - std::chrono::steady_clock::now());
+    return static_cast<DWORD>(std::clamp<std::int64_t>(left.count(), 0, INFINITE - 1));
+  }
+
+  void take_packets(completed_requests& completed, wait_limit limit) noexcept {
+    OVERLAPPED_ENTRY packets[packets_a_call];
+    ULONG count = packets_a_call;
+    for (DWORD patience = milliseconds(limit); count == packets_a_call; patience = 0) {
+      if (platform::calls::GetQueuedCompletionStatusEx(port_, packets, packets_a_call, &count, patience, FALSE) == 0) {
+        if (platform::calls::GetLastError() == WAIT_TIMEOUT) return;
+        // Nothing in flight could ever complete, and its memory never be given back.
+        std::fprintf(stderr, "qio: completion port: %s\n", platform::last_error().message().c_str());
+        std::abort();
+      }
+      for (ULONG i = 0; i < count; ++i) {
+        if (packets[i].lpCompletionKey == wake_key)
+          was_woken(completed);
+        else
+          take(*static_cast<platform::request_state*>(packets[i].lpOverlapped)->owner, completed);
+      }
+    }
+  }
+
+  void take(request& r, completed_requests& completed) noexcept {
+    --in_port_;
+    const detail::raw_result answer = answer_of(r);
+    if (answer == -ERROR_OPERATION_ABORTED)
+      r.fail_as_cancelled();
+    else if (!r.io.is_finished_by(answer) && !detail::take_answer(r, answer) && !advance(r))
+      return;
+    ++r.activity->statistics.served_by_ring;
+    finish(r, completed);
+  }
+
+  void was_woken(completed_requests& completed) noexcept {
+    woken_.exchange(false, std::memory_order_acq_rel);
+    detail::queue<request> arrived;
+    arrivals_.take(arrived);
+    while (request* const r = arrived.pop()) {
+      ++r->activity->statistics.served_by_worker;
+      finish(*r, completed);
+    }
+  }
+
+  void finish(request& r, completed_requests& completed) noexcept {
+    --in_flight_;
+    detail::complete(r, completed);
+  }
+
+  static void finished_by_worker(void* self, request& r) noexcept {
+    auto& engine = *static_cast<iocp*>(self);
+    if (engine.arrivals_.push(r)) engine.wake();
+  }
+
+  HANDLE port_ = nullptr;
+  std::size_t in_flight_ = 0;           // all that was submitted and is not completed; of these …
+  std::size_t in_port_ = 0;             // … the system has so many
+  detail::queue<request> finished_;     // over, and not yet told
+  detail::queue<request> backlog_;      // to be started when the system has memory again
+  std::atomic<bool> woken_ = false;     // a packet with wake_key is in the port
+  detail::arrivals<request> arrivals_;  // completed by workers
+  detail::workers workers_;             // last: its threads use the above
+};
+
+static_assert(engine<iocp>);
+
+}  // namespace qio

@@ -1,0 +1,124 @@
+// Writes that are carried out at once, on the context's thread: which, and which not.
+#include "../world.hpp"
+
+#include <fcntl.h>
+
+namespace contract {
+
+namespace {
+
+// Pages that a process has mapped do not leave the cache.
+using attempting_unmapped = std::tuple<under<qio::automatic, qio::cached>>;
+using attempting = std::tuple<under<qio::automatic, qio::cached>, under<qio::automatic, qio::mapped>>;
+
+template <class World>
+bool is_off(World& w) {
+  auto probe = w.with(0);
+  return probe.explain().find("inline writes")->value == "off";
+}
+
+/// Whether the write that `write` makes was carried out at once; else an engine has done it.
+template <class World, class Write>
+bool is_inline(World& w, typename World::file& file, Write&& write) {
+  const qio::file_statistics before = file.statistics();
+  REQUIRE(w.template run<std::size_t>(write));
+  CHECK(served(file.statistics()) == served(before) + 1);
+  return file.statistics().served_inline == before.served_inline + 1;
+}
+
+/// The same, or would have been, had not one before it had to wait: that may happen at any time.
+template <class World, class Write>
+bool may_be_inline(World& w, typename World::file& file, Write&& write) {
+  const bool waited = file.statistics().blocked_submissions != 0;
+  return is_inline(w, file, write) || waited;
+}
+
+/// Writes everything back, and has the kernel forget it.
+template <class File>
+void drop_from_cache(File& file) {
+  REQUIRE(file.sync());
+  REQUIRE(::posix_fadvise(file.native_handle(), 0, 0, POSIX_FADV_DONTNEED) == 0);
+}
+
+}  // namespace
+
+PROMISE(short_inline, attempting, "a write of 128 KiB is carried out at once, a longer one by the engine") {
+  if (is_off(w)) QIO_SKIP("no inline writes here");
+  auto file = w.with(0);
+  constexpr std::size_t most = 128 * 1024;
+  auto source = memory::with_pattern(0, most + 1);
+  CHECK(may_be_inline(w, file, [&] { return file.async_write_at(0, source.part(0, 4096)); }));
+  CHECK(may_be_inline(w, file, [&] { return file.async_write_at(0, source.part(0, most)); }));
+  CHECK(!is_inline(w, file, [&] { return file.async_write_at(0, source.all()); }));
+  const std::vector<qio::const_buffer> pair{qio::const_buffer(source.part(0, 4000)),
+                                            qio::const_buffer(source.part(4000, 4192))};
+  CHECK(may_be_inline(w, file, [&] { return file.async_write_at(0, pair); }));
+  memory read(most + 1);
+  CHECK(file.read_at(0, read.all()).value() == most + 1);
+  CHECK(holds_pattern(read.all(), 0));
+  CHECK(file.statistics().blocked_submissions <= 3);
+}
+
+PROMISE(switched_off, attempting, "writes go to the engine if the file was opened so, and explain() says it") {
+  auto file = w.open("data", access::read_write, creation::always_new, {.inline_writes = false}).value();
+  auto source = memory::with_pattern(0, 4096);
+  CHECK(!is_inline(w, file, [&] { return file.async_write_at(0, source.all()); }));
+  CHECK(file.explain().find("inline writes")->value == "off");
+  CHECK(file.explain().find("inline writes")->reason == "switched off");
+}
+
+PROMISE(partial_pages, attempting_unmapped,
+        "a page that is written in part must be in the cache, or the engine gets the write") {
+  if (is_off(w)) QIO_SKIP("no inline writes here");
+  auto file = w.with(8 * 4096 + 100);
+  auto source = memory::with_pattern(0, 3 * 4096);
+  const auto write = [&](std::uint64_t offset, std::size_t bytes) {
+    drop_from_cache(file);
+    return is_inline(w, file, [&] { return file.async_write_at(offset, source.part(offset % 4096, bytes)); });
+  };
+  const auto waited = [&] { return file.statistics().blocked_submissions != 0; };
+  memory byte(1);
+  REQUIRE(file.read_at(8 * 4096, byte.all()).value() == 1);  // the last page; the others may come with it
+  if (!may_be_inline(w, file, [&] { return file.async_write_at(8 * 4096 + 50, source.part(50, 10)); }))
+    QIO_SKIP("the file system does not tell what is in its cache");
+
+  CHECK((write(0, 4096) || waited()));         // whole pages need not be read
+  CHECK(!write(4096 + 50, 100));               // within a page
+  CHECK(!write(2 * 4096 + 50, 4046));          // to the end of a page
+  CHECK(!write(3 * 4096, 4097));               // into the next page
+  CHECK(!write(5 * 4096 + 1, 8000));           // both
+  CHECK((write(10 * 4096, 100) || waited()));  // past the end of the file there is nothing to be read
+  // A record after the other, each in the page that the one before has left.
+  for (std::size_t i = 1; i < 100; ++i)
+    CHECK(may_be_inline(w, file, [&] { return file.async_write_at(10 * 4096 + i * 100, source.part(0, 100)); }));
+}
+
+PROMISE(not_behind_others, attempting, "a write that would wait for the file's own operations goes with them") {
+  if (is_off(w)) QIO_SKIP("no inline writes here");
+  auto file = w.with(4096);
+  auto source = memory::with_pattern(0, 4096);
+  auto sync = file.async_sync();
+  sync.start([](qio::result<void>) {});
+  REQUIRE(w.write(file, 0, source.all()).value() == 4096);
+  CHECK(file.statistics().served_inline == 0);
+  w.context->run();
+  CHECK(may_be_inline(w, file, [&] { return file.async_write_at(0, source.all()); }));
+}
+
+PROMISE(fair_writes, each_engine, "writes that are carried out at once leave the others their turn") {
+  auto file = w.with(4096);
+  bool done = false;
+  std::size_t writes = 0;
+  memory buffer(4096);
+  const auto busy = [&]() -> qio::task<> {
+    while (!done) writes += co_await file.async_write_at(0, buffer.all()) ? 1u : 0u;
+  };
+  const auto other = [&]() -> qio::task<> {
+    for (int i = 0; i < 10; ++i) co_await w.context->schedule();
+    done = true;
+  };
+  w.context->run(qio::when_all(busy(), busy(), other()));
+  CHECK(writes > 0);
+}
+
+}  // namespace contract

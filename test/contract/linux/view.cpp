@@ -1,0 +1,92 @@
+// Mapped files that others cut off, and the signal that it raises.
+#include "../world.hpp"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace contract {
+
+PROMISE(truncated_elsewhere, mapped_only,
+        "reads and writes of a file that others truncated answer as a cached file's") {
+  auto file = w.with(3 * 4096);
+  REQUIRE(::truncate((w.where / "data").c_str(), 100) == 0);
+  memory buffer(3 * 4096);
+  CHECK(file.read_at(8192, buffer.part(0, 4096)).value() == 0);  // the page is gone
+  CHECK(file.read_at(0, buffer.all()).value() == 100);           // the pages after the first are gone
+  CHECK(file.read_at(50, buffer.part(0, 100)).value() == 50);    // the page is there, the bytes are not
+  CHECK(file.read_at(200, buffer.part(0, 100)).value() == 0);
+  auto source = memory::with_pattern(200, 100);
+  CHECK(file.write_at(200, source.all()).value() == 100);
+  CHECK(file.size().value() == 300);
+  CHECK(contents(w.where / "data").size() == 300);
+  CHECK(file.write_at(8192, source.all()).value() == 100);
+  CHECK(file.size().value() == 8292);
+}
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+// The sanitizers have handlers of their own, and are sensitive to fork.
+
+namespace {
+
+/// The exit status of `body` in a child process, or the negated signal that ended it.
+template <class Body>
+int in_child(Body body) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(body());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+volatile std::sig_atomic_t foreign_faults = 0;
+void* foreign_page = nullptr;
+
+void foreign_handler(int, siginfo_t*, void*) {
+  foreign_faults = foreign_faults + 1;
+  void* const there = ::mmap(foreign_page, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (there == MAP_FAILED) ::_exit(2);  // the fault would come again for ever
+}
+
+}  // namespace
+
+PROMISE(view_fault, mapped_only, "touching a view of what was cut off ends the process with SIGBUS, as ever") {
+  auto file = w.with(2 * 4096);
+  const int status = in_child([&] {
+    const auto view = file.view(0, 8192).value();
+    if (::truncate((w.where / "data").c_str(), 0) != 0) return 1;
+    const volatile std::byte touched = view[4096];
+    return touched == std::byte{0} ? 2 : 3;
+  });
+  CHECK(status == -SIGBUS);
+}
+
+PROMISE(foreign_fault, mapped_only, "a handler for SIGBUS that was there before goes on getting what is not qio's") {
+  // In an image of the program that has not installed the guard yet: the first open does.
+  const int status = in_child([&] {
+    struct sigaction foreign {};
+    foreign.sa_sigaction = &foreign_handler;
+    foreign.sa_flags = SA_SIGINFO;
+    // The world's probe has installed the guard already: put the foreign handler where install() finds it.
+    qio::platform::guard::previous_action() = foreign;
+    { auto created = w.with(2 * 4096); }
+    auto file = w.open("data", access::read_write, creation::open_existing).value();
+    auto own = qio::cached_file::open(w.where / "own", access::read_write, creation::always_new).value();
+    if (!own.resize(4096)) return 1;
+    foreign_page = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, own.native_handle(), 0);
+    if (!own.resize(0) || ::truncate((w.where / "data").c_str(), 0) != 0) return 2;
+
+    memory buffer(4096);
+    if (file.read_at(4096, buffer.all()).value() != 0) return 3;
+    if (foreign_faults != 0) return 4;
+    const volatile std::byte touched = *static_cast<std::byte*>(foreign_page);
+    return touched == std::byte{0} && foreign_faults == 1 ? 0 : 5;
+  });
+  CHECK(status == 0);
+}
+
+#endif
+
+}  // namespace contract

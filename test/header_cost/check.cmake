@@ -1,0 +1,16 @@
+# cmake -DCOMPILER=<compiler> -DFLAGS=<file> -DSOURCE=<file> -DLIMIT=<bytes, or 0> -P check.cmake: see CMakeLists.txt.
+execute_process(COMMAND ${COMPILER} "@${FLAGS}" -E "${SOURCE}" RESULT_VARIABLE status OUTPUT_VARIABLE text)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "preprocessing ${SOURCE} failed")
+endif()
+string(LENGTH "${text}" bytes)
+message(STATUS "${bytes} bytes after preprocessing")
+
+foreach(header algorithm chrono deque functional iostream locale map random regex sstream unordered_map)
+  if(text MATCHES "# 1 \"[^\"\n]*/${header}\"")
+    message(FATAL_ERROR "including qio/qio.hpp brings <${header}>: ${CMAKE_MATCH_0}")
+  endif()
+endforeach()
+if(LIMIT AND bytes GREATER LIMIT)
+  message(FATAL_ERROR "including qio/qio.hpp brings ${bytes} bytes, more than ${LIMIT}")
+endif()

@@ -1,0 +1,1 @@
+#include <qio/qio.hpp>

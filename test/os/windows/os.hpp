@@ -1,0 +1,50 @@
+// What tests ask of the operating system: on Windows.
+#pragma once
+
+#include <qio/qio.hpp>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace os {
+
+// Codes that the system answers with.
+inline constexpr int io_error = ERROR_IO_DEVICE, no_file = ERROR_INVALID_HANDLE, disk_full = ERROR_DISK_FULL,
+                     interrupted = 10004;  // WSAEINTR
+
+inline unsigned long process_number() { return ::GetCurrentProcessId(); }
+
+/// What a transfer that a file was not opened for fails with.
+inline constexpr std::errc access_not_granted = std::errc::permission_denied;
+
+/// Whether a write failed because its offset is more than the file system can have. Wine has but a general failure for
+/// it.
+inline bool is_beyond_file_system(const qio::error& failure) {
+  return failure == std::errc::file_too_large || failure == std::errc::no_space_on_device ||
+         failure == std::errc::invalid_argument || failure == std::errc::io_error;
+}
+
+inline bool is_open(HANDLE handle) {
+  DWORD flags;
+  return ::GetHandleInformation(handle, &flags) != 0;
+}
+inline bool is_inherited(HANDLE handle) {
+  DWORD flags = HANDLE_FLAG_INHERIT;
+  return ::GetHandleInformation(handle, &flags) == 0 || (flags & HANDLE_FLAG_INHERIT) != 0;
+}
+inline void close(HANDLE handle) { ::CloseHandle(handle); }
+
+/// Whoever asks the system about this file from now on is told that it is none.
+inline void take_away(HANDLE handle) { ::CloseHandle(handle); }
+
+/// Whether this process has it open: then nobody may have it for himself.
+inline bool has_open(const std::string& path) {
+  const HANDLE own = ::CreateFileW(std::filesystem::path(path).c_str(), GENERIC_READ, 0, nullptr, OPEN_EXISTING,
+                                   FILE_FLAG_BACKUP_SEMANTICS, nullptr);
+  if (own == INVALID_HANDLE_VALUE) return true;
+  ::CloseHandle(own);
+  return false;
+}
+
+}  // namespace os

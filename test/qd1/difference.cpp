@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSL-1.0
+// Two runs of the same thing do not differ, and ten per cent are told apart: on rounds that drift, depend on one
+// another and go astray, as those of real machines do.
+#include "compare/difference.hpp"
+
+#include "catch.hpp"
+#include "statistics/midmean.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace {
+
+using Catch::Matchers::Contains;
+using qd1::difference;
+
+// The same numbers everywhere, which the standard library's distributions do not promise.
+class source {
+ public:
+  explicit source(std::uint32_t seed) : engine_(seed) {}
+
+  double uniform() { return (static_cast<double>(engine_()) + 0.5) / 4294967296.0; }
+  double normal() { return std::sqrt(-2 * std::log(uniform())) * std::cos(6.283185307179586 * uniform()); }
+
+ private:
+  std::mt19937 engine_;
+};
+
+// How the median of a round differs from that of the next, as parts of it.
+struct host {
+  double spread;       // of rounds
+  double correlation;  // of a round and the next
+  double drift;        // of the machine, from one run to the next
+  double disturbed;    // part of the rounds that something disturbs, by a third of the value and more
+};
+
+qd1::series run_on(const host& host, source& chance, double median = 50'000, int rounds = 20) {
+  qd1::series made;
+  const double level = std::log(median) + host.drift * chance.normal();
+  double state = chance.normal();
+  for (int round = 0; round < rounds; ++round) {
+    const double innovation = std::sqrt(1 - host.correlation * host.correlation);
+    state = host.correlation * state + innovation * chance.normal();
+    double value = level + host.spread * state;
+    if (chance.uniform() < host.disturbed) value += -0.3 * std::log(chance.uniform());
+    const double ns = std::exp(value);
+    made.rounds.push_back({1. * round, 0.25, 5'000, ns, {{0.5, ns}, {0.99, 2 * ns}}, {}});
+  }
+  return made;
+}
+
+// How often a verdict comes about, of so many pairs of runs, the second of which is slower by this factor.
+double part(difference wanted, const host& host, double slower, int pairs = 400) {
+  source chance(20);
+  int found = 0;
+  for (int pair = 0; pair < pairs; ++pair) {
+    const qd1::series base = run_on(host, chance);
+    const qd1::series now = run_on(host, chance, 50'000 * slower);
+    if (qd1::compare(base, now, "p50").verdict == wanted) ++found;
+  }
+  return static_cast<double>(found) / pairs;
+}
+
+TEST_CASE("runs of the same thing do not differ 19 times in 20, and ten per cent are told apart as often") {
+  for (const host& each : {host{0.01, 0, 0.01, 0}, host{0.02, 0, 0.01, 0.1}, host{0.02, 0.5, 0.01, 0.1},
+                           host{0.025, 0.3, 0.01, 0.1}, host{0.01, 0.8, 0.015, 0.05}}) {
+    INFO("spread " << each.spread << ", correlation " << each.correlation << ", drift " << each.drift);
+    CHECK(part(difference::none, each, 1) >= 0.95);
+    CHECK(part(difference::slower, each, 1.1) >= 0.95);
+    CHECK(part(difference::faster, each, 1 / 1.1) >= 0.95);
+  }
+}
+
+TEST_CASE("on a host that is too restless for a verdict there is none, rather than a wrong one") {
+  for (const host& each : {host{0.06, 0.5, 0.01, 0.1}, host{0.1, 0.3, 0.02, 0.2}, host{0.4, 0.5, 0.02, 0}}) {
+    INFO("spread " << each.spread << ", correlation " << each.correlation << ", drift " << each.drift);
+    CHECK(part(difference::slower, each, 1) + part(difference::faster, each, 1) <= 0.05);
+    CHECK(part(difference::none, each, 1.1) <= 0.05);
+    CHECK(part(difference::inconclusive, each, 1) > 0.1);
+  }
+}
+
+TEST_CASE("what is inconclusive says what helps") {
+  source chance(1);
+  const host restless{0.2, 0, 0, 0};
+  const qd1::finding found = qd1::compare(run_on(restless, chance), run_on(restless, chance), "p50");
+  CHECK(found.verdict == difference::inconclusive);
+  CHECK_THAT(found.remark, Contains("times as many rounds"));
+  const qd1::finding few = qd1::compare(run_on(restless, chance, 1, 4), run_on(restless, chance), "p50");
+  CHECK(few.verdict == difference::inconclusive);
+  CHECK_FALSE(few.ratio);
+  CHECK_THAT(few.remark, Contains("4 of the rounds") && Contains("needed are 5"));
+}
+
+TEST_CASE("rounds in which others had the processor are left out, and that is said") {
+  source chance(2);
+  const host quiet{0.01, 0, 0, 0};
+  const qd1::series base = run_on(quiet, chance);
+  qd1::series now = run_on(quiet, chance);
+  for (std::size_t each = 0; each < 8; ++each) {
+    now.rounds[each].quantiles.front().ns *= 3;
+    now.rounds[each].disturbance.waited = 0.5;
+  }
+  const qd1::finding found = qd1::compare(base, now, "p50");
+  CHECK(found.verdict == difference::none);
+  CHECK_THAT(found.remark, Contains("0 of 20 and in 8 of 20 rounds, which are left out"));
+}
+
+// A host that is busy all the time may have been so in one of the runs only, and its rounds agree with one another.
+TEST_CASE("where others had the processor most of the time, a difference must be larger than that of single rounds") {
+  source chance(3);
+  const host quiet{0.05, 0, 0, 0};
+  const auto verdict = [&](double slower) {
+    const qd1::series base = run_on(quiet, chance);
+    qd1::series now = run_on(quiet, chance, 50'000 * slower);
+    for (qd1::round& each : now.rounds) each.disturbance.stolen = 0.3;
+    return qd1::compare(base, now, "p50");
+  };
+  CHECK(verdict(1.1).verdict == difference::inconclusive);
+  CHECK(verdict(2).verdict == difference::slower);
+  CHECK_THAT(verdict(1).remark, Contains("20 of 20 rounds") && Contains("single rounds"));
+}
+
+TEST_CASE("each figure has a verdict of its own") {
+  source chance(4);
+  const host quiet{0.01, 0, 0, 0};
+  const qd1::series base = run_on(quiet, chance);
+  qd1::series now = run_on(quiet, chance);
+  for (qd1::round& each : now.rounds) each.quantiles.back().ns *= 2;
+  for (qd1::round& each : now.rounds) each.samples *= 2;
+  CHECK(qd1::compare(base, now, "p50").verdict == difference::none);
+  CHECK(qd1::compare(base, now, "p99").verdict == difference::slower);
+  CHECK(qd1::compare(base, now, "p99").ratio->value == Approx(2).epsilon(0.05));
+  CHECK(qd1::compare(base, now, "iops").verdict == difference::faster);
+  CHECK_FALSE(qd1::compare(base, now, "p99.999").ratio);
+}
+
+TEST_CASE("the midmean heeds neither end, and trusts values less that resemble their neighbours") {
+  const std::vector<double> values = {1000, 1, 2, 3, 4, 5, 6, -1000};
+  CHECK(qd1::midmean(values).value == Approx(3.5));
+  const std::vector<double> turning = {1, 9, 2, 8, 3, 7, 4, 6, 1, 9, 2, 8};
+  std::vector<double> rising = turning;
+  std::sort(rising.begin(), rising.end());
+  CHECK(qd1::midmean(rising).value == Approx(qd1::midmean(turning).value));
+  CHECK(qd1::midmean(rising).variance > 4 * qd1::midmean(turning).variance);
+  CHECK(qd1::midmean(rising).single == Approx(qd1::midmean(turning).single));
+  CHECK(qd1::midmean(std::vector<double>(6, 2.)).variance == 0);
+}
+
+}  // namespace

@@ -1,0 +1,47 @@
+// What the attempt to carry out a transfer at once goes by.
+#include "catch.hpp"
+#include <qio/detail/inline_turn.hpp>
+#include <qio/detail/inline_writes.hpp>
+#include <qio/detail/thread_waits.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+TEST_CASE("a turn lets transfers go on at once for a while, and carries some more out") {
+  qio::detail::inline_turn turn;
+  turn.spend(63us);
+  CHECK(turn.may_go_on());
+  turn.spend(1us);
+  CHECK(!turn.may_go_on());
+  CHECK(turn.has_time());
+  turn.spend(1ms);
+  CHECK(!turn.has_time());
+  turn.renew();
+  CHECK(turn.may_go_on());
+  CHECK(turn.has_time());
+  CHECK(turn.time_of_copy(4096) == 1024ns);
+}
+
+TEST_CASE("a thread has waited if it gave up its processor, and that was not taken away") {
+  qio::detail::thread_waits waits;
+  CHECK(!waits.has_waited({0, 1}));  // kept from running
+  CHECK(waits.has_waited({1, 1}));   // waited
+  CHECK(!waits.has_waited({2, 2}));  // cannot be told
+  CHECK(!waits.has_waited({2, 2}));  // was busy
+  CHECK(waits.has_waited({10, 2}));
+}
+
+TEST_CASE("after a write that waited there is a pause of sixteen times as long") {
+  qio::detail::inline_writes writes;
+  qio::request r;
+  std::vector<std::byte> page(qio::platform::page_size());
+  r.io = qio::detail::transfer(0, qio::mutable_buffer(page.data(), page.size()));
+  const std::chrono::steady_clock::time_point end{1h};
+  CHECK(writes.may_be_attempted(r, end));
+  writes.waited(end, 1ms);
+  CHECK(!writes.may_be_attempted(r, end + 16ms - 1ns));
+  CHECK(writes.may_be_attempted(r, end + 16ms));
+}

@@ -1,0 +1,143 @@
+// Polling, where it cannot be had: what is told, and that everything works all the same. What works where it can be had
+// is tested in test/vm.
+#include "catch.hpp"
+#include <qio/qio.hpp>
+
+#if QIO_HAS_URING
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+namespace {
+
+using qio::access;
+using qio::creation;
+
+constexpr std::size_t block = 4096;
+
+// A file of sixteen blocks, each filled with its number.
+class numbered_file {
+ public:
+  numbered_file() {
+    std::ofstream out(path, std::ios::binary);
+    for (char number = 0; number < 16; ++number) out << std::string(block, number);
+  }
+  numbered_file(const numbered_file&) = delete;
+  numbered_file& operator=(const numbered_file&) = delete;
+  ~numbered_file() { std::filesystem::remove(path); }
+
+  const std::string path = "polling-" + std::to_string(::getpid()) + ".data";  // cases run at once, in processes
+};
+
+qio::basic_context<qio::uring> polling_context(qio::polling how = qio::polling::busy) {
+  qio::context_options options;
+  options.polling = how;
+  return qio::basic_context<qio::uring>::create(options).value();
+}
+
+TEST_CASE("a context tells whether it polls") {
+  CHECK(polling_context(qio::polling::off).explain().find("polling")->value == "off");
+  const qio::fact asked = *polling_context().explain().find("polling");
+  CHECK((asked.value == "busy" || (asked.value == "off" && !asked.reason.empty())));
+  const qio::fact hybrid = *polling_context(qio::polling::hybrid).explain().find("polling");
+  CHECK((hybrid.value == "hybrid" || !hybrid.reason.empty()));
+}
+
+TEST_CASE("a direct file on a polling context works whether its device can be polled or not, and tells") {
+  const numbered_file numbered;
+  auto context = polling_context();
+  auto opened = qio::direct_file::open(context, numbered.path, access::read_write);
+  if (!opened) QIO_SKIP("no direct files here: " + opened.error().message());
+  auto& file = opened.value();
+  auto memory = qio::aligned_buffer::allocate(block).value();
+
+  CHECK(context.run([&]() -> qio::task<bool> {
+    bool right = true;
+    for (std::size_t number = 0; number < 16; ++number) {
+      const auto read = co_await file.async_read_at(number * block, memory);
+      right = right && read && read.value() == block && memory.data()[block - 1] == std::byte(number);
+    }
+    co_return right&& co_await file.async_write_at(0, memory) && co_await file.async_sync();
+  }()));
+
+  const qio::fact told = *file.explain().find("polling");
+  CHECK(file.statistics().polled == (told.value == "off" ? 0u : 16u));
+  CHECK(!told.reason.empty());
+}
+
+TEST_CASE("a file that may only be written works on a polling context") {
+  const numbered_file numbered;
+  auto context = polling_context();
+  auto opened = qio::direct_file::open(context, numbered.path, access::write);
+  if (!opened) QIO_SKIP("no direct files here: " + opened.error().message());
+  auto memory = qio::aligned_buffer::allocate(block).value();
+  std::fill(memory.begin(), memory.end(), std::byte{77});
+  REQUIRE(context
+              .run([&]() -> qio::task<qio::result<std::size_t>> {
+                co_return co_await opened.value().async_write_at(0, memory);
+              }())
+              .value() == block);
+  CHECK(std::ifstream(numbered.path, std::ios::binary).get() == 77);
+}
+
+// One whose device answers no more is imitated by one that never could: a polled read through the page cache is refused
+// on every kernel and device.
+TEST_CASE("polled transfers that are refused are carried out by the ordinary ring, and the file is polled no more") {
+  const numbered_file numbered;
+  auto created = qio::uring::create([] {
+    qio::context_options options;
+    options.polling = qio::polling::busy;
+    return options;
+  }());
+  if (!created) QIO_SKIP("no io_uring here: " + created.error().message());
+  qio::uring& engine = *created.value();
+  if (qio::explanation facts; engine.explain(facts), facts.find("polling")->value == "off")
+    QIO_SKIP("no polled ring here: " + facts.find("polling")->reason);
+
+  auto file = qio::cached_file::open(numbered.path).value();
+  qio::detail::list<qio::request> held;
+  qio::file_activity activity;
+  activity.poll(qio::opcode::read);
+  std::array<qio::request, 16> requests;
+  std::array<std::array<std::byte, block>, 16> memory{};
+  for (std::size_t number = 0; number < 16; ++number) {
+    qio::request& r = requests[number];
+    r.op = qio::opcode::read;
+    r.handle = file.native_handle();
+    r.io = qio::detail::transfer(number * block, qio::mutable_buffer(memory[number].data(), block));
+    r.activity = &activity;
+    held.insert(r);
+    engine.submit(r);
+  }
+  CHECK(engine.in_flight() == 16);
+  engine.cancel(requests[5]);
+
+  std::size_t over = 0;
+  qio::completed_requests completed;
+  while (over < 16) {
+    engine.wait(completed, qio::wait_limit::unlimited());
+    while (completed.pop() != nullptr) ++over;
+  }
+  CHECK(engine.in_flight() == 0);
+  CHECK(activity.polled == 0);
+  CHECK(activity.in_flight == 0);
+  CHECK(activity.statistics.polled == 0);
+  for (std::size_t number = 0; number < 16; ++number) {
+    if (number == 5) {
+      CHECK(requests[number].failure == std::errc::operation_canceled);
+    } else {
+      CHECK(!requests[number].failed());
+      CHECK(memory[number][block - 1] == std::byte(number));
+    }
+  }
+}
+
+}  // namespace
+#endif

@@ -1,0 +1,69 @@
+// The queues of a ring, with every set of features that a kernel may have.
+#include "catch.hpp"
+#include <qio/qio.hpp>
+
+#if QIO_HAS_URING
+#include <cerrno>
+#include <cstdint>
+#include <iterator>
+
+namespace {
+
+constexpr unsigned entries = 4;
+
+/// Opens `made` as a kernel would that lacks the `lacking` newest features. 0, or a negated system error.
+int open_without(qio::detail::ring& made, std::size_t lacking) {
+  io_uring_params parameters{};
+  for (std::size_t i = lacking; i < std::size(qio::detail::ring_features); ++i)
+    parameters.flags |= qio::detail::ring_features[i].flags;
+  const int answer = made.open(entries, parameters);
+  if (answer == 0 && made.has(IORING_SETUP_R_DISABLED)) qio::detail::enable_ring(made);
+  return answer;
+}
+
+}  // namespace
+
+TEST_CASE("what is put into a ring comes out of it, round after round") {
+  for (std::size_t lacking = 0; lacking <= std::size(qio::detail::ring_features); ++lacking) {
+    CAPTURE(lacking);
+    qio::detail::ring ring;
+    if (const int answer = open_without(ring, lacking); answer != 0) {
+      if (answer == -EINVAL) continue;  // this kernel itself lacks one of the rest
+      QIO_SKIP("no io_uring here: " + std::generic_category().message(-answer));
+    }
+    ring.register_descriptor();
+    std::uint64_t put = 0, taken = 0;
+    bool in_order = true;
+    for (int round = 0; round < 10; ++round) {
+      const unsigned count = round % 2 == 0 ? ring.submission_capacity() : 3;  // so that rounds begin anywhere
+      for (unsigned i = 0; i < count; ++i) {
+        io_uring_sqe* const entry = ring.next_entry();
+        REQUIRE(entry != nullptr);
+        entry->opcode = IORING_OP_NOP;
+        entry->user_data = put++;
+      }
+      if (count == ring.submission_capacity()) CHECK(ring.next_entry() == nullptr);
+      CHECK(ring.pending() == count);
+      CHECK(ring.enter(count) == static_cast<int>(count));
+      CHECK(ring.pending() == 0);
+      CHECK(ring.has_completions());
+      ring.take_completions([&](const io_uring_cqe& completion) {
+        in_order = in_order && completion.user_data == taken++ && completion.res == 0;
+      });
+      CHECK_FALSE(ring.has_completions());
+    }
+    CHECK(in_order);
+    CHECK(taken == put);
+    const __kernel_timespec soon{0, 1000};
+    CHECK(ring.enter(1, &soon) == -ETIME);
+  }
+}
+
+TEST_CASE("a ring that could not be opened is as before") {
+  qio::detail::ring ring;
+  io_uring_params nonsense{};
+  nonsense.flags = ~0u;
+  CHECK(ring.open(entries, nonsense) < 0);
+  CHECK_FALSE(ring.is_open());
+}
+#endif

@@ -1,0 +1,64 @@
+// How a context decides to wait: by the policy, and by how its waits went.
+#include "catch.hpp"
+#include <qio/detail/waiting.hpp>
+
+#include <chrono>
+
+namespace {
+
+using namespace std::chrono_literals;
+using qio::wait_policy;
+using qio::detail::waiting;
+
+constexpr bool reads = true, writes = false;
+
+void learn(waiting& decided, bool what, std::chrono::nanoseconds waited) {
+  for (int wait = 0; wait < 100; ++wait) decided.learn(what, waited);
+}
+
+}  // namespace
+
+TEST_CASE("spinning is awake at once, and bounded") {
+  waiting decided(wait_policy::spin);
+  learn(decided, reads, 10ms);
+  const waiting::plan plan = decided.next(reads);
+  CHECK(plan.nap == 0ns);
+  CHECK(plan.awake == 200us);
+}
+
+TEST_CASE("the adaptive policy is awake where waits have been short, and asleep where they have been long") {
+  waiting decided(wait_policy::adaptive);
+  learn(decided, reads, 10us);
+  CHECK(decided.next(reads).nap == 0ns);  // a nap would outlast it
+  CHECK(decided.next(reads).awake > 30us);
+  learn(decided, reads, 60us);
+  CHECK(decided.next(reads).nap > 15us);
+  CHECK(decided.next(reads).nap < 25us);
+  CHECK(decided.next(reads).awake == 200us);
+  learn(decided, reads, 10ms);
+  CHECK(decided.next(reads).is_asleep());
+  CHECK_FALSE(decided.next(writes).is_asleep());  // of which nothing is known yet
+  learn(decided, reads, 10us);
+  CHECK_FALSE(decided.next(reads).is_asleep());
+}
+
+TEST_CASE("a wait awake in vain is followed by waits asleep, each time by twice as many") {
+  for (const wait_policy policy : {wait_policy::spin, wait_policy::adaptive}) {
+    waiting decided(policy);
+    const auto asleep = [&] {
+      int count = 0;
+      while (decided.next(reads).is_asleep()) ++count;
+      return count;
+    };
+    CHECK(asleep() == 0);
+    for (const int expected : {1, 2, 4, 8, 16, 32, 64, 64}) {
+      decided.was_awake_in_vain();
+      CHECK(asleep() == expected);
+    }
+    decided.was_awake();
+    decided.was_awake_in_vain();
+    CHECK(asleep() == 1);
+    CHECK(decided.statistics().awake == 1);
+    CHECK(decided.statistics().awake_in_vain == 9);
+  }
+}

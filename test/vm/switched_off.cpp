@@ -1,0 +1,23 @@
+// Where the administrator has switched io_uring off: run in the emulated machine, since the switch is the whole
+// system's.
+#include "catch.hpp"
+#include <qio/qio.hpp>
+
+#include <fstream>
+#include <string>
+
+#if QIO_HAS_URING
+TEST_CASE("where io_uring is switched off the context falls back, and explain() names the switch", "[switched_off]") {
+  std::ofstream("/proc/sys/kernel/io_uring_disabled") << 2;
+
+  const auto ring = qio::basic_context<qio::uring>::create();
+  REQUIRE(!ring);
+  CHECK(ring.error() == std::errc::operation_not_permitted);
+
+  const qio::explanation facts = qio::context::create().value().explain();
+  REQUIRE(facts.find("engine") != nullptr);
+  CHECK(facts.find("engine")->value == "pool");
+  REQUIRE(facts.find("fallback") != nullptr);
+  CHECK(facts.find("fallback")->reason.find("sysctl kernel.io_uring_disabled is 2") != std::string::npos);
+}
+#endif

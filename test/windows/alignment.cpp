@@ -1,0 +1,83 @@
+// Direct files: where their alignment is known from, and that Windows is never asked for what it would refuse.
+#include "catch.hpp"
+#include "world.hpp"
+
+using namespace contract;
+
+namespace {
+
+struct windows_minds_sectors {
+  windows_minds_sectors() { shim::now.minds_sectors = true; }
+  windows_minds_sectors(const windows_minds_sectors&) = delete;
+  windows_minds_sectors& operator=(const windows_minds_sectors&) = delete;
+  ~windows_minds_sectors() { shim::now.minds_sectors = false; }
+};
+
+}  // namespace
+
+TEST_CASE("the alignment is the storage's where it tells, else the volume's") {
+  const directory where;
+  const auto source_of = [&] {
+    auto file = qio::direct_file::open(where / "file", access::read_write, creation::always_new).value();
+    CHECK(file.is_direct());
+    CHECK(file.alignment() == qio::alignment{512, 512, 512});
+    return file.explain().find("alignment")->reason;
+  };
+  CHECK(source_of() == "sector size of the volume");
+  const windows_minds_sectors strict;
+  CHECK(source_of() == "FileStorageInfo");
+}
+
+TEST_CASE("what is misaligned is refused before Windows would, and what is not is not") {
+  const windows_minds_sectors strict;
+  const directory where;
+  auto file = qio::direct_file::open(where / "file", access::read_write, creation::always_new).value();
+  memory buffer(8192);
+  shim::now.refused = 0;
+  CHECK(file.write_at(512, buffer.all()).value() == 8192);
+  CHECK(file.read_at(512, buffer.part(512, 512)).value() == 512);
+  CHECK(file.read_at(100, buffer.all()).error() == errc::misaligned_offset);
+  CHECK(file.read_at(0, buffer.part(0, 100)).error() == errc::misaligned_length);
+  CHECK(file.read_at(0, buffer.part(4, 512)).error() == errc::misaligned_buffer);
+  REQUIRE(file.resize(1000));
+  CHECK(file.read_at(512, buffer.all()).value() == 488);
+  CHECK(file.read_at(1024, buffer.all()).value() == 0);
+  CHECK(shim::now.refused == 0);
+
+  OVERLAPPED overlapped{};
+  CHECK(qio::platform::calls::ReadFile(file.native_handle(), buffer.data(), 100, nullptr, &overlapped) == 0);
+  CHECK(shim::now.refused == 1);  // the shim would have said it
+}
+
+TEST_CASE("a file system that cannot do without its cache refuses, or lets degrade") {
+  const directory where;
+  shim::fail_next(shim::call::create_file, ERROR_INVALID_PARAMETER);
+  CHECK(qio::direct_file::open(where / "file", access::read_write, creation::if_needed).error() ==
+        errc::direct_not_supported);
+  CHECK(where.entries() == 0);
+  shim::fail_next(shim::call::create_file, ERROR_INVALID_PARAMETER);
+  auto file = qio::direct_file::open(where / "file", access::read_write, creation::if_needed,
+                                     {.fallback = qio::if_unavailable::use_cache});
+  REQUIRE(file);
+  CHECK(!file.value().is_direct());
+  memory buffer(4096);
+  CHECK(file.value().write_at(0, buffer.all()).value() == 4096);
+  CHECK(file.value().write_at(512, buffer.all()).error() == errc::misaligned_offset);
+}
+
+TEST_CASE("an invalid parameter is the end of the file behind it, and an error before") {
+  const directory where;
+  auto file = qio::direct_file::open(where / "file", access::read_write, creation::always_new).value();
+  memory buffer(4096);
+  REQUIRE(file.write_at(0, buffer.all()).value() == 4096);
+  shim::fail_next(shim::call::transfer, ERROR_INVALID_PARAMETER);
+  CHECK(file.read_at(4096, buffer.all()).value() == 0);
+  shim::fail_next(shim::call::transfer, ERROR_INVALID_PARAMETER);
+  CHECK(file.read_at(0, buffer.all()).error() == std::errc::invalid_argument);
+  for (const auto code : {ERROR_BROKEN_PIPE, ERROR_NO_DATA, ERROR_MORE_DATA, ERROR_OPERATION_ABORTED}) {
+    shim::fail_next(shim::call::transfer, DWORD(code));
+    const auto answer = file.read_at(4096, buffer.all());
+    REQUIRE(!answer);
+    CHECK(answer.error().code().value() == static_cast<int>(code));
+  }
+}

@@ -1,0 +1,63 @@
+// Copies from memory that is not there.
+#include "catch.hpp"
+#include <qio/qio.hpp>
+
+#include <vector>
+
+namespace {
+
+constexpr std::size_t page = 4096;
+
+/// Two pages, the second of which cannot be touched.
+struct half_there {
+  half_there() : memory(static_cast<std::byte*>(::VirtualAlloc(nullptr, 2 * page, MEM_RESERVE, PAGE_NOACCESS))) {
+    ::VirtualAlloc(memory, page, MEM_COMMIT, PAGE_READWRITE);
+  }
+  half_there(const half_there&) = delete;
+  half_there& operator=(const half_there&) = delete;
+  ~half_there() { ::VirtualFree(memory, 0, MEM_RELEASE); }
+  std::byte* memory;
+};
+
+unsigned foreign_faults = 0;
+std::byte* foreign_page = nullptr;
+
+LONG CALLBACK commit_page(EXCEPTION_POINTERS* raised) {
+  if (raised->ExceptionRecord->ExceptionCode != EXCEPTION_ACCESS_VIOLATION) return EXCEPTION_CONTINUE_SEARCH;
+  ++foreign_faults;
+  ::VirtualAlloc(foreign_page, page, MEM_COMMIT, PAGE_READWRITE);
+  return EXCEPTION_CONTINUE_EXECUTION;
+}
+
+}  // namespace
+
+TEST_CASE("a guarded copy that faults says so, in either direction, and leaves the thread able to do the next") {
+  qio::platform::install_copy_guard();
+  const half_there half;
+  std::vector<std::byte> other(2 * page, std::byte{7});
+  for (int round = 0; round < 3; ++round) {
+    CHECK(qio::platform::guarded_copy(half.memory, other.data(), page, half.memory));
+    CHECK(half.memory[page - 1] == std::byte{7});
+    CHECK(!qio::platform::guarded_copy(half.memory, other.data(), 2 * page, half.memory));
+    CHECK(!qio::platform::guarded_copy(half.memory + page, other.data(), 1, half.memory + page));
+    CHECK(!qio::platform::guarded_copy(other.data(), half.memory, page + 1, half.memory));
+    CHECK(qio::platform::guarded_copy(other.data(), half.memory, page, half.memory));
+  }
+}
+
+TEST_CASE("a fault that is not the copy's goes to other handlers") {
+  qio::platform::install_copy_guard();
+  const half_there half;
+  foreign_page = half.memory + page;
+  foreign_faults = 0;
+  void* const handler = ::AddVectoredExceptionHandler(0, &commit_page);
+  half.memory[page] = std::byte{1};  // by no copy
+  CHECK(foreign_faults == 1);
+
+  // By the copy, but at its other end, which is the caller's.
+  const half_there other;
+  foreign_page = other.memory + page;
+  CHECK(qio::platform::guarded_copy(other.memory + page, half.memory, 1, half.memory));
+  CHECK(foreign_faults == 2);
+  ::RemoveVectoredExceptionHandler(handler);
+}

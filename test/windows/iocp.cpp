@@ -1,0 +1,215 @@
+// Each branch of the completion port's engine, most of which Wine does not take: by a shim at the calls to Windows.
+#include "catch.hpp"
+#include "reader.hpp"
+#include "world.hpp"
+
+#include <deque>
+
+using namespace contract;
+using shim::call;
+using shim::cancelling;
+using shim::completion;
+
+namespace {
+
+using here = under<qio::iocp, qio::cached>;
+
+/// A world in which transfers behave so.
+struct strange : world<here> {
+  explicit strange(completion completes, cancelling cancels = cancelling::aborts) {
+    shim::now.completes = completes;
+    shim::now.cancels = cancels;
+  }
+  ~strange() { shim::now.completes = completion::as_it_is; }
+};
+
+}  // namespace
+
+TEST_CASE("a read that Windows answers at once never passes through the port") {
+  strange w(completion::at_once);
+  auto file = w.with(64 * 4096);
+  std::deque<reader<world<here>>> readers;
+  for (std::size_t i = 0; i < 64; ++i) readers.emplace_back(4096).start(file, i * 4096);
+  CHECK(readers.front().calls == 0);  // told by the loop, never from within start()
+  CHECK(w.context->poll());
+  for (auto& each : readers) CHECK(each.is_right());
+  CHECK(file.statistics().served_inline == 64);
+  CHECK(file.statistics().served_by_ring == 0);
+}
+
+TEST_CASE("reads that are answered at once leave the others their turn") {
+  strange w(completion::at_once);
+  auto file = w.with(4096);
+  bool done = false;
+  memory buffer(4096);
+  const auto busy = [&]() -> qio::task<> {
+    while (!done) static_cast<void>(co_await file.async_read_at(0, buffer.all()));
+  };
+  const auto other = [&]() -> qio::task<> {
+    for (int i = 0; i < 10; ++i) co_await w.context->schedule();
+    done = true;
+  };
+  w.context->run(qio::when_all(busy(), other()));
+  CHECK(done);
+}
+
+TEST_CASE("the end of the file is the end, told at once or later") {
+  for (const auto how : {completion::as_it_is, completion::at_once, completion::late}) {
+    strange w(how);
+    auto file = w.with(5000);
+    memory buffer(8192);
+    CHECK(w.read(file, 4096, buffer.all()).value() == 904);
+    CHECK(w.read(file, 5000, buffer.all()).value() == 0);
+    CHECK(w.read(file, 1 << 20, buffer.all()).value() == 0);
+  }
+}
+
+TEST_CASE("a read that is cancelled while it is late tells what really happened") {
+  const auto cancelled = [](cancelling how) {
+    strange w(completion::late, how);
+    auto file = w.with(4096);
+    reader<world<here>> one(4096);
+    one.start(file, 0);
+    one.read->cancel();
+    one.read->cancel();
+    w.context->run();
+    CHECK(one.is_real());
+    return one.answer.has_value();
+  };
+  CHECK(!cancelled(cancelling::aborts));
+  CHECK(cancelled(cancelling::is_ignored));
+  CHECK(cancelled(cancelling::is_too_late));
+}
+
+TEST_CASE("an operation, a file or a context that is destroyed waits for what is late") {
+  for (const auto how : {cancelling::aborts, cancelling::is_ignored, cancelling::is_too_late}) {
+    strange w(completion::late, how);
+    auto file = w.with(64 * 4096);
+    memory buffer(4096);
+    { reader<world<here>>(4096).start(file, 0); }
+    std::deque<reader<world<here>>> readers;
+    for (std::size_t i = 0; i < 64; ++i) readers.emplace_back(4096).start(file, i * 4096);
+    CHECK(file.close());
+    w.context->run();
+    for (auto& each : readers) CHECK(each.is_real());
+
+    auto again = w.open("data", access::read, creation::open_existing).value();
+    for (std::size_t i = 0; i < 64; ++i) readers[i].start(again, i * 4096);
+    w.context.reset();
+    for (auto& each : readers) CHECK(each.is_real());
+  }
+}
+
+TEST_CASE("a transfer fails with Windows' own code, whether at once or later") {
+  strange w(completion::as_it_is);
+  auto file = w.with(4096);
+  memory buffer(4096);
+  for (const auto code : {ERROR_IO_DEVICE, ERROR_CRC, ERROR_DISK_FULL, ERROR_LOCK_VIOLATION}) {
+    shim::fail_next(call::transfer, DWORD(code));
+    const auto refused = w.read(file, 0, buffer.all());
+    REQUIRE(!refused);
+    CHECK(refused.error().code() == qio::platform::system_error(DWORD(code)).code());
+    shim::fail_next(call::transfer, DWORD(code));
+    CHECK(w.write(file, 0, buffer.all()).error().code().value() == static_cast<int>(code));
+  }
+  CHECK(w.read(file, 0, buffer.all()).value() == 4096);
+}
+
+TEST_CASE("what Windows has no memory for waits until something else is over, and fails if there is nothing else") {
+  strange w(completion::late);
+  auto file = w.with(4 * 4096);
+  for (const auto code : {ERROR_INVALID_USER_BUFFER, ERROR_NOT_ENOUGH_MEMORY, ERROR_NO_SYSTEM_RESOURCES}) {
+    reader<world<here>> alone(4096);
+    shim::fail_next(call::transfer, DWORD(code));
+    alone.start(file, 0);
+    w.context->run();
+    CHECK(alone.answer.error() == std::errc::not_enough_memory);
+
+    reader<world<here>> first(4096), second(4096), cancelled(4096);
+    first.start(file, 0);
+    shim::fail_next(call::transfer, DWORD(code));
+    second.start(file, 4096);
+    shim::fail_next(call::transfer, DWORD(code));
+    cancelled.start(file, 8192);
+    cancelled.read->cancel();
+    w.context->run();
+    CHECK(first.is_right());
+    CHECK(second.is_right());
+    CHECK(cancelled.answer.error() == std::errc::operation_canceled);
+    CHECK(cancelled.answer.error().transferred() == 0);
+  }
+}
+
+TEST_CASE("a write that is known to make the file longer is a worker's, another one is not") {
+  strange w(completion::late);
+  auto file = w.with(4096);
+  const auto before = file.statistics();
+  memory buffer(4096);
+  CHECK(w.write(file, 0, buffer.all()).value() == 4096);
+  CHECK(file.statistics().served_by_ring == before.served_by_ring + 1);
+  CHECK(w.write(file, 4096, buffer.all()).value() == 4096);
+  CHECK(file.statistics().served_by_worker == before.served_by_worker + 1);
+  CHECK(w.write(file, 4096, buffer.all()).value() == 4096);
+  CHECK(file.statistics().served_by_ring == before.served_by_ring + 2);
+}
+
+TEST_CASE("a handle belongs to one port, and one that cannot be bound is refused when it is opened") {
+  strange w(completion::as_it_is);
+  auto file = w.with(4096);
+  auto other = qio::iocp::create({}).value();
+  const auto refused = other->attach(file.native_handle());
+  REQUIRE(!refused);
+  CHECK(refused.error() == errc::cannot_be_bound);
+  CHECK(refused.error().message().find("completion port") != std::string::npos);
+
+  shim::fail_next(call::create_port, ERROR_INVALID_PARAMETER);
+  CHECK(w.open("new", access::read_write, creation::if_needed).error() == errc::cannot_be_bound);
+  CHECK(!std::filesystem::exists(w.where / "new"));
+}
+
+TEST_CASE("where no port can be had the default context runs the pool, and says why") {
+  shim::fail_next(call::create_port, ERROR_NO_SYSTEM_RESOURCES);
+  auto fallback = qio::context::create().value();
+  const qio::explanation facts = fallback.explain();
+  CHECK(facts.find("engine")->value == "pool");
+  REQUIRE(facts.find("fallback") != nullptr);
+  CHECK(facts.find("fallback")->value == "from iocp");
+  CHECK(!facts.find("fallback")->reason.empty());
+
+  const directory where;
+  auto file = qio::cached_file::open(fallback, where / "file", access::read_write, creation::if_needed).value();
+  const auto written = fallback.run([](auto& to) -> qio::task<qio::result<std::size_t>> {
+    memory block(4096);
+    co_return co_await to.async_write_at(0, block.all());
+  }(file));
+  CHECK(written.value() == 4096);
+
+  shim::fail_next(call::create_port, ERROR_NO_SYSTEM_RESOURCES);
+  CHECK(qio::basic_context<qio::iocp>::create().error() == std::errc::not_enough_memory);
+}
+
+TEST_CASE("a packet that cannot be posted for want of memory is posted again") {
+  strange w(completion::as_it_is);
+  shim::fail_next(call::post, ERROR_NO_SYSTEM_RESOURCES);
+  bool there = false;
+  const auto visit = [&]() -> qio::task<> {
+    co_await w.context->schedule();
+    there = true;
+  };
+  w.context->run(visit());
+  CHECK(there);
+}
+
+TEST_CASE("more transfers than one call takes packets of are all told") {
+  for (const auto how : {completion::as_it_is, completion::late, completion::by_turns}) {
+    strange w(how, cancelling::by_turns);
+    auto file = w.with(64 * 4096);
+    std::deque<reader<world<here>>> readers;
+    for (std::size_t i = 0; i < 500; ++i) readers.emplace_back(4096).start(file, i % 64 * 4096);
+    for (std::size_t i = 0; i < 500; i += 7) readers[i].read->cancel();
+    w.context->run();
+    bool all_real = true;
+    for (auto& each : readers) all_real = all_real && each.is_real();
+    CHECK(all_real);
+  }
+}

@@ -1,0 +1,55 @@
+// Mapped files, which Windows neither shows beyond their end nor cuts off.
+#include "catch.hpp"
+#include "world.hpp"
+
+using namespace contract;
+
+TEST_CASE("views stay where they are when a mapped file is cut off beyond them") {
+  const directory where;
+  auto file = qio::mapped_file::open(where / "file", access::read_write, creation::always_new).value();
+  auto source = memory::with_pattern(0, 64 * 4096);
+  REQUIRE(file.write_at(0, source.all()).value() == 64 * 4096);
+  const auto early = file.view(0, 4096).value();
+  REQUIRE(file.write_at(64 * 4096, source.all()).value() == 64 * 4096);
+  const auto late = file.view(0, 128 * 4096).value();
+  REQUIRE(early.data() != late.data());
+  for (const std::size_t pages : {100u, 10u, 1u}) {
+    REQUIRE(file.resize(pages * 4096));
+    CHECK(holds_pattern(early, 0));
+    CHECK(holds_pattern(late.first(4096), 0));
+    CHECK(file.view(0, pages * 4096 + 1).error() == errc::beyond_end);
+    CHECK(file.size().value() == pages * 4096);
+  }
+  CHECK(file.resize(0));
+  CHECK(file.view(0, 0));
+  REQUIRE(file.write_at(0, source.all()).value() == 64 * 4096);
+  CHECK(holds_pattern(file.view(0, 64 * 4096).value(), 0));
+}
+
+TEST_CASE("what is appended is read back before and after it is mapped") {
+  const directory where;
+  auto file = qio::mapped_file::open(where / "file", access::read_write, creation::always_new).value();
+  memory target(100);
+  for (std::size_t i = 0; i < 300; ++i) {
+    auto source = memory::with_pattern(i * 100, 100);
+    REQUIRE(file.write_at(i * 100, source.all()).value() == 100);
+    REQUIRE(file.read_at(i * 100, target.all()).value() == 100);
+    REQUIRE(holds_pattern(target.all(), i * 100));
+  }
+  CHECK(holds_pattern(file.view(0, 30000).value(), 0));
+}
+
+TEST_CASE("what is written through a view is in the file after sync, asynchronous or not") {
+  const directory where;
+  auto context = qio::context::create().value();
+  auto file = qio::mapped_file::open(context, where / "file", access::read_write, creation::always_new).value();
+  REQUIRE(file.resize(8192));
+  file.writable_view(5000, 1).value()[0] = std::byte{42};
+  CHECK(file.sync());
+  auto sync = file.async_sync();
+  bool synced = false;
+  sync.start([&synced](qio::result<void> told) { synced = told.has_value(); });
+  context.run();
+  CHECK(synced);
+  CHECK(contents(where / "file")[5000] == 42);
+}

@@ -1,0 +1,50 @@
+// Names that Windows' own calls make difficult.
+#include "catch.hpp"
+#include "world.hpp"
+
+using qio::access;
+using qio::creation;
+
+TEST_CASE("paths are UTF-8") {
+  const contract::directory where;
+  const std::string name = where / "\xc3\xbc\xe6\x96\x87\xf0\x9f\x98\x80";  // an umlaut, a Chinese character, a smiley
+  auto file = qio::cached_file::open(name, access::read_write, creation::only_if_missing);
+  REQUIRE(file);
+  std::size_t found = 0;
+  for (const auto& each : std::filesystem::directory_iterator(where.path()))
+    found += each.path().filename().native() == L"\u00fc\u6587\U0001f600" ? 1u : 0u;
+  CHECK(found == 1);
+}
+
+TEST_CASE("what is not UTF-8 is refused, and nothing created") {
+  const contract::directory where;
+  const auto refused = qio::cached_file::open(where / "a\xff", access::read_write, creation::if_needed);
+  REQUIRE(!refused);
+  CHECK(refused.error() == std::errc::illegal_byte_sequence);
+  CHECK(where.entries() == 0);
+}
+
+TEST_CASE("a path may be longer than MAX_PATH, absolute or not, in each creation") {
+  const contract::directory where;
+  std::string deep = where.path();
+  for (int i = 0; i < 8; ++i) {
+    deep += "/" + std::string(100, static_cast<char>('a' + i));
+    const auto name = qio::platform::native_path(deep).value();
+    REQUIRE(::CreateDirectoryW(name.c_str(), nullptr) != 0);
+    REQUIRE(name.starts_with(LR"(\\?\)") == (name.size() >= 248));
+  }
+  REQUIRE(deep.size() > 800);
+  for (const auto how : {creation::only_if_missing, creation::open_existing, creation::if_needed,
+                         creation::truncate_existing, creation::always_new}) {
+    auto file = qio::cached_file::open(deep + "/file", access::read_write, how);
+    REQUIRE(file);
+    std::array<std::byte, 3> three{};
+    CHECK(file.value().write_at(0, three).value() == 3);
+  }
+  CHECK(qio::sync_directory(deep));
+  for (std::string each = deep; each.size() > where.path().size(); each.erase(each.rfind('/'))) {
+    ::DeleteFileW(qio::platform::native_path(each + "/file").value().c_str());
+    ::RemoveDirectoryW(qio::platform::native_path(each).value().c_str());
+  }
+  CHECK(where.entries() == 0);
+}

@@ -1,0 +1,76 @@
+// creation::always_new beside others who have the file open, and files that others keep for themselves.
+#include "catch.hpp"
+#include "world.hpp"
+
+using qio::access;
+using qio::creation;
+
+namespace {
+
+/// Has a file open, and lets others do as `share` says.
+struct holder {
+  holder(const std::string& path, DWORD share)
+      : handle(::CreateFileW(std::filesystem::path(path).c_str(), GENERIC_READ, share, nullptr, OPEN_EXISTING, 0,
+                             nullptr)) {
+    REQUIRE(handle != INVALID_HANDLE_VALUE);
+  }
+  holder(const holder&) = delete;
+  holder& operator=(const holder&) = delete;
+  ~holder() { ::CloseHandle(handle); }
+  HANDLE handle;
+};
+
+}  // namespace
+
+TEST_CASE("a file that somebody keeps for himself is busy") {
+  const contract::directory where;
+  contract::put(where / "file", "contents");
+  const holder own(where / "file", 0);
+  for (const auto how : {creation::open_existing, creation::if_needed, creation::truncate_existing}) {
+    const auto refused = qio::cached_file::open(where / "file", access::read_write, how);
+    REQUIRE(!refused);
+    CHECK(refused.error() == std::errc::device_or_resource_busy);
+    CHECK(refused.error().code().value() == ERROR_SHARING_VIOLATION);
+  }
+}
+
+TEST_CASE("a file that may not be renamed is not replaced, and nothing is left behind") {
+  const contract::directory where;
+  contract::put(where / "file", "contents");
+  {
+    const holder no_renaming(where / "file", FILE_SHARE_READ | FILE_SHARE_WRITE);
+    CHECK(!qio::cached_file::open(where / "file", access::write, creation::always_new));
+  }
+  CHECK(where.entries() == 1);
+  CHECK(contract::contents(where / "file") == "contents");
+}
+
+TEST_CASE("a read-only file is not replaced, and one is created on demand") {
+  const contract::directory where;
+  {
+    auto made = qio::cached_file::open(where / "file", access::read_write, creation::if_needed, {.permissions = 0444});
+    REQUIRE(made);
+    std::array<std::byte, 3> three{};
+    CHECK(made.value().write_at(0, three).value() == 3);
+  }
+  CHECK((::GetFileAttributesW(std::filesystem::path(where / "file").c_str()) & FILE_ATTRIBUTE_READONLY) != 0);
+  const auto refused = qio::cached_file::open(where / "file", access::write, creation::always_new);
+  REQUIRE(!refused);
+  CHECK(refused.error() == std::errc::permission_denied);
+  CHECK(where.entries() == 1);
+  std::filesystem::permissions(where / "file", std::filesystem::perms::owner_write, std::filesystem::perm_options::add);
+}
+
+TEST_CASE("an open that fails late removes what it created, be it read-only") {
+  const contract::directory where;
+  const auto context = qio::basic_context<qio::iocp>::create();
+  for (const std::uint32_t permissions : {0666u, 0444u}) {
+    shim::fail_next(shim::call::set_modes, ERROR_INVALID_FUNCTION);
+    const auto refused = qio::cached_file::open(context.value(), where / "file", access::read_write,
+                                                creation::only_if_missing, {.permissions = permissions});
+    REQUIRE(!refused);
+    CHECK(refused.error() == qio::errc::cannot_be_bound);
+    CHECK(refused.error() == std::errc::operation_not_supported);
+    CHECK(where.entries() == 0);
+  }
+}

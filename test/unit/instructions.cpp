@@ -83,6 +83,7 @@ void write_file(const std::string& path) {
   if (!file.write_at(0, contents) || !file.sync()) fail();
 }
 
+#if QIO_HAS_URING
 void allow_open_files(rlim_t needed) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -90,6 +91,7 @@ void allow_open_files(rlim_t needed) {
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
+#endif
 
 }  // namespace
 

@@ -35,6 +35,9 @@ inline void take_away(qio::platform::native_handle handle) {
   ::close(nothing);
 }
 
+/// Why no stop may be requested by a thread while another one forgets it; null if that is safe.
+inline constexpr const char* why_stops_hang = nullptr;
+
 /// Whether this process has it open.
 inline bool has_open(const std::string& path) {
   for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {

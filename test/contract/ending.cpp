@@ -153,7 +153,7 @@ PROMISE(stopped_meanwhile, asynchronous, "a stop requested meanwhile ends it ear
 }
 
 PROMISE(stopped_elsewhere, asynchronous, "a stop may be requested by another thread at any time") {
-  if (os::why_stops_hang != nullptr) QIO_SKIP(os::why_stops_hang);
+  if (!os::why_stops_hang.empty()) QIO_SKIP(os::why_stops_hang);
   auto file = w.with(64 * 4096);
   for (int round = 0; round < 50; ++round) {
     std::stop_source stop;
@@ -171,7 +171,7 @@ PROMISE(stopped_elsewhere, asynchronous, "a stop may be requested by another thr
 }
 
 PROMISE(stopped_and_destroyed, asynchronous, "an operation may be destroyed while another thread requests its stop") {
-  if (os::why_stops_hang != nullptr) QIO_SKIP(os::why_stops_hang);
+  if (!os::why_stops_hang.empty()) QIO_SKIP(os::why_stops_hang);
   auto file = w.with(64 * 4096);
   for (int round = 0; round < 50; ++round) {
     std::stop_source stop;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 namespace os {
@@ -35,8 +36,8 @@ inline void take_away(qio::platform::native_handle handle) {
   ::close(nothing);
 }
 
-/// Why no stop may be requested by a thread while another one forgets it; null if that is safe.
-inline constexpr const char* why_stops_hang = nullptr;
+/// Why no stop may be requested by a thread while another one forgets it; empty if that is safe.
+inline constexpr std::string_view why_stops_hang;
 
 /// Whether this process has it open.
 inline bool has_open(const std::string& path) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 namespace os {
@@ -38,13 +39,14 @@ inline void close(HANDLE handle) { ::CloseHandle(handle); }
 /// Whoever asks the system about this file from now on is told that it is none.
 inline void take_away(HANDLE handle) { ::CloseHandle(handle); }
 
-/// Why no stop may be requested by a thread while another one forgets it; null if that is safe. GCC's library does not
+/// Why no stop may be requested by a thread while another one forgets it; empty if that is safe. GCC's library does not
 /// check again under its lock what it waits for (__waiter_pool::_M_do_wait of GCC 12, where there is no futex), and
 /// ~stop_callback then sleeps for ever: about one of ten thousand times.
 #ifdef __GLIBCXX__
-inline constexpr const char* why_stops_hang = "the destructor of std::stop_callback may hang (libstdc++ on Windows)";
+inline constexpr std::string_view why_stops_hang =
+    "the destructor of std::stop_callback may hang (libstdc++ on Windows)";
 #else
-inline constexpr const char* why_stops_hang = nullptr;
+inline constexpr std::string_view why_stops_hang;
 #endif
 
 /// Whether this process has it open: then nobody may have it for himself.

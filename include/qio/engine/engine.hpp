@@ -82,8 +82,7 @@ struct wait_limit {
 /// - `in_flight()`: requests submitted and not yet completed.
 /// - `wake()`, from any thread: the present or the next waiting wait() returns soon.
 /// - `find_polling(handle, alignment)`, from any thread, of an engine that can poll devices: which transfers of a
-/// direct
-///   file it polls if the file's activity says so.
+///   direct file it polls if the file's activity says so.
 /// - `explain(out)` adds the facts about this engine, "engine" first.
 /// - destruction: with nothing in flight (the context cancels and drains before).
 template <class Engine>

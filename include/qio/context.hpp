@@ -6,6 +6,7 @@
 #include <qio/engine/automatic.hpp>
 #include <qio/explanation.hpp>
 #include <qio/mode.hpp>
+#include <qio/operation.hpp>
 #include <qio/task.hpp>
 
 #include <coroutine>
@@ -109,6 +110,17 @@ class [[nodiscard]] basic_context {
     while (!finished.reached) loop_->turn(true);
     root.rethrow();
     if constexpr (!std::is_void_v<T>) return std::move(*value);
+  }
+
+  /// Carries out one operation of a file on this context: a blocking transfer, say, that waits as the context does
+  /// (wait_policy), `context.run(file.async_read_at(offset, buffer))`. Everything else that is started here goes on
+  /// meanwhile.
+  template <class Answer, class Control>
+  result<Answer> run(operation<Engine, Answer, Control>&& single) {
+    std::optional<result<Answer>> answer;
+    single.start([&answer](result<Answer> told) { answer.emplace(std::move(told)); });
+    while (!answer) loop_->turn(true);
+    return *std::move(answer);
   }
 
   /// Runs until no operation is in flight: for operations started with callbacks.

@@ -2,6 +2,7 @@
 #include "reader.hpp"
 #include "world.hpp"
 
+#include <chrono>
 #include <deque>
 
 namespace contract {
@@ -35,6 +36,20 @@ PROMISE(called_back_once, asynchronous, "a callback is called once, by run(), ne
   sync.start([&synced](qio::result<void> told) { synced = told.has_value(); });
   w.context->run();
   CHECK(synced);
+}
+
+PROMISE(run_alone, asynchronous, "run() of an operation answers when it is over, and others go on meanwhile") {
+  auto file = w.with(4096);
+  reader<world<Where>> other(4096);
+  other.start(file, 0);
+  memory block(4096);
+  CHECK(w.context->run(file.async_read_at(0, block.all())).value() == 4096);
+  CHECK(holds_pattern(block.all(), 0));
+  CHECK(w.context->run(file.async_read_at(~std::uint64_t(0), block.all())).error() == errc::offset_too_large);
+  CHECK(w.context->run(file.async_read_at(0, block.all(), {.deadline = std::chrono::hours(1)})).value() == 4096);
+  CHECK(w.context->run(file.async_sync()));
+  w.context->run();
+  CHECK(other.is_right());
 }
 
 PROMISE(polled, asynchronous, "poll() does what can be done without waiting, and says whether it did") {

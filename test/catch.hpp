@@ -11,7 +11,7 @@
 
 namespace qio_test {
 
-// Prints `SKIPPED: <test>: <reason>` and has CTest report the test as skipped, unless something in it fails.
+// Prints `SKIPPED: <reason> [<test>]` and has CTest report the test as skipped, unless something in it fails.
 // Catch2 v2 has no SKIP; this one is the same for both.
 void skipped(std::string_view reason);
 

@@ -32,7 +32,7 @@ CATCH_REGISTER_LISTENER(count_skipped)
 void qio_test::skipped(std::string_view reason) {
   this_skipped = true;
   const std::string name = Catch::getResultCapture().getCurrentTestName();
-  std::printf("SKIPPED: %s: %.*s\n", name.c_str(), static_cast<int>(reason.size()), reason.data());
+  std::printf("SKIPPED: %.*s [%s]\n", static_cast<int>(reason.size()), reason.data(), name.c_str());
 }
 
 int main(int argc, char** argv) {

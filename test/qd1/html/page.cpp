@@ -215,11 +215,11 @@ TEST_CASE("pictures have words for who cannot see them, tables their roles") {
 }
 
 TEST_CASE("a page is small, however many bins there are") {
-  const qd1::report run = qd1_test::synthetic_report(300'000);
+  const qd1::report run = qd1_test::synthetic_report(60'000);
   std::size_t bins = 0;
   for (const qd1::series& each : run.series) bins += each.latency.bins.size();
   CHECK(bins > 5'000);
-  const qd1::report other = qd1_test::synthetic_report(300'000, 1.1, 40);
+  const qd1::report other = qd1_test::synthetic_report(60'000, 1.1, 40);
   const named_report runs[] = {{"base", &run}, {"other", &other}};
   CHECK(render(run).size() < 150'000);
   CHECK(render(runs).size() < 300'000);

@@ -25,14 +25,17 @@ foreach(library IN ITEMS # package, target, directory, definitions
   string(REPLACE " " ";" library "${library}")
   list(POP_FRONT library package target directory)
   set(there "${qio_headers}/lib/cmake/${package}")
-  if(EXISTS "/usr/include/${directory}" AND NOT EXISTS "${there}/${package}Config.cmake")
+  if(EXISTS "/usr/include/${directory}")
     file(MAKE_DIRECTORY "${qio_headers}/include")
     file(CREATE_LINK "/usr/include/${directory}" "${qio_headers}/include/${directory}" SYMBOLIC)
-    file(WRITE "${there}/${package}ConfigVersion.cmake" "set(PACKAGE_VERSION_COMPATIBLE TRUE)\n")
-    file(WRITE "${there}/${package}Config.cmake"
-      "add_library(${target} INTERFACE IMPORTED)\n"
-      "target_include_directories(${target} INTERFACE \"${qio_headers}/include\")\n"
-      "target_compile_definitions(${target} INTERFACE ${library})\n")
+    file(CONFIGURE OUTPUT "${there}/${package}ConfigVersion.cmake" CONTENT "set(PACKAGE_VERSION_COMPATIBLE TRUE)\n")
+    file(CONFIGURE OUTPUT "${there}/${package}Config.cmake" CONTENT
+"if(NOT TARGET ${target})
+  add_library(${target} INTERFACE IMPORTED GLOBAL)
+  target_include_directories(${target} INTERFACE \"${qio_headers}/include\")
+  target_compile_definitions(${target} INTERFACE ${library})
+endif()
+")
   endif()
 endforeach()
 list(APPEND CMAKE_MODULE_PATH /usr/lib/cmake/Catch2) # its module that makes test cases tests of CTest

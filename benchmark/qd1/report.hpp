@@ -159,7 +159,8 @@ struct series {
   double seconds = 0;         ///< wall clock time of the measured part
   double iops = 0;            ///< operations / seconds
   double bytes_per_second = 0;
-  std::optional<double> cpu_ns;      ///< processor time an operation, user and system, of all threads
+  /// Processor time an operation, user and system, of all threads; none where the system counts it in too large steps.
+  std::optional<double> cpu_ns;
   std::optional<double> batched_ns;  ///< mean latency, of batches timed as one: free of the clock's own cost
   std::vector<slice> slices;
   qd1::verification verification;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "catch.hpp"
+#include "program_os.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -42,10 +43,8 @@ struct outcome {
 inline outcome run_qd1(const directory& in, const std::string& arguments) {
   const fs::path out = in.path.string() + ".out";
   const fs::path err = in.path.string() + ".err";
-  const std::string command = "cd '" + in.path.string() + "' && '" QD1_PROGRAM "' " + arguments + " >'" + out.string() +
-                              "' 2>'" + err.string() + "'";
-  const int status = std::system(command.c_str());
-  outcome found{WEXITSTATUS(status), contents(out), contents(err)};
+  const int status = os::run(in.path, QD1_PROGRAM, arguments, out, err);
+  outcome found{status, contents(out), contents(err)};
   fs::remove(out);
   fs::remove(err);
   return found;
@@ -55,7 +54,5 @@ const std::string brief = " --time 50ms --samples 1000 --rounds 5 ";
 // So that all samples are taken, however busy the machine is.
 const std::string counted = " --time 60s --samples 1000 --rounds 5 --file-size 1M ";
 const std::string small = brief + "--file-size 1M ";
-
-inline bool shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
 
 }  // namespace qd1_test

@@ -9,6 +9,9 @@ foreach(i RANGE 1 ${count})
   string(JSON command GET "${commands}" ${i} command)
   separate_arguments(arguments UNIX_COMMAND "${command}")
   list(FIND arguments "${compiler}" position) # behind what launches it
+  if(position EQUAL -1) # a resource
+    continue()
+  endif()
   math(EXPR position "${position} + 1")
   list(SUBLIST arguments ${position} -1 arguments)
   file(RELATIVE_PATH source "${project}" "${source}")

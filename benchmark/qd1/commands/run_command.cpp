@@ -9,6 +9,7 @@
 #include "output/json.hpp"
 #include "output/table.hpp"
 #include "output/text_file.hpp"
+#include "platform/names.hpp"
 #include "units.hpp"
 
 #include <CLI/CLI.hpp>
@@ -47,11 +48,16 @@ void add_options(CLI::App& command, run_arguments& to) {
   command
       .add_option(
           "--writes", to.writes,
-          "Writes that are over when they are accepted, when they are written through (RWF_DSYNC), or after a sync")
+          fmt::format(
+              "Writes that are over when they are accepted, when they are written through ({}), or after a sync",
+              platform::write_through))
       ->delimiter(',')
       ->check(CLI::IsMember({"accepted", "through", "flushed"}))
       ->default_str("accepted,flushed");
-  command.add_option("--advice", to.advice, "What the kernel is told of mappings: nothing (normal), or MADV_RANDOM")
+  command
+      .add_option("--advice", to.advice,
+                  fmt::format("What the kernel is told of mappings: nothing (normal), or random use ({})",
+                              platform::random_advice))
       ->delimiter(',')
       ->check(CLI::IsMember({"normal", "random"}))
       ->default_str("normal");
@@ -74,8 +80,10 @@ void add_options(CLI::App& command, run_arguments& to) {
       ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1000)))
       ->capture_default_str();
   command
-      .add_option("--engine", to.engine, "Who serves the asynchronous form; auto takes io_uring where it can be had")
-      ->check(CLI::IsMember({"auto", "uring", "pool"}))
+      .add_option(
+          "--engine", to.engine,
+          fmt::format("Who serves the asynchronous form; auto takes {} where it can be had", platform::own_engine))
+      ->check(CLI::IsMember({"auto", platform::own_engine_option, "pool"}))
       ->capture_default_str();
   command.add_option("--seed", to.seed, "Of the offsets and the data")->capture_default_str();
   command.add_flag("--overwrite", to.overwrite, "Destroy the contents of PATH, though qd1 has not made it");

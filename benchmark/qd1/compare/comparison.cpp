@@ -49,6 +49,13 @@ std::string lines(const series& base, const series& now) {
   return text;
 }
 
+// That served the first series for which one was needed.
+std::string engine(const report& run) {
+  for (const series& each : run.series)
+    if (each.work.form == form::asynchronous && each.measured()) return each.service.engine;
+  return "none";
+}
+
 std::string environment(const report& base, const report& now, bool& forbids) {
   std::string text;
   for (const machine_difference& each : differences(base.machine, now.machine)) {
@@ -60,6 +67,7 @@ std::string environment(const report& base, const report& now, bool& forbids) {
   };
   differs("qd1", base.version, now.version);
   differs("engine asked for", base.settings.engine, now.settings.engine);
+  differs("engine of asynchronous operations", engine(base), engine(now));
   differs("clock", base.clock.source, now.clock.source);
   return text.empty() ? "  none that is known\n" : text;
 }

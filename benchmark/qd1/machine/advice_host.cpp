@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The sysctl, sysfs and cpupower names are those of Documentation/admin-guide/{pm,sysctl,kernel-parameters.txt} and
-// of cpupower(1).
+// of cpupower(1); of Windows those of powercfg /?.
 #include <fmt/format.h>
 #include <qd1/machine/advice.hpp>
 #include <qd1/machine/units.hpp>
@@ -19,6 +19,11 @@ void on_frequency(const cpu_facts& cpu, all_advice& out) {
         {severity::warning, fmt::format("the governor of CPU {} is {}", cpu.current.value_or(0), *cpu.governor),
          "A processor that waits for the device lowers its clock, so that each operation is followed by slow code.",
          "cpupower frequency-set -g performance"});
+  if (cpu.power_plan && (*cpu.power_plan == "balanced" || *cpu.power_plan == "power saver"))
+    out.push_back(
+        {severity::warning, fmt::format("the power plan is {}", *cpu.power_plan),
+         "A processor that waits for the device lowers its clock, so that each operation is followed by slow code.",
+         "powercfg /setactive SCHEME_MIN"});
   if (cpu.on_battery == true)
     out.push_back({severity::warning, "the machine runs on its battery",
                    "Firmware holds processor, link and drive back to save power.", std::nullopt});
@@ -63,6 +68,10 @@ void on_clock(const clock_facts& clock, all_advice& out) {
 }
 
 void on_virtualization(const virtual_facts& machine, all_advice& out) {
+  if (machine.emulator)
+    out.push_back({severity::severe, fmt::format("this is {}, not Windows", *machine.emulator),
+                   "Each call is translated, and answered by another system: the figures say nothing of Windows.",
+                   std::nullopt});
   constexpr double noticeable_percent = 0.1;
   if (machine.steal_percent.value_or(0) > noticeable_percent)
     out.push_back(

@@ -10,6 +10,10 @@ namespace {
 // (proc(5)): nothing is what is known to have passed then.
 std::uint64_t passed(std::uint64_t after, std::uint64_t before) { return after > before ? after - before : 0; }
 
+std::optional<std::uint64_t> passed(std::optional<std::uint64_t> after, std::optional<std::uint64_t> before) {
+  return after && before ? std::optional(passed(*after, *before)) : std::nullopt;
+}
+
 device_counters passed(const device_counters& after, const device_counters& before) {
   return {.name = after.name,
           .reads = passed(after.reads, before.reads),
@@ -36,8 +40,8 @@ machine_counters operator-(const machine_counters& after, const machine_counters
     between.processors = processor_time{.total = passed(after.processors->total, before.processors->total),
                                         .steal = passed(after.processors->steal, before.processors->steal),
                                         .idle = passed(after.processors->idle, before.processors->idle)};
-  if (after.waited_ns && before.waited_ns) between.waited_ns = passed(*after.waited_ns, *before.waited_ns);
-  if (after.throttled && before.throttled) between.throttled = passed(*after.throttled, *before.throttled);
+  between.waited_ns = passed(after.waited_ns, before.waited_ns);
+  between.throttled = passed(after.throttled, before.throttled);
   between.frequency_mhz = after.frequency_mhz;
   for (const device_counters& device : after.devices)
     if (const device_counters* const earlier = before.find(device.name))

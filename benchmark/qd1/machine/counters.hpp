@@ -23,13 +23,13 @@ struct device_counters {
 /// Time of all CPUs together, in units that only compare with each other.
 struct processor_time {
   std::uint64_t total = 0;
-  std::uint64_t steal = 0;
-  std::uint64_t idle = 0;  ///< waiting for devices included
+  std::optional<std::uint64_t> steal;  ///< absent where the system does not tell
+  std::uint64_t idle = 0;              ///< waiting for devices included
 
-  /// Absent while no time has passed.
+  /// Absent where that is not told, and while no time has passed.
   std::optional<double> steal_percent() const {
-    if (total == 0) return std::nullopt;
-    return 100.0 * static_cast<double>(steal) / static_cast<double>(total);
+    if (total == 0 || !steal) return std::nullopt;
+    return 100.0 * static_cast<double>(*steal) / static_cast<double>(total);
   }
 };
 

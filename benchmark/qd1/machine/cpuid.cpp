@@ -1,42 +1,54 @@
 // SPDX-License-Identifier: BSL-1.0
 // Intel SDM volume 2A and AMD APM volume 3, CPUID: leaf 1 ECX[31], reserved for hypervisors, says that there is one;
-// leaf 0x80000007 EDX[8] that the time stamp counter is invariant. Leaf 0x40000000 holds the hypervisor's signature
-// in EBX, ECX, EDX (Linux, Documentation/virt/kvm/x86/cpuid.rst).
+// leaf 0x80000007 EDX[8] that the time stamp counter is invariant; leaves 0x80000002 to 4 hold the processor's name.
+// Leaf 0x40000000 holds the hypervisor's signature in EBX, ECX, EDX (Linux, Documentation/virt/kvm/x86/cpuid.rst).
 #include <qd1/machine/cpuid.hpp>
+#include <qd1/platform/cpuid.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-#endif
-
 namespace qd1 {
+namespace {
 
-#if defined(__x86_64__) || defined(__i386__)
+using platform::cpuid;
+
+std::string text_in(std::initializer_list<unsigned> registers) {
+  std::string text;
+  for (const unsigned each : registers) {
+    std::array<char, sizeof each> characters;
+    std::memcpy(characters.data(), &each, sizeof each);
+    text.append(characters.data(), characters.size());
+  }
+  return text;
+}
+
+std::optional<std::string> model() {
+  std::string name;
+  for (const unsigned leaf : {0x80000002, 0x80000003, 0x80000004}) {
+    const auto part = cpuid(leaf);
+    if (!part) return std::nullopt;
+    name += text_in({part->a, part->b, part->c, part->d});
+  }
+  name.resize(std::strlen(name.c_str()));  // the rest is zeros
+  const std::size_t first = name.find_first_not_of(' ');
+  if (first == std::string::npos) return std::nullopt;
+  return name.substr(first, name.find_last_not_of(' ') - first + 1);
+}
+
+}  // namespace
 
 cpuid_facts ask_cpuid() {
   cpuid_facts facts;
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid(0x80000007, &a, &b, &c, &d) != 0) facts.invariant_tsc = (d & (1U << 8)) != 0;
-  if (__get_cpuid(1, &a, &b, &c, &d) != 0) facts.hypervisor = (c & (1U << 31)) != 0;
-  if (facts.hypervisor == true) {
-    __cpuid(0x40000000, a, b, c, d);
-    std::array<char, 12> signature;
-    std::memcpy(signature.data(), &b, 4);
-    std::memcpy(signature.data() + 4, &c, 4);
-    std::memcpy(signature.data() + 8, &d, 4);
-    facts.hypervisor_name = hypervisor_name({signature.data(), signature.size()});
-  }
+  facts.model = model();
+  if (const auto power = cpuid(0x80000007)) facts.invariant_tsc = (power->d & (1U << 8)) != 0;
+  if (const auto features = cpuid(1)) facts.hypervisor = (features->c & (1U << 31)) != 0;
+  if (facts.hypervisor == true)
+    if (const auto signature = cpuid(0x40000000))
+      facts.hypervisor_name = hypervisor_name(text_in({signature->b, signature->c, signature->d}));
   return facts;
 }
-
-#else
-
-cpuid_facts ask_cpuid() { return {}; }
-
-#endif
 
 // The signatures are those that systemd knows (src/basic/virt.c, detect_vm_cpuid).
 std::string hypervisor_name(std::string_view signature) {

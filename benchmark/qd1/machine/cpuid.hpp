@@ -9,6 +9,7 @@
 namespace qd1 {
 
 struct cpuid_facts {
+  std::optional<std::string> model;  ///< "AMD EPYC 7763 64-Core Processor"
   std::optional<bool> invariant_tsc;
   std::optional<bool> hypervisor;
   std::optional<std::string> hypervisor_name;

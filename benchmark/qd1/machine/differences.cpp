@@ -39,6 +39,8 @@ std::string in_words(medium value) {
 
 // What makes figures measure different things. Another processor or drive does not: that is what one compares.
 void find_forbidding(const machine_facts& a, const machine_facts& b, all_differences& out) {
+  const auto emulator = [](const machine_facts& of) { return of.host.virtualization.emulator.value_or("none"); };
+  if (emulator(a) != emulator(b)) out.push_back({"Emulator of the system", emulator(a), emulator(b), true});
   const medium in_a = medium_of(a), in_b = medium_of(b);
   if (in_a != in_b && in_a != medium::unknown && in_b != medium::unknown)
     out.push_back({"Where the data lie", in_words(in_a), in_words(in_b), true});

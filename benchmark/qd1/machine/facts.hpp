@@ -30,6 +30,7 @@ struct cpu_facts {
   std::optional<std::uint64_t> frequency_mhz;                         ///< of `current`, at that moment
   std::optional<std::uint64_t> lowest_mhz, highest_mhz;
   std::optional<std::string> frequency_driver, governor, energy_preference;
+  std::optional<std::string> power_plan;  ///< of Windows: "balanced", "high performance", "power saver"
   std::optional<bool> boost;
   std::optional<std::string> idle_driver, idle_governor;
   std::vector<idle_state> idle_states;
@@ -45,6 +46,7 @@ struct clock_facts {
 };
 
 struct virtual_facts {
+  std::optional<std::string> emulator;  ///< "Wine 8.0 on Linux": what answers in the name of the system
   std::optional<bool> hypervisor;
   std::optional<std::string> hypervisor_name;
   std::optional<std::string> product;    ///< what the firmware says the machine is

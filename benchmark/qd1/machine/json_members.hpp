@@ -50,6 +50,7 @@ struct members<cpu_facts> {
                                           member{"frequency_driver", &self::frequency_driver},
                                           member{"governor", &self::governor},
                                           member{"energy_preference", &self::energy_preference},
+                                          member{"power_plan", &self::power_plan},
                                           member{"boost", &self::boost},
                                           member{"idle_driver", &self::idle_driver},
                                           member{"idle_governor", &self::idle_governor},
@@ -67,10 +68,12 @@ struct members<clock_facts> {
 template <>
 struct members<virtual_facts> {
   using self = virtual_facts;
-  static constexpr auto list =
-      std::tuple{member{"hypervisor", &self::hypervisor}, member{"hypervisor_name", &self::hypervisor_name},
-                 member{"product", &self::product}, member{"container", &self::container},
-                 member{"steal_percent", &self::steal_percent}};
+  static constexpr auto list = std::tuple{member{"emulator", &self::emulator},
+                                          member{"hypervisor", &self::hypervisor},
+                                          member{"hypervisor_name", &self::hypervisor_name},
+                                          member{"product", &self::product},
+                                          member{"container", &self::container},
+                                          member{"steal_percent", &self::steal_percent}};
 };
 template <>
 struct members<memory_facts> {

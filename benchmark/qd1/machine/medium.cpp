@@ -20,6 +20,7 @@ medium medium_of(const machine_facts& machine) {
   const std::string type = machine.filesystem.type.value_or("");
   if (std::ranges::find(in_memory, type) != in_memory.end()) return medium::memory;
   if (std::ranges::find(across_network, type) != across_network.end()) return medium::network;
+  if (type.starts_with("network share")) return medium::network;  // on Windows
   if (machine.devices.empty()) return medium::unknown;
   const bool memory_only = std::ranges::all_of(
       machine.devices, [](const device_facts& device) { return !is_lowest(device) || device.kind == "memory"; });

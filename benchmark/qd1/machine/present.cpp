@@ -66,6 +66,7 @@ section present_system(const host_facts& host) {
   writer lines("System");
   lines.setting("system", host.system);
   lines.setting("kernel", host.kernel);
+  lines.setting("emulated by", machine.emulator);
   lines.setting("machine", machine.product);
   lines.setting("hypervisor",
                 machine.hypervisor_name ? machine.hypervisor_name : either(machine.hypervisor, "yes", "none"));
@@ -103,6 +104,7 @@ section present_processor(const host_facts& host) {
   lines.setting("frequencies", joined({as("{} MHz", cpu.lowest_mhz), as("{} MHz", cpu.highest_mhz)}, " to "));
   lines.setting("governor",
                 joined({cpu.governor, as("by {}", cpu.frequency_driver), as("prefers {}", cpu.energy_preference)}));
+  lines.setting("power plan", cpu.power_plan);
   lines.setting("boost", either(cpu.boost, "on", "off"));
   lines.setting("idle states", idle_states(cpu));
   lines.setting("idle governor", joined({cpu.idle_governor, as("by {}", cpu.idle_driver)}));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "measure/clock.hpp"
 
+#include "platform/names.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -62,7 +64,7 @@ timer_facts clock::facts() const {
   const reading now = both_clocks(*this);
   const double own = seconds(now.ticks - first_tick_);
   const double system = static_cast<double>(now.ns - first_ns_) * 1e-9;
-  return {by_cycles_ ? "TSC (invariant)" : "clock_gettime", why_not_cycles_, ps_a_tick_ / 1000, floor_ns_,
+  return {by_cycles_ ? "TSC (invariant)" : platform::system_clock, why_not_cycles_, ps_a_tick_ / 1000, floor_ns_,
           std::abs(own / system - 1)};
 }
 

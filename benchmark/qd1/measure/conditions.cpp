@@ -3,6 +3,7 @@
 
 #include "measure/offsets.hpp"
 #include "platform/file.hpp"
+#include "platform/names.hpp"
 #include "units.hpp"
 #include <qio/qio.hpp>
 
@@ -138,12 +139,14 @@ void notice_heat(report& run) {
                     throttled));
 }
 
-// Who asks for io_uring, and reads the figures of what else there was, is misled.
+// Who asks for an engine, and reads the figures of what else there was, is misled.
 void refuse_other_engines(report& run) {
-  if (run.settings.engine != "uring") return;
+  if (run.settings.engine != platform::own_engine_option) return;
   for (series& each : run.series)
-    if (each.work.form == form::asynchronous && !each.service.engine.empty() && each.service.engine != "io_uring")
-      each.invalid.push_back("--engine uring was asked for, and cannot be had: " + each.service.reason);
+    if (each.work.form == form::asynchronous && !each.service.engine.empty() &&
+        each.service.engine != platform::own_engine)
+      each.invalid.push_back(fmt::format("--engine {} was asked for, and cannot be had: {}",
+                                         platform::own_engine_option, each.service.reason));
 }
 
 }  // namespace

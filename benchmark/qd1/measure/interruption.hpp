@@ -2,22 +2,22 @@
 // Ctrl-C: the series under way ends, and what there is gets written.
 #pragma once
 
-#include <csignal>
+#include "platform/process.hpp"
+
+#include <atomic>
 
 namespace qd1 {
 
 namespace detail {
-inline volatile std::sig_atomic_t interrupt_requested = 0;
-}
+inline std::atomic<bool> interrupt_requested = false;  // without a lock, so that a signal handler may set it
+static_assert(std::atomic<bool>::is_always_lock_free);
+}  // namespace detail
 
 /// From here on, the first interrupt is a request; the second ends the process.
 inline void heed_interrupts() {
-  std::signal(SIGINT, [](int number) {
-    detail::interrupt_requested = 1;
-    std::signal(number, SIG_DFL);
-  });
+  platform::on_first_interrupt([]() noexcept { detail::interrupt_requested.store(true, std::memory_order_relaxed); });
 }
 
-inline bool interrupted() noexcept { return detail::interrupt_requested != 0; }
+inline bool interrupted() noexcept { return detail::interrupt_requested.load(std::memory_order_relaxed); }
 
 }  // namespace qd1

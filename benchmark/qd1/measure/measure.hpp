@@ -60,10 +60,10 @@ void transfer_blocking(File& file, const course& course, recorder& recorder) {
   switch (course.work.durability) {
     case durability::accepted:
       return repeat(course, recorder, [&](std::uint64_t offset) { return file.write_at(offset, buffer); });
-    case durability::written_through:
-      return repeat(course, recorder, [&](std::uint64_t offset) {
-        return platform::write_through(file.native_handle(), offset, buffer);
-      });
+    case durability::written_through: {
+      const platform::writing_through to(file.native_handle(), File::mode_type::is_direct);
+      return repeat(course, recorder, [&](std::uint64_t offset) { return to.write(offset, buffer); });
+    }
     case durability::flushed:
       return repeat(course, recorder, [&](std::uint64_t offset) { return write_and_flush(file, offset, buffer); });
   }

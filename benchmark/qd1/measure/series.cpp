@@ -6,6 +6,7 @@
 #include "measure/measure.hpp"
 #include "measure/verification.hpp"
 #include "platform/file.hpp"
+#include "platform/names.hpp"
 #include "units.hpp"
 #include <qio/qio.hpp>
 
@@ -67,9 +68,11 @@ std::string why_not_cold(const work& work, const laboratory& laboratory) {
 void prepare_pages(const tally& series, const laboratory& laboratory) {
   const std::string& path = laboratory.file.path();
   const work& work = series.subject();
-  if (starts_with_pages(work) && platform::cached_pages(path, work.working_set) == pages(work.working_set)) return;
-  platform::drop_cached_pages(path);
-  if (!starts_with_pages(work)) return;
+  if (!starts_with_pages(work)) return platform::drop_cached_pages(path);
+  if (const auto there = platform::cached_pages(path, work.working_set); there) {
+    if (*there == pages(work.working_set)) return;
+    platform::drop_cached_pages(path);
+  }
   if (const auto file = qio::cached_file::open(path); file) touch_all(file.value(), work);
 }
 
@@ -79,8 +82,9 @@ void prepare_memory(const File& file, tally& series, const laboratory& laborator
   prepare_pages(series, laboratory);
   if constexpr (is_mapped<File>) {
     if (work.advice == advice::random)
-      if (const auto all = file.view(0, static_cast<std::size_t>(work.working_set)); all)
-        platform::advise_random(all.value());
+      if (const auto all = file.view(0, static_cast<std::size_t>(work.working_set));
+          all && !platform::advise_random(all.value()))
+        return series.is_not_available("the system cannot be told that a mapping will be used at random");
     if (starts_with_pages(work)) touch_all(file, work);
   }
   if (work.temperature != temperature::cold) return;
@@ -224,7 +228,8 @@ void measure_on(tally& series, qio::result<Context> created, const laboratory& l
   const qio::fact* const fallback = facts.find("fallback");
   const std::string reason = fallback ? fallback->reason : "";
   series.is_served_by(engine, reason);
-  if (laboratory.engine == "uring" && engine != "io_uring") return series.is_not_available("io_uring: " + reason);
+  if (laboratory.engine == platform::own_engine_option && engine != platform::own_engine)
+    return series.is_not_available(fmt::format("{}: {}", platform::own_engine, reason));
   const auto open = [&](const std::string& path, qio::access wanted) {
     return qio::basic_file<Mode>::open(context, path, wanted);
   };
@@ -255,7 +260,7 @@ std::string why_not_written_through(const work& work) {
 
 std::string why_not_advised(const work& work) {
   if (work.advice == advice::normal || work.form == form::blocking) return {};
-  return "MADV_RANDOM is told of a mapping, and asynchronous operations of a mapped file go by its handle";
+  return "random use is told of a mapping (MADV_RANDOM), and asynchronous operations of a mapped file go by its handle";
 }
 
 }  // namespace

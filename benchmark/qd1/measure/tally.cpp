@@ -2,6 +2,7 @@
 #include "measure/tally.hpp"
 
 #include "measure/steadiness.hpp"
+#include "platform/process.hpp"
 #include "statistics/order_statistics.hpp"
 
 #include <algorithm>
@@ -112,7 +113,9 @@ series tally::finished() const {
     out.iops = samples / out.seconds;
     out.bytes_per_second = out.iops * static_cast<double>(out.work.block);
   }
-  out.cpu_ns = processor_seconds_ * 1e9 / samples;
+  constexpr int enough_steps = 10;
+  if (processor_seconds_ >= enough_steps * platform::processor_seconds_step())
+    out.cpu_ns = processor_seconds_ * 1e9 / samples;
   if (batched_rounds_ != 0) out.batched_ns = batched_sum_ / batched_rounds_;
   judge(out.verification, out.work, below_);
   if (out.verification.result == verification::verdict::refuted) out.invalid.push_back(out.verification.text);

@@ -72,10 +72,10 @@ disturbance disturbance_of(const machine_counters& counted, double seconds, doub
   if (counted.waited_ns && seconds > 0) found.waited = static_cast<double>(*counted.waited_ns) * 1e-9 / seconds;
   if (!counted.processors || counted.processors->total == 0 || seconds <= 0) return found;
   const auto total = static_cast<double>(counted.processors->total);
-  const auto unused = static_cast<double>(counted.processors->idle + counted.processors->steal);
+  const auto unused = static_cast<double>(counted.processors->idle + counted.processors->steal.value_or(0));
   const double busy = std::max(0., 1 - unused / total) * static_cast<double>(processors);
   found.others = std::max(0., busy - processor_seconds / seconds);
-  found.stolen = static_cast<double>(counted.processors->steal) / total;
+  if (counted.processors->steal) found.stolen = static_cast<double>(*counted.processors->steal) / total;
   return found;
 }
 

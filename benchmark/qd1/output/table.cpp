@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/table.hpp"
 
+#include "platform/names.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
@@ -133,7 +134,7 @@ std::vector<std::string> remarks(const series& each) {
   for (const std::string& reason : each.invalid) lines.push_back("INVALID: " + title(each.work) + ": " + reason);
   for (const std::string& note : each.notes) about_it(note);
   if (!each.complete) about_it("INCOMPLETE: interrupted");
-  if (!each.service.reason.empty()) about_it("not io_uring: " + each.service.reason);
+  if (!each.service.reason.empty()) about_it(fmt::format("not {}: {}", platform::own_engine, each.service.reason));
   if (!each.measured()) return lines;
   const bool tells = each.work.mode == mode::direct || each.work.temperature == temperature::cold;
   if (tells && !each.verification.text.empty())
@@ -167,7 +168,8 @@ std::string block(const group& members) {
     text += row("MB/s", members, [&](const series& each) { return number(each.bytes_per_second / 1e6); });
     text += row("samples", members, [](const series& each) { return fmt::format("{:>8}", each.latency.samples); });
     text += row("trust to", members, [](const series& each) { return trust_text(each); });
-    text += row("CPU/op", members, [&](const series& each) { return number(each.cpu_ns.value_or(0) / 1000); });
+    text +=
+        row("CPU/op", members, [&](const series& each) { return each.cpu_ns ? number(*each.cpu_ns / 1000) : "  n/a"; });
     text += row("engine", members, [](const series& each) { return "  " + each.service.engine; });
     if (first->work.form == form::asynchronous)
       text += row("path", members, [](const series& each) { return path_text(each.service); });

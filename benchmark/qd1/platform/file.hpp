@@ -38,14 +38,26 @@ std::optional<std::uint64_t> cached_pages(const std::string& path, std::uint64_t
 /// None where the file system does not tell.
 std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::uint64_t bytes);
 
-/// Tells the kernel that a mapping will be used at random: no reading ahead, no mapping of neighbours.
+/// Tells the kernel that a mapping will be used at random: no reading ahead, no mapping of neighbours. False where it
+/// cannot be told.
 bool advise_random(std::span<const std::byte> mapping) noexcept;
 
-/// A write that is over when its data are durable (the library has none): pwritev2 with RWF_DSYNC.
-qio::result<std::size_t> write_through(qio::platform::native_handle file, std::uint64_t offset,
-                                       std::span<const std::byte> data) noexcept;
+/// Writes to an open file that are over when their data are durable (the library has none).
+class writing_through {
+ public:
+  /// The file stays open as long as this is used. `direct`: it was opened so.
+  writing_through(qio::platform::native_handle file, bool direct) noexcept;
+  writing_through(const writing_through&) = delete;
+  writing_through& operator=(const writing_through&) = delete;
+  ~writing_through();
 
-/// A file without a name: it is gone with the process, however that ends.
+  qio::result<std::size_t> write(std::uint64_t offset, std::span<const std::byte> data) const noexcept;
+
+ private:
+  qio::platform::native_handle handle_;
+};
+
+/// A file that is gone with the process, however that ends.
 class temporary_file {
  public:
   explicit temporary_file(const std::string& directory);
@@ -54,10 +66,11 @@ class temporary_file {
   ~temporary_file();
 
   /// By which this process can open it again, in any mode.
-  std::string path() const;
+  const std::string& path() const { return path_; }
 
  private:
-  int handle_;
+  qio::platform::native_handle handle_;
+  std::string path_;
 };
 
 }  // namespace qd1::platform

@@ -17,6 +17,9 @@ std::string why_no_cycles();
 /// Processor time of this process, user and system, of all threads, in seconds.
 double processor_seconds() noexcept;
 
+/// In what steps that is counted, in seconds.
+double processor_seconds_step() noexcept;
+
 /// Keeps the calling thread on the processor it is on, as long as it exists, where the system lets it.
 class pinned_to_this_processor {
  public:
@@ -28,6 +31,22 @@ class pinned_to_this_processor {
  private:
   std::array<std::uint64_t, 128> before_{};  // the set of processors that was allowed, in the system's own form
   bool pinned_ = false;
+};
+
+/// Calls `tell` at the first interrupt (Ctrl-C), in whatever thread or signal handler that arrives. The second one ends
+/// the process.
+void on_first_interrupt(void (*tell)() noexcept);
+
+/// As long as it exists, terminals take what is printed for UTF-8.
+class utf8_output {
+ public:
+  utf8_output() noexcept;
+  utf8_output(const utf8_output&) = delete;
+  utf8_output& operator=(const utf8_output&) = delete;
+  ~utf8_output();
+
+ private:
+  unsigned before_ = 0;  // what the terminal took it for
 };
 
 /// Whether standard error is watched by a person.

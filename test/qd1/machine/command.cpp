@@ -1,59 +1,37 @@
 // SPDX-License-Identifier: BSL-1.0
 // qd1 env, as its users call it.
-#include "catch.hpp"
-#include "fake_tree.hpp"
+#include "../program.hpp"
 
 #include <nlohmann/json.hpp>
 #include <qd1/machine/json.hpp>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 using Catch::Matchers::Contains;
-
-namespace {
-
-struct outcome {
-  int status;
-  std::string out;
-};
-
-outcome qd1_env(const std::string& arguments) {
-  std::FILE* const pipe = ::popen(("'" QD1_PROGRAM "' env " + arguments + " 2>&1").c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::string out;
-  std::array<char, 4096> part;
-  while (const std::size_t got = std::fread(part.data(), 1, part.size(), pipe)) out.append(part.data(), got);
-  return {WEXITSTATUS(::pclose(pipe)), out};
-}
-
-}  // namespace
+using namespace qd1_test;
 
 TEST_CASE("env prints the machine and leaves nothing behind") {
-  const qd1_test::fake_tree here;
-  const outcome found = qd1_env("'" + here.root() + "'");
+  const directory here;
+  const outcome found = run_qd1(here, "env .");
   CHECK(found.status == 0);
   CHECK_THAT(found.out,
              Contains("System\n") && Contains("Processor\n") && Contains("Memory\n") && Contains("File system\n"));
-  CHECK(std::filesystem::is_empty(here.root()));
+  CHECK(fs::is_empty(here.path));
 }
 
 TEST_CASE("env prints nothing but JSON when JSON goes there") {
-  const auto found = nlohmann::json::parse(qd1_env("--json -").out);
+  const directory here;
+  const auto found = nlohmann::json::parse(run_qd1(here, "env --json -").out);
   CHECK(found.at("machine").get<qd1::machine_facts>().host.kernel);
   CHECK(found.at("advice").is_array());
 }
 
 TEST_CASE("env writes a file, or says that it cannot") {
-  const qd1_test::fake_tree here;
-  const std::string file = here.root() + "/machine.json";
-  CHECK_THAT(qd1_env("--json '" + file + "'").out, Contains("Processor\n"));
-  CHECK(nlohmann::json::parse(std::ifstream(file)).contains("machine"));
-  const outcome failed = qd1_env("--json /nowhere/at/all.json");
+  const directory here;
+  CHECK_THAT(run_qd1(here, "env --json machine.json").out, Contains("Processor\n"));
+  CHECK(nlohmann::json::parse(std::ifstream(here.path / "machine.json")).contains("machine"));
+  const outcome failed = run_qd1(here, "env --json nowhere/at/all.json");
   CHECK(failed.status == 2);
-  CHECK_THAT(failed.out, Contains("/nowhere/at/all.json: cannot be written"));
+  CHECK_THAT(failed.err, Contains("nowhere/at/all.json: cannot be written"));
 }

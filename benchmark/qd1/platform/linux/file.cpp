@@ -179,26 +179,29 @@ bool advise_random(std::span<const std::byte> mapping) noexcept {
   return ::madvise(const_cast<std::byte*>(mapping.data()), mapping.size(), MADV_RANDOM) == 0;
 }
 
-qio::result<std::size_t> write_through(qio::platform::native_handle file, std::uint64_t offset,
-                                       std::span<const std::byte> data) noexcept {
+writing_through::writing_through(qio::platform::native_handle file, bool) noexcept : handle_(file) {}
+
+writing_through::~writing_through() = default;
+
+qio::result<std::size_t> writing_through::write(std::uint64_t offset, std::span<const std::byte> data) const noexcept {
   const iovec part{const_cast<std::byte*>(data.data()), data.size()};
-  const ssize_t written = ::pwritev2(file, &part, 1, static_cast<off_t>(offset), RWF_DSYNC);
+  const ssize_t written = ::pwritev2(handle_, &part, 1, static_cast<off_t>(offset), RWF_DSYNC);
   if (written < 0) return qio::error(std::error_code(errno, std::system_category()));
   return static_cast<std::size_t>(written);
 }
 
 temporary_file::temporary_file(const std::string& directory)
     : handle_(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) {
-  if (handle_ >= 0) return;
-  // Not every file system has files without a name: one that loses its name at once.
-  std::string name = directory + "/.qd1-XXXXXX";
-  handle_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (handle_ < 0) fail("a temporary file in " + directory);
-  ::unlink(name.c_str());
+  if (handle_ < 0) {
+    // Not every file system has files without a name: one that loses its name at once.
+    std::string name = directory + "/.qd1-XXXXXX";
+    handle_ = ::mkostemp(name.data(), O_CLOEXEC);
+    if (handle_ < 0) fail("a temporary file in " + directory);
+    ::unlink(name.c_str());
+  }
+  path_ = fmt::format("/proc/self/fd/{}", handle_);
 }
 
 temporary_file::~temporary_file() { ::close(handle_); }
-
-std::string temporary_file::path() const { return fmt::format("/proc/self/fd/{}", handle_); }
 
 }  // namespace qd1::platform

@@ -6,10 +6,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <iterator>
 
 namespace qd1::platform {
+namespace {
+
+void (*when_interrupted)() noexcept = nullptr;
+
+}  // namespace
 
 std::uint64_t monotonic_ns() noexcept {
   timespec now;
@@ -34,6 +40,9 @@ double processor_seconds() noexcept {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+// The sum of both is what the scheduler has counted, in nanoseconds.
+double processor_seconds_step() noexcept { return 1e-6; }
+
 pinned_to_this_processor::pinned_to_this_processor() noexcept {
   const int processor = ::sched_getcpu();
   auto* const before = reinterpret_cast<cpu_set_t*>(before_.data());
@@ -47,6 +56,18 @@ pinned_to_this_processor::pinned_to_this_processor() noexcept {
 pinned_to_this_processor::~pinned_to_this_processor() {
   if (pinned_) ::sched_setaffinity(0, sizeof before_, reinterpret_cast<const cpu_set_t*>(before_.data()));
 }
+
+void on_first_interrupt(void (*tell)() noexcept) {
+  when_interrupted = tell;
+  std::signal(SIGINT, [](int number) {
+    when_interrupted();
+    std::signal(number, SIG_DFL);
+  });
+}
+
+// They do.
+utf8_output::utf8_output() noexcept = default;
+utf8_output::~utf8_output() = default;
 
 bool progress_is_seen() noexcept { return ::isatty(STDERR_FILENO) == 1; }
 

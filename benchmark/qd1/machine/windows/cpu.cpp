@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+// GetLogicalProcessorInformationEx, GetSystemPowerStatus, PowerGetActiveScheme. Frequencies and idle states are left
+// out: what CallNtPowerInformation tells of them is what the firmware had planned.
+#include <qio/detail/windows/calls.hpp>
+
+#include <powrprof.h>
+#include <qd1/machine/cpuid.hpp>
+#include <qd1/machine/windows/cpu.hpp>
+#include <qd1/machine/windows/text.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+namespace qd1::windows_system {
+namespace {
+
+std::vector<std::byte> topology() {
+  DWORD bytes = 0;
+  ::GetLogicalProcessorInformationEx(RelationAll, nullptr, &bytes);
+  std::vector<std::byte> memory(bytes);
+  const auto first = reinterpret_cast<SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX*>(memory.data());
+  if (bytes == 0 || ::GetLogicalProcessorInformationEx(RelationAll, first, &bytes) == 0) return {};
+  memory.resize(bytes);
+  return memory;
+}
+
+void find_topology(cpu_facts& facts) {
+  const std::vector<std::byte> memory = topology();
+  if (memory.empty()) return;
+  std::uint64_t packages = 0, cores = 0, threads = 0, nodes = 0;
+  bool shared = false;
+  for (std::size_t at = 0; at < memory.size();) {
+    const auto& each = reinterpret_cast<const SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX&>(memory[at]);
+    packages += each.Relationship == RelationProcessorPackage;
+    nodes += each.Relationship == RelationNumaNode;
+    if (each.Relationship == RelationProcessorCore) {
+      ++cores;
+      shared = shared || (each.Processor.Flags & LTP_PC_SMT) != 0;
+      for (WORD group = 0; group < each.Processor.GroupCount; ++group)
+        threads += static_cast<std::uint64_t>(std::popcount(std::uint64_t{each.Processor.GroupMask[group].Mask}));
+    }
+    at += each.Size;
+  }
+  facts.packages = packages;
+  facts.cores = cores;
+  facts.threads = threads;
+  facts.numa_nodes = nodes;
+  facts.simultaneous_threads = shared;
+}
+
+std::optional<std::uint64_t> threads_allowed() {
+  DWORD_PTR process = 0, system = 0;
+  // Zero where the process has threads in several groups of processors.
+  if (::GetProcessAffinityMask(::GetCurrentProcess(), &process, &system) == 0 || process == 0) return std::nullopt;
+  return static_cast<std::uint64_t>(std::popcount(std::uint64_t{process}));
+}
+
+// Documented values of PROCESSOR_ARCHITECTURE_…
+std::optional<std::string> architecture() {
+  SYSTEM_INFO found;
+  ::GetNativeSystemInfo(&found);
+  switch (found.wProcessorArchitecture) {
+    case PROCESSOR_ARCHITECTURE_AMD64: return "x86_64";
+    case PROCESSOR_ARCHITECTURE_INTEL: return "x86";
+    case 12: return "arm64";  // PROCESSOR_ARCHITECTURE_ARM64
+    default: return std::nullopt;
+  }
+}
+
+// The plans that every Windows has ("Power Policy Settings"); another one by the name that it was given.
+std::string name_of_plan(const GUID& plan) {
+  struct known {
+    GUID plan;
+    const char* name;
+  };
+  static constexpr std::array<known, 3> all = {{
+      {{0x381b4222, 0xf694, 0x41f0, {0x96, 0x85, 0xff, 0x5b, 0xb2, 0x60, 0xdf, 0x2e}}, "balanced"},
+      {{0x8c5e7fda, 0xe8bf, 0x4a96, {0x9a, 0x85, 0xa6, 0xe2, 0x3a, 0x8c, 0x63, 0x5c}}, "high performance"},
+      {{0xa1841308, 0x3541, 0x4fab, {0xbc, 0x81, 0xf7, 0x15, 0x56, 0xf2, 0x0b, 0x4a}}, "power saver"},
+  }};
+  for (const known& each : all)
+    if (std::memcmp(&each.plan, &plan, sizeof plan) == 0) return each.name;
+  std::array<wchar_t, 256> name{};
+  auto bytes = static_cast<DWORD>(sizeof name - sizeof(wchar_t));
+  if (::PowerReadFriendlyName(nullptr, &plan, nullptr, nullptr, reinterpret_cast<UCHAR*>(name.data()), &bytes) !=
+      ERROR_SUCCESS)
+    return "of its own";
+  return narrow(name.data());
+}
+
+std::optional<std::string> power_plan() {
+  GUID* plan = nullptr;
+  if (::PowerGetActiveScheme(nullptr, &plan) != ERROR_SUCCESS || plan == nullptr) return std::nullopt;
+  std::string name = name_of_plan(*plan);
+  ::LocalFree(plan);
+  return name;
+}
+
+std::optional<bool> on_battery() {
+  SYSTEM_POWER_STATUS status;
+  if (::GetSystemPowerStatus(&status) == 0 || status.ACLineStatus > 1) return std::nullopt;
+  return status.ACLineStatus == 0;
+}
+
+}  // namespace
+
+cpu_facts find_cpu() {
+  cpu_facts facts;
+  facts.model = ask_cpuid().model;
+  facts.architecture = architecture();
+  find_topology(facts);
+  facts.threads_allowed = threads_allowed();
+  PROCESSOR_NUMBER here;
+  ::GetCurrentProcessorNumberEx(&here);
+  facts.current = std::uint64_t{here.Group} * 64 + here.Number;
+  facts.power_plan = power_plan();
+  facts.on_battery = on_battery();
+  return facts;
+}
+
+}  // namespace qd1::windows_system

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSL-1.0
+// This machine, as Windows tells. What it does not tell, or Wine does not, is absent.
+#include <qio/detail/windows/calls.hpp>
+
+#include <fmt/format.h>
+#include <qd1/machine/counters.hpp>
+#include <qd1/machine/cpuid.hpp>
+#include <qd1/machine/direct.hpp>
+#include <qd1/machine/find.hpp>
+#include <qd1/machine/windows/cpu.hpp>
+#include <qd1/machine/windows/device.hpp>
+#include <qd1/machine/windows/version.hpp>
+#include <qd1/machine/windows/volume.hpp>
+
+namespace qd1 {
+namespace {
+
+std::uint64_t number(const FILETIME& time) { return std::uint64_t{time.dwHighDateTime} << 32 | time.dwLowDateTime; }
+
+host_facts find_host() {
+  host_facts host;
+  if (const auto version = windows_system::find_version()) {
+    host.system = windows_system::name_of(*version);
+    host.kernel = fmt::format("Windows NT {}.{}.{}", version->major, version->minor, version->build);
+  }
+  host.virtualization.emulator = windows_system::find_wine();
+  host.cpu = windows_system::find_cpu();
+  const cpuid_facts cpuid = ask_cpuid();
+  host.clock.invariant_tsc = cpuid.invariant_tsc;
+  host.virtualization.hypervisor = cpuid.hypervisor;
+  host.virtualization.hypervisor_name = cpuid.hypervisor_name;
+  LARGE_INTEGER frequency;
+  if (::QueryPerformanceFrequency(&frequency) != 0)
+    host.clock.source = fmt::format("QueryPerformanceCounter, {:g} MHz", static_cast<double>(frequency.QuadPart) / 1e6);
+  host.memory = find_memory();
+  return host;
+}
+
+}  // namespace
+
+machine_facts find_machine(const std::string& path) {
+  const windows_system::volume where = windows_system::locate(path);
+  machine_facts machine;
+  machine.host = find_host();
+  machine.filesystem = windows_system::find_filesystem(where);
+  // Wine makes up a disk for every volume.
+  if (!machine.host.virtualization.emulator) machine.devices = windows_system::find_devices(where);
+  machine.filesystem.direct = find_direct(where.path);
+  return machine;
+}
+
+memory_facts find_memory() {
+  memory_facts facts;
+  MEMORYSTATUSEX status{};
+  status.dwLength = sizeof status;
+  if (::GlobalMemoryStatusEx(&status) == 0) return facts;
+  facts.total_bytes = status.ullTotalPhys;
+  facts.available_bytes = status.ullAvailPhys;
+  return facts;
+}
+
+std::optional<std::uint64_t> memory_limit_hits() { return std::nullopt; }
+
+machine_counters count(const machine_facts& machine) {
+  machine_counters now;
+  FILETIME idle, kernel, user;  // idle time is a part of the kernel's
+  if (::GetSystemTimes(&idle, &kernel, &user) != 0)
+    now.processors =
+        processor_time{.total = number(kernel) + number(user), .steal = std::nullopt, .idle = number(idle)};
+  for (const device_facts& device : machine.devices)
+    if (auto counted = windows_system::count_operations(device.name)) now.devices.push_back(std::move(*counted));
+  return now;
+}
+
+}  // namespace qd1

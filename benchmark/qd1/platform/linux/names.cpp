@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "platform/names.hpp"
+
+namespace qd1::platform {
+
+const char* const own_engine_option = "uring";
+const char* const own_engine = "io_uring";
+const char* const system_clock = "clock_gettime";
+const char* const write_through = "RWF_DSYNC";
+const char* const random_advice = "MADV_RANDOM";
+
+}  // namespace qd1::platform

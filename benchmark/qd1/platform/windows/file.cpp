@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "platform/file.hpp"
+
+#include "failure.hpp"
+
+#include <fmt/format.h>
+#include <winioctl.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <random>
+#include <system_error>
+
+namespace qd1::platform {
+namespace {
+
+using qio::platform::share_all;
+
+// A stream beside the contents of a file. NTFS and ReFS have such.
+constexpr const wchar_t* mark_name = L":qd1.modified";
+
+class owned_handle {
+ public:
+  explicit owned_handle(HANDLE handle) noexcept : handle_(handle) {}
+  owned_handle(const owned_handle&) = delete;
+  owned_handle& operator=(const owned_handle&) = delete;
+  ~owned_handle() {
+    if (exists()) ::CloseHandle(handle_);
+  }
+  bool exists() const noexcept { return handle_ != INVALID_HANDLE_VALUE; }
+  HANDLE get() const noexcept { return handle_; }
+
+ private:
+  HANDLE handle_;
+};
+
+[[noreturn]] void fail(const std::string& what) {
+  throw usage_error(fmt::format("{}: {}", what, qio::platform::last_error().message()));
+}
+
+std::wstring native(const std::string& path) {
+  const auto name = qio::platform::native_path(path.c_str());
+  if (!name) throw usage_error(fmt::format("{}: {}", path, name.error().message()));
+  return name.value();
+}
+
+HANDLE open(const std::wstring& name, DWORD access, DWORD disposition, DWORD flags = 0) {
+  return ::CreateFileW(name.c_str(), access, share_all, nullptr, disposition, FILE_ATTRIBUTE_NORMAL | flags, nullptr);
+}
+
+bool is_device(const std::string& path) { return path.starts_with(R"(\\.\)") || path.starts_with("//./"); }
+
+// Time and size of the last change: whatever is written to the file later changes them.
+std::string state_of(const std::string& path) {
+  WIN32_FILE_ATTRIBUTE_DATA found;
+  if (::GetFileAttributesExW(native(path).c_str(), GetFileExInfoStandard, &found) == 0) fail(path);
+  return fmt::format("{}.{} {}.{}", found.ftLastWriteTime.dwHighDateTime, found.ftLastWriteTime.dwLowDateTime,
+                     found.nFileSizeHigh, found.nFileSizeLow);
+}
+
+std::optional<std::uint64_t> allocated_bytes(HANDLE file, std::uint64_t bytes) {
+  std::uint64_t allocated = 0;
+  std::uint64_t from = 0;
+  for (;;) {
+    FILE_ALLOCATED_RANGE_BUFFER asked{};
+    asked.FileOffset.QuadPart = static_cast<LONGLONG>(from);
+    asked.Length.QuadPart = static_cast<LONGLONG>(bytes - from);
+    std::array<FILE_ALLOCATED_RANGE_BUFFER, 64> ranges;
+    DWORD written = 0;
+    const bool complete = ::DeviceIoControl(file, FSCTL_QUERY_ALLOCATED_RANGES, &asked, sizeof asked, ranges.data(),
+                                            sizeof ranges, &written, nullptr) != 0;
+    if (!complete && ::GetLastError() != ERROR_MORE_DATA) return std::nullopt;
+    const std::size_t count = written / sizeof ranges[0];
+    for (std::size_t each = 0; each < count; ++each) {
+      allocated += static_cast<std::uint64_t>(ranges[each].Length.QuadPart);
+      from = static_cast<std::uint64_t>(ranges[each].FileOffset.QuadPart + ranges[each].Length.QuadPart);
+    }
+    if (complete || count == 0) return allocated;
+  }
+}
+
+}  // namespace
+
+file_kind kind_of(const std::string& path) {
+  if (is_device(path)) throw usage_error(path + ": devices are not measured on Windows; name a file or a directory");
+  std::error_code failed;
+  const auto status = std::filesystem::status(path, failed);
+  switch (status.type()) {
+    case std::filesystem::file_type::not_found: return file_kind::missing;
+    case std::filesystem::file_type::regular: return file_kind::regular;
+    case std::filesystem::file_type::directory: return file_kind::directory;
+    case std::filesystem::file_type::none: throw usage_error(fmt::format("{}: {}", path, failed.message()));
+    default: return file_kind::other;
+  }
+}
+
+std::uint64_t free_bytes(const std::string& directory) {
+  ULARGE_INTEGER bytes;
+  if (::GetDiskFreeSpaceExW(native(directory).c_str(), &bytes, nullptr, nullptr) == 0) fail(directory);
+  return bytes.QuadPart;
+}
+
+std::string why_device_is_in_use(const std::string&) { return "devices are not measured on Windows"; }
+
+void mark_as_made_by_qd1(const std::string& path) {
+  const std::string state = state_of(path);
+  const owned_handle stream(open(native(path) + mark_name, GENERIC_WRITE, CREATE_ALWAYS));
+  if (!stream.exists()) return;
+  // What is done by this handle leaves the time of the last change as it is (SetFileTime's documentation).
+  constexpr FILETIME unchanged{0xffffffff, 0xffffffff};
+  ::SetFileTime(stream.get(), nullptr, nullptr, &unchanged);
+  DWORD written = 0;
+  ::WriteFile(stream.get(), state.data(), static_cast<DWORD>(state.size()), &written, nullptr);
+}
+
+bool is_made_by_qd1(const std::string& path) {
+  const owned_handle stream(open(native(path) + mark_name, GENERIC_READ, OPEN_EXISTING));
+  std::array<char, 128> mark;
+  DWORD length = 0;
+  if (!stream.exists() || ::ReadFile(stream.get(), mark.data(), static_cast<DWORD>(mark.size()), &length, nullptr) == 0)
+    return false;
+  return std::string(mark.data(), length) == state_of(path);
+}
+
+// No call is documented for it. NTFS throws the pages of a file out when that is opened without cache and nobody has it
+// open otherwise; nothing relies on it, since nobody tells how many pages are left.
+void drop_cached_pages(const std::string& path) {
+  const owned_handle file(open(native(path), GENERIC_READ, OPEN_EXISTING, FILE_FLAG_NO_BUFFERING));
+  if (!file.exists()) fail(path);
+}
+
+std::optional<std::uint64_t> cached_pages(const std::string&, std::uint64_t) { return std::nullopt; }
+
+// Of a sparse file, that is. Whether other clusters have ever been written to is not told.
+std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::uint64_t bytes) {
+  const owned_handle file(open(native(path), GENERIC_READ, OPEN_EXISTING));
+  BY_HANDLE_FILE_INFORMATION facts;
+  if (!file.exists() || ::GetFileInformationByHandle(file.get(), &facts) == 0) return std::nullopt;
+  if ((facts.dwFileAttributes & FILE_ATTRIBUTE_SPARSE_FILE) == 0) return std::nullopt;
+  const auto allocated = allocated_bytes(file.get(), bytes);
+  return allocated ? std::optional(bytes - std::min(bytes, *allocated)) : std::nullopt;
+}
+
+bool advise_random(std::span<const std::byte>) noexcept { return false; }
+
+// Of a handle of its own to the same file: whether writes go through is asked for when that is opened.
+writing_through::writing_through(qio::platform::native_handle file, bool direct) noexcept
+    : handle_(::ReOpenFile(file, GENERIC_WRITE, share_all,
+                           FILE_FLAG_WRITE_THROUGH | (direct ? FILE_FLAG_NO_BUFFERING : 0u))) {}
+
+writing_through::~writing_through() {
+  if (handle_ != qio::platform::invalid_handle) ::CloseHandle(handle_);
+}
+
+qio::result<std::size_t> writing_through::write(std::uint64_t offset, std::span<const std::byte> data) const noexcept {
+  if (handle_ == qio::platform::invalid_handle) return qio::platform::system_error(ERROR_INVALID_HANDLE);
+  OVERLAPPED at{};
+  qio::platform::set_offset(at, offset);
+  DWORD written = 0;
+  if (::WriteFile(handle_, data.data(), static_cast<DWORD>(data.size()), &written, &at) == 0)
+    return qio::platform::last_error();
+  return static_cast<std::size_t>(written);
+}
+
+// Not FILE_ATTRIBUTE_TEMPORARY, which keeps what is written from reaching the disk.
+temporary_file::temporary_file(const std::string& directory)
+    : path_((std::filesystem::path(directory) / fmt::format(".qd1-{:08x}", std::random_device()())).string()) {
+  handle_ = open(native(path_), GENERIC_READ | GENERIC_WRITE | DELETE, CREATE_NEW, FILE_FLAG_DELETE_ON_CLOSE);
+  if (handle_ == INVALID_HANDLE_VALUE) fail("a temporary file in " + directory);
+}
+
+temporary_file::~temporary_file() { ::CloseHandle(handle_); }
+
+}  // namespace qd1::platform

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "platform/process.hpp"
+
+#include <qio/detail/windows/calls.hpp>
+
+#include <io.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+
+namespace qd1::platform {
+namespace {
+
+// Answered by a thread that Windows starts for it.
+std::atomic<void (*)() noexcept> when_interrupted = nullptr;
+
+BOOL WINAPI interrupted(DWORD event) {
+  if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT) return FALSE;
+  void (*const tell)() noexcept = when_interrupted.exchange(nullptr);
+  if (tell == nullptr) return FALSE;  // the second time: Windows ends the process
+  tell();
+  return TRUE;
+}
+
+double seconds(const FILETIME& time) {
+  constexpr double unit = 1e-7;
+  return (static_cast<double>(time.dwHighDateTime) * 4294967296. + static_cast<double>(time.dwLowDateTime)) * unit;
+}
+
+static_assert(sizeof(GROUP_AFFINITY) <= sizeof(std::array<std::uint64_t, 128>));
+
+}  // namespace
+
+std::uint64_t monotonic_ns() noexcept {
+  static const std::uint64_t frequency = [] {
+    LARGE_INTEGER ticks_a_second;
+    ::QueryPerformanceFrequency(&ticks_a_second);  // does not fail since Windows XP, nor does the other
+    return static_cast<std::uint64_t>(ticks_a_second.QuadPart);
+  }();
+  LARGE_INTEGER now;
+  ::QueryPerformanceCounter(&now);
+  const auto ticks = static_cast<std::uint64_t>(now.QuadPart);
+  constexpr std::uint64_t second = 1'000'000'000;
+  return ticks / frequency * second + ticks % frequency * second / frequency;
+}
+
+// Windows tells nobody. What is left is how far both clocks have gone apart by the end of the run, which is printed.
+std::string why_no_cycles() { return {}; }
+
+double processor_seconds() noexcept {
+  FILETIME created, exited, kernel, user;
+  if (::GetProcessTimes(::GetCurrentProcess(), &created, &exited, &kernel, &user) == 0) return 0;
+  return seconds(kernel) + seconds(user);
+}
+
+// Whoever runs when the clock ticks has had the time since the last tick: 64 a second.
+double processor_seconds_step() noexcept { return 1. / 64; }
+
+pinned_to_this_processor::pinned_to_this_processor() noexcept {
+  PROCESSOR_NUMBER here;
+  ::GetCurrentProcessorNumberEx(&here);
+  GROUP_AFFINITY only{};
+  only.Group = here.Group;
+  only.Mask = KAFFINITY(1) << here.Number;
+  GROUP_AFFINITY before{};
+  pinned_ = ::SetThreadGroupAffinity(::GetCurrentThread(), &only, &before) != 0;
+  std::memcpy(before_.data(), &before, sizeof before);
+}
+
+pinned_to_this_processor::~pinned_to_this_processor() {
+  GROUP_AFFINITY before;
+  std::memcpy(&before, before_.data(), sizeof before);
+  if (pinned_) ::SetThreadGroupAffinity(::GetCurrentThread(), &before, nullptr);
+}
+
+void on_first_interrupt(void (*tell)() noexcept) {
+  when_interrupted = tell;
+  ::SetConsoleCtrlHandler(interrupted, TRUE);
+}
+
+utf8_output::utf8_output() noexcept : before_(::GetConsoleOutputCP()) { ::SetConsoleOutputCP(CP_UTF8); }
+utf8_output::~utf8_output() { ::SetConsoleOutputCP(before_); }
+
+bool progress_is_seen() noexcept {
+  // Only where the terminal understands how a line is erased.
+  const HANDLE terminal = ::GetStdHandle(STD_ERROR_HANDLE);
+  DWORD mode = 0;
+  if (::_isatty(::_fileno(stderr)) == 0 || ::GetConsoleMode(terminal, &mode) == 0) return false;
+  return ::SetConsoleMode(terminal, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING) != 0;
+}
+
+}  // namespace qd1::platform

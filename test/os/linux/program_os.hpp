@@ -1,0 +1,22 @@
+// How tests start a program: on Linux.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace os {
+
+inline bool shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
+
+/// Runs a program in a directory, its output and its errors into files. Its exit status.
+inline int run(const std::filesystem::path& in, const std::string& program, const std::string& arguments,
+               const std::filesystem::path& out, const std::filesystem::path& err) {
+  const std::string command = "cd '" + in.string() + "' && '" + program + "' " + arguments + " >'" + out.string() +
+                              "' 2>'" + err.string() + "'";
+  return WEXITSTATUS(std::system(command.c_str()));
+}
+
+}  // namespace os

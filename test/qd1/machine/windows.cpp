@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+// What Windows, or Wine in its name, tells of this machine.
+#include "catch.hpp"
+#include <qio/qio.hpp>
+
+#include <qd1/machine/counters.hpp>
+#include <qd1/machine/find.hpp>
+#include <qd1/machine/windows/device.hpp>
+#include <qd1/machine/windows/text.hpp>
+#include <qd1/machine/windows/version.hpp>
+#include <winioctl.h>
+
+using Catch::Matchers::StartsWith;
+using namespace qd1::windows_system;
+
+namespace {
+
+bool is_wine() { return ::GetProcAddress(::GetModuleHandleW(L"ntdll.dll"), "wine_get_version") != nullptr; }
+
+}  // namespace
+
+TEST_CASE("Windows is called by its version and build") {
+  CHECK(name_of({10, 0, 19045, false}) == "Windows 10, build 19045");
+  CHECK(name_of({10, 0, 22000, false}) == "Windows 11, build 22000");
+  CHECK(name_of({10, 0, 20348, true}) == "Windows Server 10.0, build 20348");
+  CHECK(name_of({6, 3, 9600, false}) == "Windows 6.3, build 9600");
+}
+
+TEST_CASE("buses have the names that Linux has for them, too") {
+  CHECK(name_of_bus(BusTypeNvme) == "nvme");
+  CHECK(name_of_bus(BusTypeSata) == "sata");
+  CHECK_FALSE(name_of_bus(0));
+}
+
+TEST_CASE("texts of Windows become UTF-8") {
+  CHECK(narrow(L"Höchstleistung") ==
+        "H\xc3\xb6"
+        "chstleistung");
+  CHECK(narrow(L"").empty());
+}
+
+TEST_CASE("Wine is told from Windows, and no device is named that it makes up") {
+  const qd1::machine_facts machine = qd1::find_machine(".");
+  CHECK(machine.host.virtualization.emulator.has_value() == is_wine());
+  if (!is_wine()) QIO_SKIP("this is Windows");
+  CHECK_THAT(*machine.host.virtualization.emulator, StartsWith("Wine ") && !StartsWith("Wine  "));
+  CHECK(machine.devices.empty());
+}
+
+TEST_CASE("the machine is found") {
+  const qd1::machine_facts machine = qd1::find_machine(".");
+  const qd1::host_facts& host = machine.host;
+  REQUIRE(host.kernel);
+  CHECK_THAT(*host.kernel, StartsWith("Windows NT "));
+  CHECK(host.cpu.threads.value_or(0) >= host.cpu.cores.value_or(1));
+  CHECK(host.cpu.cores.value_or(0) >= 1);
+  CHECK(host.cpu.threads_allowed.value_or(0) <= host.cpu.threads.value_or(0));
+  CHECK(host.memory.available_bytes.value_or(1) < host.memory.total_bytes.value_or(0));
+  CHECK(machine.filesystem.type);
+  CHECK(machine.filesystem.free_bytes.value_or(1) < machine.filesystem.size_bytes.value_or(0));
+  CHECK(machine.filesystem.block_bytes.value_or(0) % 512 == 0);
+}
+
+TEST_CASE("of a path that is yet to be made the directory above it counts") {
+  CHECK(qd1::find_machine("not/yet/there").filesystem.type == qd1::find_machine(".").filesystem.type);
+  CHECK_FALSE(qd1::find_machine("1:\\nowhere").filesystem.type);
+}
+
+TEST_CASE("processor time is counted, but not what other guests took") {
+  const qd1::machine_counters counted = qd1::count({});
+  REQUIRE(counted.processors);
+  CHECK(counted.processors->total >= counted.processors->idle);
+  CHECK_FALSE(counted.processors->steal);
+  CHECK_FALSE(counted.processors->steal_percent());
+}
+
+TEST_CASE("a device that does not exist counts nothing") { CHECK_FALSE(count_operations("PhysicalDrive4711")); }

@@ -1,10 +1,15 @@
 # Included by CTest, when everything has been configured: each source of `commands`, which are those of `compiler`, makes
-# a test that `clang` finds nothing in it to warn of. Only on the command line it meets what it does not know.
+# a test that `clang` finds nothing in it to warn of. Only on the command line it meets what it does not know. qd1 is left
+# out: it would take as long again, and the clang preset reads nearly all of it.
 file(READ "${commands}" commands)
 string(JSON count LENGTH "${commands}")
 foreach(i RANGE 1 ${count})
   math(EXPR i "${i} - 1")
   string(JSON source GET "${commands}" ${i} file)
+  file(RELATIVE_PATH source "${project}" "${source}")
+  if(source MATCHES "(^|/)(benchmark|test/qd1)/")
+    continue()
+  endif()
   string(JSON directory GET "${commands}" ${i} directory)
   string(JSON command GET "${commands}" ${i} command)
   separate_arguments(arguments UNIX_COMMAND "${command}")
@@ -14,7 +19,6 @@ foreach(i RANGE 1 ${count})
   endif()
   math(EXPR position "${position} + 1")
   list(SUBLIST arguments ${position} -1 arguments)
-  file(RELATIVE_PATH source "${project}" "${source}")
   add_test("by clang/${source}" ${clang} -fsyntax-only ${arguments} -Werror -Wno-unknown-warning-option
     -Wno-unused-command-line-argument)
   set_tests_properties("by clang/${source}" PROPERTIES LABELS windows TIMEOUT 120 WORKING_DIRECTORY "${directory}")

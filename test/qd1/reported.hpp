@@ -8,9 +8,8 @@ namespace qd1_test {
 // A directory with a report in it.
 struct reported : directory {
   reported() {
-    CHECK(
-        run_qd1(*this, "run --ops read --json report.json --html report.html --hgrm curve --fio fio" + small).status ==
-        0);
+    CHECK(run_qd1(*this, "run --ops read --json report.json --html report.html --hgrm curve --fio fio" + unhurried)
+              .status == 0);
   }
 };
 

@@ -32,6 +32,27 @@ TEST_CASE("a report that Wine made is no report of Windows") {
   CHECK(qd1::compare(report_in("wine.json"), report_in("wine.json")).status == qd1::exit_pass);
 }
 
+TEST_CASE("that it is Wine that answers is said before all else") {
+  const auto advice = qd1::advise(report_in("wine.json").machine);
+  REQUIRE_FALSE(advice.empty());
+  CHECK(advice.front().finding == "this is Wine 8.0 on Linux, not Windows");
+  CHECK(advice.front().severity == qd1::severity::severe);
+  for (const auto& each : qd1::advise(as_if_by_windows().machine)) CHECK_THAT(each.finding, !Contains("Wine"));
+}
+
+TEST_CASE("a power plan that saves power is advised against") {
+  const auto advice_on = [](const char* plan) {
+    qd1::report run = as_if_by_windows();
+    run.machine.host.cpu.power_plan = plan;
+    std::string findings;
+    for (const auto& each : qd1::advise(run.machine)) findings += each.finding + '\n';
+    return findings;
+  };
+  CHECK_THAT(advice_on("balanced"), Contains("the power plan is balanced"));
+  CHECK_THAT(advice_on("power saver"), Contains("the power plan is power saver"));
+  CHECK_THAT(advice_on("high performance"), !Contains("power plan"));
+}
+
 TEST_CASE("of reports of two systems it is said what differs, then what is comparable") {
   const std::string text = qd1::compare(report_in("linux.json"), as_if_by_windows()).text;
   const auto at = [&](const char* part) {

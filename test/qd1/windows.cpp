@@ -15,12 +15,12 @@ namespace {
 using Catch::Matchers::Contains;
 using namespace qd1_test;
 
-// qd1 at work, for longer than any test.
+// qd1 at work, for longer than any test here waits.
 struct working {
   directory here;
   os::child child{
       here.path, QD1_PROGRAM,
-      "run --modes cached --ops read --file-size 1M --time 600s --samples 100000000 --rounds 1 --json cut.json",
+      "run --modes cached --ops read --file-size 1M --time 20s --samples 100000000 --rounds 20 --json cut.json",
       here.path.string() + ".out", here.path.string() + ".err"};
 
   ~working() {

@@ -181,7 +181,7 @@ bool advise_random(std::span<const std::byte> mapping) noexcept {
 
 writing_through::writing_through(qio::platform::native_handle file, bool) noexcept : handle_(file) {}
 
-writing_through::~writing_through() = default;
+writing_through::~writing_through() {}  // on Windows the handle is its own
 
 qio::result<std::size_t> writing_through::write(std::uint64_t offset, std::span<const std::byte> data) const noexcept {
   const iovec part{const_cast<std::byte*>(data.data()), data.size()};

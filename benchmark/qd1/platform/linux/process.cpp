@@ -65,9 +65,9 @@ void on_first_interrupt(void (*tell)() noexcept) {
   });
 }
 
-// They do.
+// They do. Of Windows the destructor has something to put back, so it is none that a header can default.
 utf8_output::utf8_output() noexcept = default;
-utf8_output::~utf8_output() = default;
+utf8_output::~utf8_output() {}
 
 bool progress_is_seen() noexcept { return ::isatty(STDERR_FILENO) == 1; }
 

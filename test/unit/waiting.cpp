@@ -62,3 +62,23 @@ TEST_CASE("a wait awake in vain is followed by waits asleep, each time by twice 
     CHECK(decided.statistics().awake_in_vain == 9);
   }
 }
+
+TEST_CASE("a nap that was overslept is followed by waits without, each time by twice as many") {
+  waiting decided(wait_policy::adaptive);
+  learn(decided, reads, 60us);
+  const auto without_nap = [&] {
+    int count = 0;
+    while (decided.next(reads).nap == 0ns) ++count;
+    return count;
+  };
+  CHECK(without_nap() == 0);
+  for (const int expected : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024}) {
+    decided.napped(true);
+    CHECK(without_nap() == expected);
+  }
+  decided.napped(false);
+  CHECK(without_nap() == 0);
+  decided.napped(true);
+  CHECK(without_nap() == 1);
+  CHECK(decided.statistics().naps == 14);
+}

@@ -17,6 +17,9 @@ namespace qio::detail {
 /// that processor (the end of a write to blocks that had never been written, a softirq on a busy machine), and then
 /// comes only with the scheduler's next tick. Hence each wait awake is bounded, and one that was in vain is followed by
 /// waits asleep: one, then two, four …, up to 64, until one succeeds.
+///
+/// A nap may take much longer than was asked for: 50 µs where the processor is a virtual one (seen on an idle guest of
+/// KVM, Linux 6.18). So one that was overslept is followed by waits without: one, then two, four …, up to 1024.
 class waiting {
  public:
   using clock = std::chrono::steady_clock;
@@ -44,11 +47,20 @@ class waiting {
     if (policy_ == wait_policy::spin) return {duration(0), longest_awake};
     const duration expected = expected_[reads];
     if (expected > longest_worth) return {};
-    return {expected < shortest_nap_worth ? duration(0) : expected / 3, lesser_of(4 * expected, longest_awake)};
+    return {may_nap(expected) ? expected / 3 : duration(0), lesser_of(4 * expected, longest_awake)};
   }
 
   void slept() noexcept { ++statistics_.asleep; }
-  void napped() noexcept { ++statistics_.naps; }
+  /// A nap is over. `overslept`: what was waited for came before its end, or before the thread was awake again.
+  void napped(bool overslept) noexcept {
+    ++statistics_.naps;
+    if (!overslept) {
+      nap_penalty_ = 1;
+      return;
+    }
+    naps_left_out_ = nap_penalty_;
+    nap_penalty_ = lesser_of(2 * nap_penalty_, most_naps_left_out);
+  }
 
   void was_awake() noexcept {
     ++statistics_.awake;
@@ -60,23 +72,33 @@ class waiting {
     penalty_ = lesser_of(2 * penalty_, most_asleep);
   }
 
-  /// The wait took so long, however it was done: an average in which the latest counts for an eighth.
+  /// The wait took so long: an average in which the latest counts for an eighth. Not for one that a nap made longer.
   void learn(bool reads, duration waited) noexcept {
     duration& expected = expected_[reads];
     expected += (lesser_of(waited, 8 * longest_worth) - expected) / 8;
   }
 
  private:
+  bool may_nap(duration expected) noexcept {
+    if (expected < shortest_nap_worth) return false;
+    if (naps_left_out_ == 0) return true;
+    --naps_left_out_;
+    return false;
+  }
+
   // Beyond that, what a wait awake saves (some 10 µs of falling asleep and waking up) is less than a tenth.
   static constexpr duration longest_worth = std::chrono::microseconds(100);
   static constexpr duration longest_awake = 2 * longest_worth;
   // A timer's wake-up costs some 10 µs: a shorter wait would be over before it.
   static constexpr duration shortest_nap_worth = std::chrono::microseconds(20);
   static constexpr unsigned most_asleep = 64;
+  static constexpr unsigned most_naps_left_out = 1024;
 
   wait_policy policy_;
   unsigned asleep_left_ = 0;  // waits to be asleep
   unsigned penalty_ = 1;      // … after the next one that is in vain
+  unsigned naps_left_out_ = 0;
+  unsigned nap_penalty_ = 1;
   duration expected_[2] = {shortest_nap_worth, shortest_nap_worth};
   wait_statistics statistics_;
 };

@@ -53,3 +53,36 @@ TEST_CASE("what is written through a view is in the file after sync, asynchronou
   CHECK(synced);
   CHECK(contents(where / "file")[5000] == 42);
 }
+
+TEST_CASE("sync flushes the earlier views of a file that has grown, too: each knows only what was written through it") {
+  const directory where;
+  auto file = qio::mapped_file::open(where / "file", access::read_write, creation::always_new).value();
+  REQUIRE(file.resize(64 * 4096));
+  const auto early = file.writable_view(0, 4096).value();
+  REQUIRE(file.resize(128 * 4096));
+  const auto late = file.writable_view(0, 128 * 4096).value();
+  REQUIRE(early.data() != late.data());
+  shim::flushed_views.clear();
+  REQUIRE(file.sync());
+  CHECK(shim::flushed_views.count(early.data()) == 1);
+  CHECK(shim::flushed_views.count(late.data()) == 1);
+}
+
+TEST_CASE("a mapped file that cannot be mapped again after being cut off says so, and is mapped when it can be") {
+  const directory where;
+  auto file = qio::mapped_file::open(where / "file", access::read_write, creation::always_new).value();
+  auto source = memory::with_pattern(0, 64 * 4096);
+  REQUIRE(file.write_at(0, source.all()).value() == 64 * 4096);
+  REQUIRE(file.view(0, 64 * 4096));
+  shim::now.maps_nothing = true;
+  REQUIRE(file.resize(10 * 4096));
+  CHECK(file.view(4096, 4096).error() == std::errc::not_enough_memory);
+  memory target(4096);
+  CHECK(file.read_at(4096, target.all()).value() == 4096);
+  CHECK(holds_pattern(target.all(), 4096));
+  shim::now.maps_nothing = false;
+  CHECK(holds_pattern(file.view(4096, 4096).value(), 4096));
+  CHECK(file.sync());  // with nothing left to flush where the lost view was
+  REQUIRE(file.resize(4096));
+  CHECK(file.sync());
+}

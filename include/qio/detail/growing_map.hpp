@@ -43,10 +43,12 @@ class growing_map {
     return look_again(end);
   }
 
-  /// Before the file is synced.
+  /// Before the file is synced: each view hands over what was changed through it.
   result<void> flush() {
     const std::lock_guard lock(mutex_);
-    return platform::flush(mappings_.front());
+    for (const platform::mapping& each : mappings_)
+      if (auto flushed = platform::flush(each); !flushed) return flushed;
+    return BOOST_OUTCOME_V2_NAMESPACE::success();
   }
 
   /// Makes a system call that may change the size. No other thread learns the new size before it has returned: the
@@ -90,6 +92,7 @@ class growing_map {
 
   void show_longest() noexcept {
     mapped_ = mappings_.front().size();
+    known_size_.store(lesser_of(known_size_.load(std::memory_order_relaxed), mapped_), std::memory_order_release);
     base_.store(mappings_.front().data(), std::memory_order_release);
   }
 

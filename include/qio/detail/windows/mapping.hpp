@@ -46,24 +46,26 @@ class mapping {
   }
 
   /// … and maps what there is of it now, at that place if it had one. Nothing of an empty file can be shown; it is
-  /// somewhere all the same.
+  /// somewhere all the same. If it fails, nothing is shown any more.
   result<void> show(native_handle handle) noexcept {
+    const std::size_t wanted = std::exchange(size_, 0);
     const auto end = platform::size(handle);
     if (!end) return end.error();
-    size_ = static_cast<std::size_t>(std::min<std::uint64_t>(size_, end.assume_value()));
-    if (size_ == 0) {
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, end.assume_value()));
+    if (bytes == 0) {
       base_ = &nothing;
       return BOOST_OUTCOME_V2_NAMESPACE::success();
     }
     const HANDLE section =
         calls::CreateFileMappingW(handle, nullptr, writable_ ? PAGE_READWRITE : PAGE_READONLY, 0, 0, nullptr);
     if (section == nullptr) return last_error();
-    const DWORD wanted = writable_ ? FILE_MAP_READ | FILE_MAP_WRITE : FILE_MAP_READ;
-    void* const base = calls::MapViewOfFileEx(section, wanted, 0, 0, size_, place_);
+    const DWORD granted = writable_ ? FILE_MAP_READ | FILE_MAP_WRITE : FILE_MAP_READ;
+    void* const base = calls::MapViewOfFileEx(section, granted, 0, 0, bytes, place_);
     const error failure = base == nullptr ? last_error() : error();
     calls::CloseHandle(section);  // the view keeps what it needs
     if (failure.exists()) return failure;
     base_ = static_cast<std::byte*>(base);
+    size_ = bytes;
     return BOOST_OUTCOME_V2_NAMESPACE::success();
   }
 
@@ -91,7 +93,7 @@ auto resize_beneath(Mappings& mappings, native_handle handle, Call&& call) {
   return answer;
 }
 
-/// Hands to the system what was changed through it; FlushFileBuffers does not see to that.
+/// Hands to the system what was changed through it, and through no other view; FlushFileBuffers does not see to that.
 inline result<void> flush(const mapping& shown) noexcept {
   if (shown.size() != 0 && calls::FlushViewOfFile(shown.data(), 0) == 0) return last_error();
   return BOOST_OUTCOME_V2_NAMESPACE::success();

@@ -20,6 +20,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string_view>
 
 namespace shim {
@@ -49,6 +50,7 @@ struct rules {
   std::atomic<cancelling> cancels = cancelling::aborts;
   /// FILE_FLAG_NO_BUFFERING means what it says: sectors of 512 bytes, else ERROR_INVALID_PARAMETER.
   std::atomic<bool> minds_sectors = false;
+  std::atomic<bool> maps_nothing = false;  ///< ERROR_NOT_ENOUGH_MEMORY
   std::array<std::atomic<DWORD>, static_cast<std::size_t>(call::last_)> next_failure{};
   std::atomic<unsigned> completions_at_once = 0, completions_late = 0, aborted = 0, found_too_late = 0, refused = 0;
 
@@ -91,6 +93,7 @@ struct late_transfer {
 inline std::mutex mutex;
 inline std::map<HANDLE, known_handle> handles;
 inline std::deque<late_transfer> late;
+inline std::set<const void*> flushed_views;
 inline unsigned turn = 0;
 
 struct outcome {
@@ -208,7 +211,6 @@ namespace qio::platform::calls {
 using ::CreateFileMappingW;
 using ::DeleteFileW;
 using ::FlushFileBuffers;
-using ::FlushViewOfFile;
 using ::GetDiskFreeSpaceW;
 using ::GetFileAttributesW;
 using ::GetFileSizeEx;
@@ -218,7 +220,6 @@ using ::GetFullPathNameW;
 using ::GetLastError;
 using ::GetOverlappedResult;
 using ::GetVolumePathNameW;
-using ::MapViewOfFileEx;
 using ::MoveFileExW;
 using ::SetFileAttributesW;
 using ::SetFileInformationByHandle;
@@ -272,6 +273,20 @@ inline BOOL ReadFile(HANDLE handle, LPVOID memory, DWORD bytes, LPDWORD moved, L
 inline BOOL WriteFile(HANDLE handle, LPCVOID memory, DWORD bytes, LPDWORD moved, LPOVERLAPPED overlapped) {
   if (const auto answer = shim::transfer(handle, true, const_cast<void*>(memory), bytes, overlapped)) return *answer;
   return ::WriteFile(handle, memory, bytes, moved, overlapped);
+}
+
+inline LPVOID MapViewOfFileEx(HANDLE section, DWORD access, DWORD high, DWORD low, SIZE_T bytes, LPVOID place) {
+  if (!shim::now.maps_nothing) return ::MapViewOfFileEx(section, access, high, low, bytes, place);
+  ::SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+  return nullptr;
+}
+
+inline BOOL FlushViewOfFile(LPCVOID view, SIZE_T bytes) {
+  {
+    const std::lock_guard lock(shim::mutex);
+    shim::flushed_views.insert(view);
+  }
+  return ::FlushViewOfFile(view, bytes);
 }
 
 inline BOOL CancelIoEx(HANDLE handle, LPOVERLAPPED overlapped) {

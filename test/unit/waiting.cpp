@@ -13,7 +13,7 @@ using qio::detail::waiting;
 constexpr bool reads = true, writes = false;
 
 void learn(waiting& decided, bool what, std::chrono::nanoseconds waited) {
-  for (int wait = 0; wait < 100; ++wait) decided.learn(what, waited);
+  for (int wait = 0; wait < 100; ++wait) decided.learn(what, waited, false);
 }
 
 }  // namespace
@@ -63,22 +63,32 @@ TEST_CASE("a wait awake in vain is followed by waits asleep, each time by twice 
   }
 }
 
-TEST_CASE("a nap that was overslept is followed by waits without, each time by twice as many") {
+TEST_CASE("naps that make waits longer are left out, each time twice as often, until they do not") {
   waiting decided(wait_policy::adaptive);
   learn(decided, reads, 60us);
-  const auto without_nap = [&] {
+  for (int wait = 0; wait < 100; ++wait) decided.learn(reads, 60us, true);
+  // Every eighth wait is without a nap in any case, so it is found out whether one of so many has one.
+  const auto waits_until_nap = [&] {
     int count = 0;
     while (decided.next(reads).nap == 0ns) ++count;
     return count;
   };
-  CHECK(without_nap() == 0);
-  for (const int expected : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024}) {
-    decided.napped(true);
-    CHECK(without_nap() == expected);
+  CHECK(waits_until_nap() <= 1);
+  for (const int left_out : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024}) {
+    decided.learn(reads, 100us, true);
+    const int count = waits_until_nap();
+    CHECK(count >= left_out);
+    CHECK(count <= left_out * 8 / 7 + 2);
   }
-  decided.napped(false);
-  CHECK(without_nap() == 0);
-  decided.napped(true);
-  CHECK(without_nap() == 1);
-  CHECK(decided.statistics().naps == 14);
+  decided.learn(reads, 61us, true);
+  CHECK(waits_until_nap() <= 1);
+  decided.learn(reads, 100us, true);
+  CHECK(waits_until_nap() <= 3);
+}
+
+TEST_CASE("one wait that took very long does not make the others long") {
+  waiting decided(wait_policy::adaptive);
+  learn(decided, reads, 50us);
+  decided.learn(reads, 10ms, false);
+  CHECK_FALSE(decided.next(reads).is_asleep());
 }

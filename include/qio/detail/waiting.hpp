@@ -18,8 +18,9 @@ namespace qio::detail {
 /// comes only with the scheduler's next tick. Hence each wait awake is bounded, and one that was in vain is followed by
 /// waits asleep: one, then two, four …, up to 64, until one succeeds.
 ///
-/// A nap may take much longer than was asked for: 50 µs where the processor is a virtual one (seen on an idle guest of
-/// KVM, Linux 6.18). So one that was overslept is followed by waits without: one, then two, four …, up to 1024.
+/// A nap may cost more than it is thought to: on an idle guest of KVM reads took half as long again with naps as asleep
+/// throughout (Linux 6.18). So waits with a nap are held against those without, of which every eighth is one. Where
+/// naps make waits longer they are left out: one, two, four …, up to 1024 times, until they do not.
 class waiting {
  public:
   using clock = std::chrono::steady_clock;
@@ -51,16 +52,7 @@ class waiting {
   }
 
   void slept() noexcept { ++statistics_.asleep; }
-  /// A nap is over. `overslept`: what was waited for came before its end, or before the thread was awake again.
-  void napped(bool overslept) noexcept {
-    ++statistics_.naps;
-    if (!overslept) {
-      nap_penalty_ = 1;
-      return;
-    }
-    naps_left_out_ = nap_penalty_;
-    nap_penalty_ = lesser_of(2 * nap_penalty_, most_naps_left_out);
-  }
+  void napped() noexcept { ++statistics_.naps; }
 
   void was_awake() noexcept {
     ++statistics_.awake;
@@ -72,19 +64,31 @@ class waiting {
     penalty_ = lesser_of(2 * penalty_, most_asleep);
   }
 
-  /// The wait took so long: an average in which the latest counts for an eighth. Not for one that a nap made longer.
-  void learn(bool reads, duration waited) noexcept {
-    duration& expected = expected_[reads];
-    expected += (lesser_of(waited, 8 * longest_worth) - expected) / 8;
+  /// The wait took so long, of which the beginning was a nap or not.
+  void learn(bool reads, duration waited, bool napped) noexcept {
+    waited = lesser_of(waited, longest_awake);  // what is longer counts as long, and not for how long
+    if (!napped) return take_average(expected_[reads], waited);
+    duration& with_nap = expected_with_nap_[reads];
+    take_average(with_nap, waited);
+    if (with_nap <= expected_[reads] + expected_[reads] / 16) {
+      nap_penalty_ = 1;
+    } else {
+      naps_left_out_ = nap_penalty_;
+      nap_penalty_ = lesser_of(2 * nap_penalty_, most_naps_left_out);
+      with_nap = expected_[reads];  // for the next attempt
+    }
   }
 
  private:
   bool may_nap(duration expected) noexcept {
-    if (expected < shortest_nap_worth) return false;
+    if (expected < shortest_nap_worth || ++waits_ % 8 == 0) return false;
     if (naps_left_out_ == 0) return true;
     --naps_left_out_;
     return false;
   }
+
+  /// One in which the latest counts for an eighth.
+  static void take_average(duration& average, duration latest) noexcept { average += (latest - average) / 8; }
 
   // Beyond that, what a wait awake saves (some 10 µs of falling asleep and waking up) is less than a tenth.
   static constexpr duration longest_worth = std::chrono::microseconds(100);
@@ -97,9 +101,11 @@ class waiting {
   wait_policy policy_;
   unsigned asleep_left_ = 0;  // waits to be asleep
   unsigned penalty_ = 1;      // … after the next one that is in vain
+  unsigned waits_ = 0;        // that could have begun with a nap
   unsigned naps_left_out_ = 0;
   unsigned nap_penalty_ = 1;
-  duration expected_[2] = {shortest_nap_worth, shortest_nap_worth};
+  duration expected_[2] = {shortest_nap_worth, shortest_nap_worth};  // without a nap
+  duration expected_with_nap_[2] = {shortest_nap_worth, shortest_nap_worth};
   wait_statistics statistics_;
 };
 

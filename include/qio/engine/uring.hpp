@@ -314,15 +314,15 @@ class uring {
     const bool is_quick = places_ != all_places_ && slow_ == 0;
     const detail::waiting::plan plan = is_quick ? waiting_.next(reads) : detail::waiting::plan();
     const auto start = clock::now();
-    bool overslept = false;
+    const bool naps = plan.nap.count() != 0 && start + plan.nap < limit.time;
     if (plan.is_asleep()) {
       fall_asleep(limit);
     } else {
-      overslept = plan.nap.count() != 0 && start + plan.nap < limit.time && nap(plan.nap, completed);
-      if (!overslept && !watch(detail::lesser_of(start + plan.awake, limit.time))) enter_until(limit);
+      const bool came = naps && nap(plan.nap, completed);
+      if (!came && !watch(detail::lesser_of(start + plan.awake, limit.time))) enter_until(limit);
     }
     take_completions(completed);
-    if (is_quick && !overslept) waiting_.learn(reads, clock::now() - start);
+    if (is_quick) waiting_.learn(reads, clock::now() - start, naps);
   }
 
   /// Sleeps in the kernel. True if something came meanwhile, besides the end of the nap. By an entry of its own, since
@@ -337,12 +337,11 @@ class uring {
     entry->len = 1;
     entry->off = 1;  // over as well when one other completion has come
     entry->user_data = nap_tag;
+    waiting_.napped();
     const std::size_t free = places_;
     check(ring_.enter(1));
     take_completions(completed);
-    const bool came = places_ != free || needs_attention();
-    waiting_.napped(came);
-    return came;
+    return places_ != free || needs_attention();
   }
 
   /// Hands over what was submitted and watches the completion queue. False if nothing had come by `end`.

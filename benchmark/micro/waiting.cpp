@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -114,13 +115,7 @@ class waiting final : public contender {
   qio::async_direct_file file_;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const auto argument = [&](int index, std::size_t otherwise) {
-    return argc > index ? static_cast<std::size_t>(std::atoll(argv[index])) : otherwise;
-  };
-  const workload what{argument(1, micro::block), argument(2, 1)};
+void compare(const workload& what) {
   const micro::hot_file file;
   std::vector<std::unique_ptr<contender>> contenders;
   if (what.depth == 1) contenders.push_back(std::make_unique<blocking>(what, file.path()));
@@ -130,4 +125,19 @@ int main(int argc, char** argv) {
   for (int round = 0; round < rounds; ++round)
     for (const auto& each : contenders) each->round();
   for (const auto& each : contenders) each->print();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto argument = [&](int index, std::size_t otherwise) {
+    return argc > index ? static_cast<std::size_t>(std::atoll(argv[index])) : otherwise;
+  };
+  try {
+    compare({argument(1, micro::block), argument(2, 1)});
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "micro_waiting: %s\n", failure.what());
+    return 1;
+  }
+  return 0;
 }

@@ -57,6 +57,7 @@ struct course_of_series {
 // series, and differs between the rounds of each.
 void measure_all(const std::vector<work>& works, const laboratory& laboratory, report& out) {
   std::vector<course_of_series> all;
+  all.reserve(works.size());
   for (const work& each : works) all.push_back({tally(each), offsets_of(each, out.settings.seed)});
   platform::drop_cached_pages(laboratory.file.path());  // who knows how they came there
   const std::uint64_t began = laboratory.clock.after();

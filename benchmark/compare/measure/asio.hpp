@@ -33,4 +33,22 @@ class asio_context {
   asio::io_context context_{1};
 };
 
+/// A read whose handler starts the next one.
+struct asio_reader {
+  asio::random_access_file& file;
+  page& buffer;
+  round& current;
+
+  void read_next() {
+    if (!current.has_next()) return;
+    const std::uint64_t offset = current.next_read();
+    file.async_read_some_at(offset, asio::buffer(buffer.bytes),
+                            [this, offset](asio::error_code error, std::size_t bytes) {
+                              if (error) fail("asio", error.message().c_str());
+                              current.finished_read(offset, static_cast<std::int64_t>(bytes), buffer.bytes);
+                              read_next();
+                            });
+  }
+};
+
 }  // namespace compare

@@ -33,6 +33,49 @@ class ring {
 
   io_uring* get() noexcept { return &ring_; }
 
+  /// One entry, which `prepare(entry)` fills; one call that submits and waits; one completion, whose answer it is.
+  template <class Prepare>
+  int carry_out(Prepare&& prepare) {
+    prepare(io_uring_get_sqe(&ring_));
+    io_uring_submit_and_wait(&ring_, 1);
+    io_uring_cqe* completion = nullptr;
+    io_uring_peek_cqe(&ring_, &completion);
+    const int answer = completion->res;
+    io_uring_cqe_seen(&ring_, completion);
+    return answer;
+  }
+
+  /// Reads into as many buffers at a time as there are: reaps all that is there, puts as many new reads in, by
+  /// `prepare(entry, index of the buffer, offset)`, and submits them with one call.
+  template <std::size_t Depth, class Prepare>
+  void read_in_parallel(round& round, page (&buffers)[Depth], Prepare&& prepare) {
+    std::uint64_t offsets[Depth];
+    std::size_t in_flight = 0;
+    const auto read_next = [&](std::uint64_t index) {
+      if (!round.has_next()) return;
+      offsets[index] = round.next_read();
+      io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
+      prepare(entry, index, offsets[index]);
+      io_uring_sqe_set_data64(entry, index);
+      ++in_flight;
+    };
+    for (std::uint64_t index = 0; index < Depth; ++index) read_next(index);
+    while (in_flight != 0) {
+      io_uring_submit_and_wait(&ring_, 1);
+      unsigned head;
+      unsigned count = 0;
+      io_uring_cqe* completion;
+      io_uring_for_each_cqe(&ring_, head, completion) {
+        ++count;
+        --in_flight;
+        const std::uint64_t index = completion->user_data;
+        round.finished_read(offsets[index], completion->res, buffers[index].bytes);
+        read_next(index);
+      }
+      io_uring_cq_advance(&ring_, count);
+    }
+  }
+
  private:
   io_uring ring_{};
 };

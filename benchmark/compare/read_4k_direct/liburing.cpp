@@ -10,12 +10,8 @@ int main(int argc, char** argv) {
   competitor.one_at_a_time([&](compare::round& round) {
     while (round.has_next()) {
       const std::uint64_t offset = round.next_read();
-      io_uring_prep_read(io_uring_get_sqe(ring.get()), file, buffer.bytes, compare::block, offset);
-      io_uring_submit_and_wait(ring.get(), 1);
-      io_uring_cqe* completion = nullptr;
-      io_uring_peek_cqe(ring.get(), &completion);
-      const int bytes = completion->res;
-      io_uring_cqe_seen(ring.get(), completion);
+      const int bytes = ring.carry_out(
+          [&](io_uring_sqe* entry) { io_uring_prep_read(entry, file, buffer.bytes, compare::block, offset); });
       round.finished_read(offset, bytes, buffer.bytes);
     }
   });

@@ -10,14 +10,10 @@ int main(int argc, char** argv) {
   competitor.one_at_a_time([&](compare::round& round) {
     while (round.has_next()) {
       const std::uint64_t offset = round.next_read();
-      io_uring_sqe* const entry = io_uring_get_sqe(ring.get());
-      io_uring_prep_read_fixed(entry, 0, buffer.bytes, compare::block, offset, 0);
-      entry->flags |= IOSQE_FIXED_FILE;
-      io_uring_submit_and_wait(ring.get(), 1);
-      io_uring_cqe* completion = nullptr;
-      io_uring_peek_cqe(ring.get(), &completion);
-      const int bytes = completion->res;
-      io_uring_cqe_seen(ring.get(), completion);
+      const int bytes = ring.carry_out([&](io_uring_sqe* entry) {
+        io_uring_prep_read_fixed(entry, 0, buffer.bytes, compare::block, offset, 0);
+        entry->flags |= IOSQE_FIXED_FILE;
+      });
       round.finished_read(offset, bytes, buffer.bytes);
     }
   });

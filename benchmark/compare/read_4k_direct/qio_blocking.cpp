@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // qio, blocking, without a context.
-#include "measure/competitor.hpp"
-#include <qio/qio.hpp>
+#include "measure/qio.hpp"
 
 int main(int argc, char** argv) {
   compare::competitor competitor(argc, argv);
-  const auto opened = qio::direct_file::open(competitor.path());
-  if (!opened) compare::cannot_be_had("direct I/O", opened.error().message().c_str());
-  const auto& file = opened.value();
+  const auto file = compare::direct_or_none(qio::direct_file::open(competitor.path()));
   auto buffer = qio::aligned_buffer::allocate(compare::block).value();
   competitor.one_at_a_time([&](compare::round& round) {
     while (round.has_next()) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // qio, blocking, on a context that waits awake.
-#include "measure/competitor.hpp"
-#include <qio/qio.hpp>
+#include "measure/qio.hpp"
 
 int main(int argc, char** argv) {
   compare::competitor competitor(argc, argv);
   auto context = qio::context::create({.waiting = qio::wait_policy::spin}).value();
-  auto file = qio::direct_file::open(context, competitor.path()).value();
+  auto file = compare::direct_or_none(qio::direct_file::open(context, competitor.path()));
   auto buffer = qio::aligned_buffer::allocate(compare::block).value();
   competitor.one_at_a_time([&](compare::round& round) {
     while (round.has_next()) {

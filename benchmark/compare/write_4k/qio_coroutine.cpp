@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // qio, one coroutine on a context.
-#include "measure/competitor.hpp"
-#include <qio/qio.hpp>
-
-namespace {
-
-qio::task<> write_in_turn(qio::async_cached_file& file, qio::aligned_buffer& buffer, compare::round& round) {
-  while (round.has_next()) {
-    const std::uint64_t offset = round.next_write(buffer.data());
-    const auto bytes = co_await file.async_write_at(offset, buffer);
-    round.finished_write(offset, static_cast<std::int64_t>(bytes.value()), buffer.data());
-  }
-}
-
-}  // namespace
+#include "measure/qio.hpp"
 
 int main(int argc, char** argv) {
   compare::competitor competitor(argc, argv);
   auto context = qio::context::create().value();
   auto file = qio::cached_file::open(context, competitor.path(), qio::access::read_write).value();
   auto buffer = qio::aligned_buffer::allocate(compare::block).value();
-  competitor.one_at_a_time([&](compare::round& round) { context.run(write_in_turn(file, buffer, round)); });
+  competitor.one_at_a_time([&](compare::round& round) { context.run(compare::write_in_turn(file, buffer, round)); });
 }

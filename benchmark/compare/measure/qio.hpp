@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a program does that uses qio: coroutines that read or write one block after the other, and an operation whose
+// callback starts the next one.
+#pragma once
+
+#include "measure/competitor.hpp"
+#include <qio/qio.hpp>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace compare {
+
+/// Ends the program where `answer` is that there is no direct I/O here.
+template <class File>
+File direct_or_none(qio::result<File> answer) {
+  if (!answer) cannot_be_had("direct I/O", answer.error().message().c_str());
+  return std::move(answer).value();
+}
+
+template <class File>
+qio::task<> read_in_turn(File& file, qio::aligned_buffer& buffer, round& round) {
+  while (round.has_next()) {
+    const std::uint64_t offset = round.next_read();
+    const auto bytes = co_await file.async_read_at(offset, buffer);
+    round.finished_read(offset, static_cast<std::int64_t>(bytes.value()), buffer.data());
+  }
+}
+
+template <class File>
+qio::task<> write_in_turn(File& file, qio::aligned_buffer& buffer, round& round) {
+  while (round.has_next()) {
+    const std::uint64_t offset = round.next_write(buffer.data());
+    const auto bytes = co_await file.async_write_at(offset, buffer);
+    round.finished_write(offset, static_cast<std::int64_t>(bytes.value()), buffer.data());
+  }
+}
+
+/// A read whose callback starts the next one.
+template <class File>
+class reader {
+ public:
+  reader(File& file, qio::aligned_buffer& buffer) : file_(file), buffer_(buffer) {}
+
+  void read_next(round& round) {
+    if (!round.has_next()) return;
+    const std::uint64_t offset = round.next_read();
+    operation_.emplace(made_in_place{file_, offset, buffer_});
+    operation_->start([this, &round, offset](qio::result<std::size_t> bytes) {
+      round.finished_read(offset, static_cast<std::int64_t>(bytes.value()), buffer_.data());
+      read_next(round);
+    });
+  }
+
+ private:
+  using operation = qio::operation<typename File::engine_type, std::size_t>;
+  // An operation does not move: it is made in its place.
+  struct made_in_place {
+    File& file;
+    std::uint64_t offset;
+    qio::aligned_buffer& buffer;
+    operator operation() const { return file.async_read_at(offset, buffer); }
+  };
+
+  File& file_;
+  qio::aligned_buffer& buffer_;
+  std::optional<operation> operation_;
+};
+
+/// A block of memory for each of the operations in flight.
+inline std::vector<qio::aligned_buffer> buffers_for(std::size_t count) {
+  std::vector<qio::aligned_buffer> buffers;
+  for (std::size_t index = 0; index < count; ++index) buffers.push_back(qio::aligned_buffer::allocate(block).value());
+  return buffers;
+}
+
+/// As many coroutines as there are buffers, until the round is over.
+template <class File>
+void read_in_parallel(qio::context& context, File& file, std::vector<qio::aligned_buffer>& buffers, round& round) {
+  std::vector<qio::task<>> readers;
+  for (qio::aligned_buffer& buffer : buffers) readers.push_back(read_in_turn(file, buffer, round));
+  context.run(qio::when_all(std::move(readers)));
+}
+
+}  // namespace compare

@@ -117,8 +117,9 @@ struct round_percentile {
 /// A part of a series. A run goes around its series again and again, each time from opening the file on, so rounds of
 /// one series differ by what the host, the device and chance did over the whole time of the run.
 struct round {
-  double start = 0;    ///< seconds since the run began to measure
-  double seconds = 0;  ///< that were measured
+  double start = 0;                        ///< seconds since the run began to measure
+  std::optional<std::uint64_t> processor;  ///< on which it began, by the system's number
+  double seconds = 0;                      ///< that were measured
   std::uint64_t samples = 0;
   double mean = 0;                          ///< ns
   std::vector<round_percentile> quantiles;  ///< those of the percentiles for which it has samples enough
@@ -156,6 +157,7 @@ struct series {
   qd1::service service;
   qd1::latency latency;       ///< of all rounds together
   std::vector<round> rounds;  ///< in the order of time
+  std::string turns;          ///< the file by which they took turns with those of other runs; empty: they did not
   double seconds = 0;         ///< wall clock time of the measured part
   double iops = 0;            ///< operations / seconds
   double bytes_per_second = 0;

@@ -4,29 +4,19 @@
 #include "compare/difference.hpp"
 
 #include "catch.hpp"
+#include "normal_source.hpp"
 #include "statistics/midmean.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <random>
+#include <utility>
 #include <vector>
 
 namespace {
 
 using Catch::Matchers::Contains;
 using qd1::difference;
-
-// The same numbers everywhere, which the standard library's distributions do not promise.
-class source {
- public:
-  explicit source(std::uint32_t seed) : engine_(seed) {}
-
-  double uniform() { return (static_cast<double>(engine_()) + 0.5) / 4294967296.0; }
-  double normal() { return std::sqrt(-2 * std::log(uniform())) * std::cos(6.283185307179586 * uniform()); }
-
- private:
-  std::mt19937 engine_;
-};
+using qd1_test::normal_source;
 
 // How the median of a round differs from that of the next, as parts of it.
 struct host {
@@ -36,7 +26,7 @@ struct host {
   double disturbed;    // part of the rounds that something disturbs, by a third of the value and more
 };
 
-qd1::series run_on(const host& host, source& chance, double median = 50'000, int rounds = 20) {
+qd1::series run_on(const host& host, normal_source& chance, double median = 50'000, int rounds = 20) {
   qd1::series made;
   const double level = std::log(median) + host.drift * chance.normal();
   double state = chance.normal();
@@ -46,14 +36,14 @@ qd1::series run_on(const host& host, source& chance, double median = 50'000, int
     double value = level + host.spread * state;
     if (chance.uniform() < host.disturbed) value += -0.3 * std::log(chance.uniform());
     const double ns = std::exp(value);
-    made.rounds.push_back({1. * round, 0.25, 5'000, ns, {{0.5, ns}, {0.99, 2 * ns}}, {}});
+    made.rounds.push_back({1. * round, {}, 0.25, 5'000, ns, {{0.5, ns}, {0.99, 2 * ns}}, {}});
   }
   return made;
 }
 
 // How often a verdict comes about, of so many pairs of runs, the second of which is slower by this factor.
 double part(difference wanted, const host& host, double slower, int pairs = 400) {
-  source chance(20);
+  normal_source chance(20);
   int found = 0;
   for (int pair = 0; pair < pairs; ++pair) {
     const qd1::series base = run_on(host, chance);
@@ -82,8 +72,45 @@ TEST_CASE("on a host that is too restless for a verdict there is none, rather th
   }
 }
 
+// Most of what differs from round to round meets both of two rounds that are measured one after the other.
+TEST_CASE("runs that took turns are told apart by pairs of rounds, on a host too restless for others") {
+  normal_source chance(21);
+  const auto pair_of_runs = [&](double slower) {
+    std::pair<qd1::series, qd1::series> runs;
+    for (qd1::series* each : {&runs.first, &runs.second}) each->turns = "file";
+    for (int round = 0; round < 100; ++round) {
+      const double host = 0.2 * chance.normal();
+      const auto add = [&](qd1::series& to, double median) {
+        const double ns = median * std::exp(host + 0.08 * chance.normal());
+        to.rounds.push_back({1. * round, {}, 0.02, 5'000, ns, {{0.5, ns}}, {}});
+      };
+      add(runs.first, 50'000);
+      add(runs.second, 50'000 * slower);
+    }
+    return runs;
+  };
+  const auto verdicts = [&](difference wanted, double slower, const char* other_turns) {
+    int found = 0;
+    for (int each = 0; each < 100; ++each) {
+      auto [base, now] = pair_of_runs(slower);
+      now.turns = other_turns;
+      if (qd1::compare(base, now, "p50").verdict == wanted) ++found;
+    }
+    return found;
+  };
+  CHECK(verdicts(difference::none, 1, "file") >= 95);
+  CHECK(verdicts(difference::slower, 1.1, "file") >= 95);
+  CHECK(verdicts(difference::faster, 1 / 1.1, "file") >= 95);
+  CHECK(verdicts(difference::none, 1, "another") < 50);
+  CHECK(verdicts(difference::inconclusive, 1, "") > 50);
+
+  auto [base, now] = pair_of_runs(1);
+  for (std::size_t each = 0; each < 30; ++each) now.rounds[each].disturbance.waited = 0.5;
+  CHECK_THAT(qd1::compare(base, now, "p50").remark, Contains("0 of 100 and in 30 of 100 rounds, which are left out"));
+}
+
 TEST_CASE("what is inconclusive says what helps") {
-  source chance(1);
+  normal_source chance(1);
   const host restless{0.2, 0, 0, 0};
   const qd1::finding found = qd1::compare(run_on(restless, chance), run_on(restless, chance), "p50");
   CHECK(found.verdict == difference::inconclusive);
@@ -95,7 +122,7 @@ TEST_CASE("what is inconclusive says what helps") {
 }
 
 TEST_CASE("rounds in which others had the processor are left out, and that is said") {
-  source chance(2);
+  normal_source chance(2);
   const host quiet{0.01, 0, 0, 0};
   const qd1::series base = run_on(quiet, chance);
   qd1::series now = run_on(quiet, chance);
@@ -110,7 +137,7 @@ TEST_CASE("rounds in which others had the processor are left out, and that is sa
 
 // A host that is busy all the time may have been so in one of the runs only, and its rounds agree with one another.
 TEST_CASE("where others had the processor most of the time, a difference must be larger than that of single rounds") {
-  source chance(3);
+  normal_source chance(3);
   const host quiet{0.05, 0, 0, 0};
   const auto verdict = [&](double slower) {
     const qd1::series base = run_on(quiet, chance);
@@ -124,7 +151,7 @@ TEST_CASE("where others had the processor most of the time, a difference must be
 }
 
 TEST_CASE("each figure has a verdict of its own") {
-  source chance(4);
+  normal_source chance(4);
   const host quiet{0.01, 0, 0, 0};
   const qd1::series base = run_on(quiet, chance);
   qd1::series now = run_on(quiet, chance);

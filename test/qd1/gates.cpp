@@ -32,7 +32,7 @@ qd1::series measured(qd1::mode mode, double median, std::uint64_t seed, int samp
       means.add(ns);
     }
     all.merge(histogram);
-    made.rounds.push_back({1. * round, 1, histogram.samples(), histogram.mean_ns(), qd1::quantiles(histogram), {}});
+    made.rounds.push_back({1. * round, {}, 1, histogram.samples(), histogram.mean_ns(), qd1::quantiles(histogram), {}});
   }
   made.latency = qd1::summary(all, means);
   made.iops = 1e9 / made.latency.mean.value;

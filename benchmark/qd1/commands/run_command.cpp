@@ -79,6 +79,9 @@ void add_options(CLI::App& command, run_arguments& to) {
                   "tells by them\nwhat is chance; with 1 a series is measured without a break")
       ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1000)))
       ->capture_default_str();
+  command.add_option("--turns", to.turns,
+                     "A file: each round waits its turn with those of other runs that name it. Of runs side by side, "
+                     "so that whatever\nthe host does meets them alike, and compare tells smaller differences");
   command
       .add_option(
           "--engine", to.engine,
@@ -133,6 +136,7 @@ run_request understood(const run_arguments& from, const std::string& command_lin
   request.samples = from.samples;
   request.seconds = parse_seconds("--time", from.seconds);
   request.rounds = from.rounds;
+  request.turns = from.turns;
   request.engine = from.engine;
   request.seed = from.seed;
   request.overwrite = from.overwrite;

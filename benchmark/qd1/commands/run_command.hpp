@@ -28,6 +28,7 @@ struct run_arguments {
   std::uint64_t samples = 1'000'000;
   std::string seconds = "5s";
   std::uint64_t rounds = 20;
+  std::string turns;
   std::string engine = "auto";
   std::uint64_t seed = 1;
   bool overwrite = false;

@@ -31,22 +31,36 @@ bool was_disturbed(const round& round) {
   return round.disturbance.waited.value_or(0) > much_waiting || round.disturbance.stolen.value_or(0) > much_stealing;
 }
 
-// The logarithms of a figure, round by round.
+// The logarithms of a figure, or of the ratio of two, round by round.
 struct sample {
   std::vector<double> all;
   std::vector<double> undisturbed;
 
+  void add(double logarithm, bool disturbed) {
+    all.push_back(logarithm);
+    if (!disturbed) undisturbed.push_back(logarithm);
+  }
   // Enough of the run was its own.
   bool is_quiet() const { return undisturbed.size() >= std::max(fewest_rounds, (all.size() + 1) / 2); }
+  location of(bool quiet) const { return midmean(quiet ? undisturbed : all); }
 };
 
 sample sample_of(const series& from, std::string_view figure) {
   sample found;
-  for (const round& each : from.rounds) {
-    const auto value = figure_of(each, figure);
-    if (!value || *value <= 0) continue;
-    found.all.push_back(std::log(*value));
-    if (!was_disturbed(each)) found.undisturbed.push_back(found.all.back());
+  for (const round& each : from.rounds)
+    if (const auto value = figure_of(each, figure); value && *value > 0)
+      found.add(std::log(*value), was_disturbed(each));
+  return found;
+}
+
+// Of rounds that were measured one right after the other.
+sample sample_of_pairs(const series& base, const series& now, std::string_view figure) {
+  sample found;
+  for (std::size_t each = 0; each < std::min(base.rounds.size(), now.rounds.size()); ++each) {
+    const auto before = figure_of(base.rounds[each], figure);
+    const auto after = figure_of(now.rounds[each], figure);
+    if (before && after && *before > 0 && *after > 0)
+      found.add(std::log(*after / *before), was_disturbed(base.rounds[each]) || was_disturbed(now.rounds[each]));
   }
   return found;
 }
@@ -55,16 +69,31 @@ struct logarithm_of_ratio {
   double value;
   double half;       // of the 95 % interval
   double surely_to;  // half of the 99 % interval
+
+  logarithm_of_ratio(double by, double variance, double freedom) : value(by), half(0), surely_to(0) {
+    if (variance <= 0) return;
+    const boost::math::students_t t(freedom);
+    half = quantile(t, 0.975) * std::sqrt(variance);
+    surely_to = quantile(t, 0.995) * std::sqrt(variance);
+  }
 };
 
 logarithm_of_ratio welch(const location& base, const location& now, double base_variance, double now_variance) {
   const double variance = base_variance + now_variance;
-  const double by = now.value - base.value;
-  if (variance <= 0) return {by, 0, 0};
   const double freedom =
       variance * variance / (base_variance * base_variance / base.freedom + now_variance * now_variance / now.freedom);
-  const boost::math::students_t t(freedom);
-  return {by, quantile(t, 0.975) * std::sqrt(variance), quantile(t, 0.995) * std::sqrt(variance)};
+  return {now.value - base.value, variance, freedom};
+}
+
+logarithm_of_ratio by_runs(const sample& base, const sample& now, bool quiet) {
+  const location a = base.of(quiet);
+  const location b = now.of(quiet);
+  return quiet ? welch(a, b, a.variance, b.variance) : welch(a, b, a.single, b.single);
+}
+
+logarithm_of_ratio by_pairs(const sample& pairs, bool quiet) {
+  const location found = pairs.of(quiet);
+  return {found.value, quiet ? found.variance : found.single, found.freedom};
 }
 
 difference verdict_on(const logarithm_of_ratio& found, bool more_is_better) {
@@ -94,17 +123,18 @@ std::string_view name(difference found) {
 }
 
 finding compare(const series& base, const series& now, std::string_view figure) {
+  const bool in_turn = !base.turns.empty() && base.turns == now.turns;
   const sample before = sample_of(base, figure);
   const sample after = sample_of(now, figure);
+  const sample pairs = in_turn ? sample_of_pairs(base, now, figure) : sample();
   finding found;
   if (const std::size_t fewer = std::min(before.all.size(), after.all.size()); fewer < fewest_rounds) {
     found.remark = fmt::format("{} of the rounds of a run have samples enough; needed are {}", fewer, fewest_rounds);
     return found;
   }
-  const bool quiet = before.is_quiet() && after.is_quiet();
-  const location a = midmean(quiet ? before.undisturbed : before.all);
-  const location b = midmean(quiet ? after.undisturbed : after.all);
-  const logarithm_of_ratio by = quiet ? welch(a, b, a.variance, b.variance) : welch(a, b, a.single, b.single);
+  const bool paired = pairs.all.size() >= fewest_rounds;
+  const bool quiet = paired ? pairs.is_quiet() : before.is_quiet() && after.is_quiet();
+  const logarithm_of_ratio by = paired ? by_pairs(pairs, quiet) : by_runs(before, after, quiet);
   found.ratio = estimate{std::exp(by.value), interval{std::exp(by.value - by.half), std::exp(by.value + by.half)}};
   found.verdict = verdict_on(by, figure == "iops");
   const std::size_t disturbed_before = before.all.size() - before.undisturbed.size();

@@ -28,7 +28,8 @@ struct finding {
 
 /// By a figure of which each round has its own: a percentile, "mean", or "iops", which counts the other way round.
 ///
-/// The ratio is that of the midmeans of the rounds' logarithms, its interval by Welch's t (95 %). Rounds in which
+/// The ratio is that of the midmeans of the rounds' logarithms, its interval by Welch's t (95 %). Where the runs took
+/// turns it is the midmean of the logarithms of each round's ratio to its neighbour, with Student's t. Rounds in which
 /// others had the processor are left out. Where too few others remain all are taken, and none are averaged: what kept
 /// the host busy may have lasted as long as the run, so the runs may differ by as much as single rounds do.
 ///

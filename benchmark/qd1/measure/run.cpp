@@ -10,7 +10,9 @@
 #include "measure/plan.hpp"
 #include "measure/progress.hpp"
 #include "measure/series.hpp"
+#include "measure/turns.hpp"
 #include "platform/file.hpp"
+#include "platform/process.hpp"
 #include <qio/version.hpp>
 
 #include <fmt/chrono.h>
@@ -47,6 +49,14 @@ limits limits_of(const work& work, const settings& settings, std::uint64_t round
   return {until(round + 1) - until(round), settings.seconds / static_cast<double>(settings.rounds)};
 }
 
+// In which round which processor is measured on: all that may be, as evenly as it goes. It matters which: interrupts of
+// a device come to one of them, and a thread on another waits longer.
+std::optional<std::uint64_t> processor_of(std::uint64_t round, std::uint64_t rounds) {
+  static const std::vector<std::uint64_t> allowed = platform::allowed_processors();
+  if (allowed.empty()) return std::nullopt;
+  return allowed[rounds >= allowed.size() ? round % allowed.size() : round * allowed.size() / rounds];
+}
+
 // A series that is under way.
 struct course_of_series {
   tally found;
@@ -54,22 +64,29 @@ struct course_of_series {
 };
 
 // Round after round, each time beginning with another series. So whatever changes while the run goes on meets all
-// series, and differs between the rounds of each.
-void measure_all(const std::vector<work>& works, const laboratory& laboratory, report& out) {
+// series, and differs between the rounds of each. But where other runs take turns, what goes before a series has to be
+// the same in all of them: reads over a ring took 6 % longer right after blocking ones than after their like.
+void measure_all(const std::vector<work>& works, const laboratory& laboratory, std::optional<turns>& turns,
+                 report& out) {
   std::vector<course_of_series> all;
   all.reserve(works.size());
   for (const work& each : works) all.push_back({tally(each), offsets_of(each, out.settings.seed)});
   platform::drop_cached_pages(laboratory.file.path());  // who knows how they came there
   const std::uint64_t began = laboratory.clock.after();
-  for (std::uint64_t round = 0; round < out.settings.rounds; ++round)
+  for (std::uint64_t round = 0; round < out.settings.rounds; ++round) {
+    const auto processor = processor_of(round, out.settings.rounds);
+    if (turns) turns->pass();
+    const std::size_t first = turns ? 0 : static_cast<std::size_t>(round);
     for (std::size_t turn = 0; turn < all.size(); ++turn) {
-      auto& [found, next_offset] = all[(round + turn) % all.size()];
+      auto& [found, next_offset] = all[(first + turn) % all.size()];
       const limits most = limits_of(found.subject(), out.settings, round);
       if (interrupted() || !found.wants_more() || most.samples == 0) continue;
       progress::show(fmt::format("round {}/{}, {}/{}: {}", round + 1, out.settings.rounds, turn + 1, all.size(),
                                  title(found.subject())));
-      measure_round(found, laboratory, next_offset, most, laboratory.clock.seconds(laboratory.clock.after() - began));
+      const double start = laboratory.clock.seconds(laboratory.clock.after() - began);
+      measure_round(found, laboratory, next_offset, {most, start, processor});
     }
+  }
   for (const auto& [found, _] : all)
     if (found.has_begun()) out.series.push_back(found.finished());
 }
@@ -93,6 +110,8 @@ report run(const run_request& request) {
   out.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(out.started_seconds));
   out.command_line = request.command_line;
 
+  std::optional<turns> turns;
+  if (!request.turns.empty()) turns.emplace(request.turns);
   const data_file file({request.path, request.file_size, request.block, request.overwrite, request.seed});
   const clock clock = clock::calibrated();
   out.machine = find_machine(request.path.empty() ? "." : request.path);
@@ -104,7 +123,8 @@ report run(const run_request& request) {
 
   const machine_counters before = count(out.machine);
   out.noise_before = listen(clock, listening_seconds);
-  measure_all(works, laboratory, out);
+  measure_all(works, laboratory, turns, out);
+  for (series& each : out.series) each.turns = request.turns;
   out.noise_after = listen(clock, listening_seconds);
   progress::clear();
   out.counters = count(out.machine) - before;

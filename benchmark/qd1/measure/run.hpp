@@ -25,6 +25,7 @@ struct run_request {
   std::uint64_t samples = 1'000'000;
   double seconds = 5;
   std::uint64_t rounds = 20;
+  std::string turns;           ///< a file: each round waits its turn with those of other runs that name it
   std::optional<double> rate;  ///< open loop: operations a second
   bool poisson = false;
   std::string engine = "auto";

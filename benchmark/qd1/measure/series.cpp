@@ -7,6 +7,7 @@
 #include "measure/verification.hpp"
 #include "platform/file.hpp"
 #include "platform/names.hpp"
+#include "platform/process.hpp"
 #include "units.hpp"
 #include <qio/qio.hpp>
 
@@ -105,24 +106,19 @@ limits warm_up(const work& work, limits most) {
   return {most.samples / 10, most.seconds / 10};
 }
 
-// When a round is to be over, and when it began, in seconds since the run did.
-struct timetable {
-  limits most;
-  double start;
-};
-
 // Once to warm up, whose figures are thrown away, and once in earnest. `transfer(recorder)` is the loop.
 template <class Transfer>
-void run_twice(tally& series, const laboratory& laboratory, const timetable& times, Transfer&& transfer) {
+void run_twice(tally& series, const laboratory& laboratory, const round_plan& plan, Transfer&& transfer) {
   const work& work = series.subject();
-  recorder unrecorded(laboratory.clock, work, warm_up(work, times.most));
+  recorder unrecorded(laboratory.clock, work, warm_up(work, plan.most));
   transfer(unrecorded);
   const witness witness(laboratory.machine, laboratory.file.path(), laboratory.file.bytes());
   const double processor = platform::processor_seconds();
-  recorder recorder(laboratory.clock, work, times.most, series.means());
+  recorder recorder(laboratory.clock, work, plan.most, series.means());
   transfer(recorder);
   const double spent = platform::processor_seconds() - processor;
-  series.add(recorder, {times.start, spent, witness.testify(work, recorder.samples(), recorder.seconds(), spent)});
+  series.add(recorder,
+             {plan.start, plan.processor, spent, witness.testify(work, recorder.samples(), recorder.seconds(), spent)});
 }
 
 // The buffer of all transfers of a series, with contents that do not compress.
@@ -137,29 +133,29 @@ qio::aligned_buffer buffer_for(const work& work, const qio::alignment& needed) {
 
 template <class File>
 void measure_blocking(tally& series, File& file, const laboratory& laboratory, const offset_source& next_offset,
-                      const timetable& times) {
+                      const round_plan& plan) {
   const work& work = series.subject();
   auto buffer = buffer_for(work, file.alignment());
   const course course{work, laboratory.clock, next_offset, buffer.view(0, static_cast<std::size_t>(work.block))};
   std::uint64_t samples = 0;
-  run_twice(series, laboratory, times, [&](recorder& recorder) {
+  run_twice(series, laboratory, plan, [&](recorder& recorder) {
     transfer_blocking(file, course, recorder);
     samples = recorder.samples();
   });
   series.is_served_by(is_mapped<File> ? "memory copies" : "system calls", "");
   series.add(service{.engine = {}, .reason = {}, .by_call = samples});
   if (!starts_with_pages(work) || work.operation != operation::read || !series.wants_more()) return;
-  if (const auto ns = read_in_batches(file, course, times.most.seconds / 10)) series.add_batched(*ns);
+  if (const auto ns = read_in_batches(file, course, plan.most.seconds / 10)) series.add_batched(*ns);
 }
 
 template <class Context, class File>
 void measure_asynchronous(tally& series, Context& context, File& file, const laboratory& laboratory,
-                          const offset_source& next_offset, const timetable& times) {
+                          const offset_source& next_offset, const round_plan& plan) {
   const work& work = series.subject();
   auto buffer = buffer_for(work, file.alignment());
   const course course{work, laboratory.clock, next_offset, buffer.view(0, static_cast<std::size_t>(work.block))};
   qio::file_statistics before;
-  run_twice(series, laboratory, times, [&](recorder& recorder) {
+  run_twice(series, laboratory, plan, [&](recorder& recorder) {
     before = file.statistics();
     transfer_asynchronously(context, file, course, recorder);
   });
@@ -220,7 +216,7 @@ void with_file(tally& series, const laboratory& laboratory, Open&& open, Use&& u
 
 template <class Mode, class Context>
 void measure_on(tally& series, qio::result<Context> created, const laboratory& laboratory,
-                const offset_source& next_offset, const timetable& times) {
+                const offset_source& next_offset, const round_plan& plan) {
   if (!created) return series.is_not_available(created.error().message());
   Context& context = created.value();
   const qio::explanation facts = context.explain();
@@ -234,21 +230,21 @@ void measure_on(tally& series, qio::result<Context> created, const laboratory& l
     return qio::basic_file<Mode>::open(context, path, wanted);
   };
   with_file(series, laboratory, open,
-            [&](auto& file) { measure_asynchronous(series, context, file, laboratory, next_offset, times); });
+            [&](auto& file) { measure_asynchronous(series, context, file, laboratory, next_offset, plan); });
 }
 
 template <class Mode>
-void measure_in(tally& series, const laboratory& laboratory, const offset_source& next_offset, const timetable& times) {
+void measure_in(tally& series, const laboratory& laboratory, const offset_source& next_offset, const round_plan& plan) {
   if (series.subject().form == form::blocking) {
     const auto open = [](const std::string& path, qio::access wanted) {
       return qio::basic_file<Mode>::open(path, wanted);
     };
     return with_file(series, laboratory, open,
-                     [&](auto& file) { measure_blocking(series, file, laboratory, next_offset, times); });
+                     [&](auto& file) { measure_blocking(series, file, laboratory, next_offset, plan); });
   }
   if (laboratory.engine == "pool")
-    return measure_on<Mode>(series, qio::basic_context<qio::pool>::create(), laboratory, next_offset, times);
-  measure_on<Mode>(series, qio::context::create(), laboratory, next_offset, times);
+    return measure_on<Mode>(series, qio::basic_context<qio::pool>::create(), laboratory, next_offset, plan);
+  measure_on<Mode>(series, qio::context::create(), laboratory, next_offset, plan);
 }
 
 std::string why_not_written_through(const work& work) {
@@ -265,15 +261,14 @@ std::string why_not_advised(const work& work) {
 
 }  // namespace
 
-void measure_round(tally& to, const laboratory& laboratory, const offset_source& next_offset, limits most,
-                   double start) {
+void measure_round(tally& to, const laboratory& laboratory, const offset_source& next_offset, const round_plan& plan) {
   for (std::string& reason : std::array{why_not_written_through(to.subject()), why_not_advised(to.subject())})
     if (!reason.empty()) return to.is_not_available(std::move(reason));
-  const timetable times{most, start};
+  if (plan.processor) platform::go_to_processor(*plan.processor);
   switch (to.subject().mode) {
-    case mode::direct: return measure_in<qio::direct>(to, laboratory, next_offset, times);
-    case mode::cached: return measure_in<qio::cached>(to, laboratory, next_offset, times);
-    case mode::mapped: return measure_in<qio::mapped>(to, laboratory, next_offset, times);
+    case mode::direct: return measure_in<qio::direct>(to, laboratory, next_offset, plan);
+    case mode::cached: return measure_in<qio::cached>(to, laboratory, next_offset, plan);
+    case mode::mapped: return measure_in<qio::mapped>(to, laboratory, next_offset, plan);
   }
 }
 

@@ -9,6 +9,8 @@
 #include "measure/tally.hpp"
 #include "report.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace qd1 {
@@ -21,11 +23,16 @@ struct laboratory {
   std::string engine;  ///< "auto", "uring", "pool"
 };
 
+struct round_plan {
+  limits most;
+  double start = 0;                        ///< seconds since the run began
+  std::optional<std::uint64_t> processor;  ///< on which it begins, by the system's number; none: whichever it is
+};
+
 /// One round: opens the file as the work demands, warms up, measures, and adds what was found to `to`. A round begins
 /// from nothing, so that whatever differs by chance from one start to the next (where a buffer lies, how a ring is set
-/// up) differs from round to round, too. `start` is the time since the run began, in seconds. `next_offset` is a
-/// parameter so that tests can set traps. Throws usage_error where the work is impossible by its numbers.
-void measure_round(tally& to, const laboratory& laboratory, const offset_source& next_offset, limits most,
-                   double start);
+/// up) differs from round to round, too. `next_offset` is a parameter so that tests can set traps. Throws usage_error
+/// where the work is impossible by its numbers.
+void measure_round(tally& to, const laboratory& laboratory, const offset_source& next_offset, const round_plan& plan);
 
 }  // namespace qd1

@@ -99,7 +99,7 @@ void tally::add(const recorder& round, const round_facts& facts) {
   found_.seconds += round.seconds();
   if (round.samples() == 0) return;
   add(facts.testimony);
-  found_.rounds.push_back({facts.start, round.seconds(), round.samples(), round.latencies().mean_ns(),
+  found_.rounds.push_back({facts.start, facts.processor, round.seconds(), round.samples(), round.latencies().mean_ns(),
                            quantiles(round.latencies()), facts.testimony.disturbance});
 }
 

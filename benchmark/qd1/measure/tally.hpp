@@ -17,7 +17,8 @@ namespace qd1 {
 
 /// What else is known about a round than what its transfers took.
 struct round_facts {
-  double start = 0;              ///< seconds since the run began to measure
+  double start = 0;  ///< seconds since the run began to measure
+  std::optional<std::uint64_t> processor;
   double processor_seconds = 0;  ///< spent by this process
   qd1::testimony testimony;
 };

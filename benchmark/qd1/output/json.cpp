@@ -57,6 +57,7 @@ ordered_json to_json(const std::vector<round>& rounds) {
     for (const round_percentile& quantile : each.quantiles)
       quantiles.push_back({{"fraction", quantile.fraction}, {"ns", quantile.ns}});
     out.push_back({{"start", each.start},
+                   {"processor", or_null(each.processor)},
                    {"seconds", each.seconds},
                    {"samples", each.samples},
                    {"mean_ns", each.mean},
@@ -102,6 +103,7 @@ ordered_json to_json(const series& series) {
   out["service"] = to_json(series.service);
   out["latency"] = to_json(series.latency);
   out["rounds"] = to_json(series.rounds);
+  out["turns"] = series.turns;
   out["seconds"] = series.seconds;
   out["iops"] = series.iops;
   out["bytes_per_second"] = series.bytes_per_second;

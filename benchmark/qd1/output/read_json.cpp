@@ -65,7 +65,13 @@ disturbance read_disturbance(const json& from) {
 }
 
 round read_round(const json& from) {
-  round found{from.at("start"), from.at("seconds"), from.at("samples"), from.at("mean_ns"), {}, {}};
+  round found{from.at("start"),
+              optional<std::uint64_t>(from.value("processor", json())),
+              from.at("seconds"),
+              from.at("samples"),
+              from.at("mean_ns"),
+              {},
+              {}};
   for (const json& each : from.at("quantiles")) found.quantiles.push_back({each.at("fraction"), each.at("ns")});
   found.disturbance = read_disturbance(from.at("disturbance"));
   return found;
@@ -96,6 +102,7 @@ void read_measured(const json& from, series& to) {
   to.service = read_service(from.at("service"));
   to.latency = read_latency(from.at("latency"));
   for (const json& each : from.at("rounds")) to.rounds.push_back(read_round(each));
+  to.turns = from.value("turns", "");
   to.seconds = from.at("seconds");
   to.iops = from.at("iops");
   to.bytes_per_second = from.at("bytes_per_second");

@@ -57,6 +57,24 @@ class writing_through {
   qio::platform::native_handle handle_;
 };
 
+/// A file with parts that are locked by one process at a time, and free when that ends, however it does. It is made
+/// where there is none, and stays.
+class lock_file {
+ public:
+  explicit lock_file(const std::string& path);
+  lock_file(const lock_file&) = delete;
+  lock_file& operator=(const lock_file&) = delete;
+  ~lock_file();
+
+  /// Waits as long as another has it, another lock_file of this process included.
+  void lock(std::uint64_t part);
+  void unlock(std::uint64_t part) noexcept;
+
+ private:
+  std::string path_;
+  qio::platform::native_handle handle_;
+};
+
 /// A file that is gone with the process, however that ends.
 class temporary_file {
  public:

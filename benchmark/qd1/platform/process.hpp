@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace qd1::platform {
 
@@ -32,6 +33,12 @@ class pinned_to_this_processor {
   std::array<std::uint64_t, 128> before_{};  // the set of processors that was allowed, in the system's own form
   bool pinned_ = false;
 };
+
+/// The processors that the calling thread may run on, by the system's numbers. Empty where it does not tell.
+std::vector<std::uint64_t> allowed_processors();
+
+/// Moves the calling thread to one of them. It is not kept there.
+void go_to_processor(std::uint64_t number) noexcept;
 
 /// Calls `tell` at the first interrupt (Ctrl-C), in whatever thread or signal handler that arrives. The second one ends
 /// the process.

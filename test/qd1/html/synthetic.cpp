@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "synthetic.hpp"
 
+#include "../normal_source.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <random>
 #include <vector>
 
 namespace qd1_test {
 namespace {
 
-// mt19937 gives the same numbers everywhere, the standard library's distributions do not.
-class source {
- public:
-  explicit source(std::uint32_t seed) : engine_(seed) {}
-
-  double uniform() { return (static_cast<double>(engine_()) + 0.5) / 4294967296.0; }
-
-  double normal() { return std::sqrt(-2 * std::log(uniform())) * std::cos(6.283185307179586 * uniform()); }
-
- private:
-  std::mt19937 engine_;
-};
-
 std::vector<double> draw(const shape& of, std::uint64_t samples, std::uint32_t seed) {
-  source from(seed);
+  normal_source from(seed);
   std::vector<double> found(samples);
   for (double& each : found) {
     const bool in_tail = from.uniform() * 1000 < of.tail_per_mille;

@@ -40,6 +40,15 @@ struct stat status_of(const std::string& path) {
   return status;
 }
 
+struct flock byte_of(std::uint64_t part, short type) {
+  struct flock byte {};
+  byte.l_type = type;
+  byte.l_whence = SEEK_SET;
+  byte.l_start = static_cast<off_t>(part);
+  byte.l_len = 1;
+  return byte;
+}
+
 // Time and size of the last change: whatever is written to the file later changes them.
 std::string state_of(const std::string& path) {
   const struct stat status = status_of(path);
@@ -188,6 +197,25 @@ qio::result<std::size_t> writing_through::write(std::uint64_t offset, std::span<
   const ssize_t written = ::pwritev2(handle_, &part, 1, static_cast<off_t>(offset), RWF_DSYNC);
   if (written < 0) return qio::error(std::error_code(errno, std::system_category()));
   return static_cast<std::size_t>(written);
+}
+
+lock_file::lock_file(const std::string& path)
+    : path_(path), handle_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+  if (handle_ < 0) fail(path);
+}
+
+lock_file::~lock_file() { ::close(handle_); }
+
+// Locks of the open file (F_OFD_…, Linux 3.15): those of a process would be one and the same for all its threads.
+void lock_file::lock(std::uint64_t part) {
+  struct flock byte = byte_of(part, F_WRLCK);
+  while (::fcntl(handle_, F_OFD_SETLKW, &byte) != 0)
+    if (errno != EINTR) fail(path_);
+}
+
+void lock_file::unlock(std::uint64_t part) noexcept {
+  struct flock byte = byte_of(part, F_UNLCK);
+  ::fcntl(handle_, F_OFD_SETLK, &byte);
 }
 
 temporary_file::temporary_file(const std::string& directory)

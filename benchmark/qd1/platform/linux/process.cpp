@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <fstream>
 #include <iterator>
 
@@ -14,6 +15,12 @@ namespace qd1::platform {
 namespace {
 
 void (*when_interrupted)() noexcept = nullptr;
+
+// Of more processors than cpu_set_t alone has room for.
+struct processor_set {
+  cpu_set_t words[8];
+  cpu_set_t* data() noexcept { return words; }
+};
 
 }  // namespace
 
@@ -55,6 +62,23 @@ pinned_to_this_processor::pinned_to_this_processor() noexcept {
 
 pinned_to_this_processor::~pinned_to_this_processor() {
   if (pinned_) ::sched_setaffinity(0, sizeof before_, reinterpret_cast<const cpu_set_t*>(before_.data()));
+}
+
+std::vector<std::uint64_t> allowed_processors() {
+  std::vector<std::uint64_t> found;
+  processor_set allowed{};
+  if (::sched_getaffinity(0, sizeof allowed, allowed.data()) != 0) return found;
+  for (std::size_t each = 0; each < 8 * sizeof allowed; ++each)
+    if (CPU_ISSET_S(each, sizeof allowed, allowed.data())) found.push_back(each);
+  return found;
+}
+
+void go_to_processor(std::uint64_t number) noexcept {
+  processor_set before{};
+  processor_set only{};
+  if (number >= 8 * sizeof only || ::sched_getaffinity(0, sizeof before, before.data()) != 0) return;
+  CPU_SET_S(static_cast<std::size_t>(number), sizeof only, only.data());
+  if (::sched_setaffinity(0, sizeof only, only.data()) == 0) ::sched_setaffinity(0, sizeof before, before.data());
 }
 
 void on_first_interrupt(void (*tell)() noexcept) {

@@ -163,6 +163,25 @@ qio::result<std::size_t> writing_through::write(std::uint64_t offset, std::span<
   return static_cast<std::size_t>(written);
 }
 
+lock_file::lock_file(const std::string& path)
+    : path_(path), handle_(open(native(path), GENERIC_READ | GENERIC_WRITE, OPEN_ALWAYS)) {
+  if (handle_ == INVALID_HANDLE_VALUE) fail(path);
+}
+
+lock_file::~lock_file() { ::CloseHandle(handle_); }
+
+void lock_file::lock(std::uint64_t part) {
+  OVERLAPPED at{};
+  qio::platform::set_offset(at, part);
+  if (::LockFileEx(handle_, LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, &at) == 0) fail(path_);
+}
+
+void lock_file::unlock(std::uint64_t part) noexcept {
+  OVERLAPPED at{};
+  qio::platform::set_offset(at, part);
+  ::UnlockFileEx(handle_, 0, 1, 0, &at);
+}
+
 // Not FILE_ATTRIBUTE_TEMPORARY, which keeps what is written from reaching the disk.
 temporary_file::temporary_file(const std::string& directory)
     : path_((std::filesystem::path(directory) / fmt::format(".qd1-{:08x}", std::random_device()())).string()) {

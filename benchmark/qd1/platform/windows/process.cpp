@@ -74,6 +74,22 @@ pinned_to_this_processor::~pinned_to_this_processor() {
   if (pinned_) ::SetThreadGroupAffinity(::GetCurrentThread(), &before, nullptr);
 }
 
+// Of the group that the process belongs to: 64 processors at most.
+std::vector<std::uint64_t> allowed_processors() {
+  std::vector<std::uint64_t> found;
+  DWORD_PTR allowed = 0;
+  DWORD_PTR all = 0;
+  if (::GetProcessAffinityMask(::GetCurrentProcess(), &allowed, &all) == 0) return found;
+  for (std::uint64_t each = 0; each < 8 * sizeof allowed; ++each)
+    if ((allowed >> each & 1) != 0) found.push_back(each);
+  return found;
+}
+
+void go_to_processor(std::uint64_t number) noexcept {
+  const DWORD_PTR before = ::SetThreadAffinityMask(::GetCurrentThread(), DWORD_PTR(1) << number);
+  if (before != 0) ::SetThreadAffinityMask(::GetCurrentThread(), before);
+}
+
 void on_first_interrupt(void (*tell)() noexcept) {
   when_interrupted = tell;
   ::SetConsoleCtrlHandler(interrupted, TRUE);

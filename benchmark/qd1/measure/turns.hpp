@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+// Runs that measure in turn, so that whatever the host does meets all of them alike.
+#pragma once
+
+#include "platform/file.hpp"
+
+#include <string>
+
+namespace qd1 {
+
+/// A turn, as long as it exists. Those who name the same file have one at a time; one who ends, however that is, leaves
+/// the turn to the others.
+class turns {
+ public:
+  /// Waits for the first turn.
+  explicit turns(const std::string& path);
+  turns(const turns&) = delete;
+  turns& operator=(const turns&) = delete;
+
+  /// One of those who wait has the next turn, before this one has another. Nobody waits: nothing happens.
+  void pass();
+
+ private:
+  // Whoever is next in turn holds `next` until it has `now`. So he who has had it cannot overtake.
+  enum part : std::uint64_t { now, next };
+
+  void take();
+
+  platform::lock_file file_;
+};
+
+}  // namespace qd1

@@ -330,10 +330,10 @@ class uring {
   bool nap(std::chrono::nanoseconds time, completed_requests& completed) noexcept {
     io_uring_sqe* const entry = ring_.next_entry();
     if (entry == nullptr) return false;
-    const __kernel_timespec timeout{0, time.count()};
+    nap_time_ = {0, time.count()};
     entry->opcode = IORING_OP_TIMEOUT;
     entry->fd = -1;
-    entry->addr = reinterpret_cast<std::uintptr_t>(&timeout);  // read by the kernel when it takes the entry
+    entry->addr = reinterpret_cast<std::uintptr_t>(&nap_time_);
     entry->len = 1;
     entry->off = 1;  // over as well when one other completion has come
     entry->user_data = nap_tag;
@@ -490,6 +490,7 @@ class uring {
   opcode latest_ = opcode::read;  // handed over; where it matters, as the next
   std::size_t slow_ = 0;          // requests in the ring that are to be waited for asleep
   detail::waiting waiting_;
+  __kernel_timespec nap_time_{};  // the kernel reads it when it takes the entry, which may be later than it is asked to
   detail::ring_setup setup_;
   int wake_event_ = -1;
   std::uint64_t owner_ = 0;             // the thread that the ring is bound to

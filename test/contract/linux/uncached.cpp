@@ -52,21 +52,21 @@ PROMISE(lets_go, uncached_everywhere, "the pages of a transfer are gone when it 
   CHECK(*pages_in_cache(file.native_handle(), bytes) == bytes / 4096);
 }
 
-namespace {
-
 // Not by the world: it would find no uncached file there, and skip.
-template <class Open>
-void refused_or_degraded(Open open) {
+TEST_CASE("where a file cannot be uncached it is refused, or opened through the cache if that is allowed") {
   const memory_directory shm;
   if (shm.path.empty()) QIO_SKIP("/dev/shm is no tmpfs");
   const std::string path = shm.path + "/file";
-  const auto refused = open(path, qio::open_options{});
+  const auto open = [&](const qio::open_options& options) {
+    return qio::uncached_file::open(path, access::read_write, creation::if_needed, options);
+  };
+  const auto refused = open({});
   REQUIRE(!refused);
   CHECK(refused.error() == errc::uncached_not_supported);
   CHECK(refused.error() == std::errc::operation_not_supported);
   CHECK(shm.is_empty());
 
-  auto file = open(path, {.fallback = qio::if_unavailable::use_cache}).value();
+  auto file = open({.fallback = qio::if_unavailable::use_cache}).value();
   CHECK(!file.is_uncached());
   CHECK(file.explain().find("uncached")->value == "off");
   CHECK(file.explain().find("uncached")->reason.find("Linux 6.14") != std::string::npos);
@@ -75,14 +75,6 @@ void refused_or_degraded(Open open) {
   memory read(5000);
   CHECK(file.read_at(100, read.all()).value() == 5000);
   CHECK(holds_pattern(read.all(), 0));
-}
-
-}  // namespace
-
-TEST_CASE("where a file cannot be uncached it is refused, or opened through the cache if that is allowed") {
-  refused_or_degraded([](const std::string& path, const qio::open_options& options) {
-    return qio::uncached_file::open(path, access::read_write, creation::if_needed, options);
-  });
 }
 
 }  // namespace contract

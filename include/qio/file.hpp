@@ -82,9 +82,9 @@ class [[nodiscard]] basic_file {
                                  const open_options& options = {})
     requires std::same_as<Engine, no_engine>
   {
-    auto state = detail::file_state<Mode>::open(path, wanted, how, options, detail::no_loop());
-    if (!state) return state.error();
-    return basic_file(std::move(state).value(), {});
+    auto opened = state::open(path, wanted, how, options, detail::no_loop());
+    if (!opened) return opened.error();
+    return basic_file(std::move(opened).value(), {});
   }
 
   /// Opens a file on a context, for asynchronous operations as well: the answer is a basic_file<Mode, engine of the
@@ -94,11 +94,11 @@ class [[nodiscard]] basic_file {
                                                       access wanted = access::read,
                                                       creation how = creation::open_existing,
                                                       const open_options& options = {}) {
-    auto state = detail::file_state<Mode>::open(path, wanted, how, options, on.loop_);
-    if (!state) return state.error();
-    state.value()->allow_inline_writes(options);
-    state.value()->allow_polling(on.loop_->engine());
-    return basic_file<Mode, ContextEngine>(std::move(state).value(), on.loop_);
+    auto opened = basic_file<Mode, ContextEngine>::state::open(path, wanted, how, options, on.loop_);
+    if (!opened) return opened.error();
+    opened.value()->allow_inline_writes(options);
+    opened.value()->allow_polling(on.loop_->engine());
+    return basic_file<Mode, ContextEngine>(std::move(opened).value(), on.loop_);
   }
 
   /// The same on a worker thread, so that a slow file system does not hold up the context's thread. Allocates the frame
@@ -130,8 +130,8 @@ class [[nodiscard]] basic_file {
   result<void> close() {
     if (!is_open()) return error(std::make_error_code(std::errc::bad_file_descriptor));
     end_operations();
-    const std::unique_ptr<detail::file_state<Mode>> state = std::move(state_);
-    return state->close();
+    const std::unique_ptr<state> closed = std::move(state_);
+    return closed->close();
   }
 
   /// The same on a worker thread, since closing may write back (network file systems) or free many blocks (the last
@@ -210,7 +210,7 @@ class [[nodiscard]] basic_file {
   // --- size ---
 
   /// Bytes; of a block device, its capacity.
-  result<std::uint64_t> size() const { return platform::size(state_->handle); }
+  result<std::uint64_t> size() const { return state_->size(); }
 
   /// Cuts the file off at `bytes`, or extends it so far with a hole that reads as zeros. Of a mapped file, views of
   /// what is cut off must not be touched any more.
@@ -278,10 +278,11 @@ class [[nodiscard]] basic_file {
   template <file_mode, class>
   friend class basic_file;
 
+  using state = detail::file_state<Mode, typename detail::system_of<Engine>::type>;
   using loop_pointer = typename detail::file_loop<Engine>::pointer;
 
-  basic_file(std::unique_ptr<detail::file_state<Mode>> state, loop_pointer loop) noexcept
-      : state_(std::move(state)), loop_(std::move(loop)) {}
+  basic_file(std::unique_ptr<state> opened, loop_pointer loop) noexcept
+      : loop_(std::move(loop)), state_(std::move(opened)) {}
 
   // Passes `buffers` on, having checked what the type of the buffer tells.
   template <class Buffer, class Buffers>
@@ -331,15 +332,14 @@ class [[nodiscard]] basic_file {
     if constexpr (Mode::is_mapped && platform::mapping::is_flushed_apart) {
       r.op = opcode::call;
       r.argument = state_.get();
-      r.call = [](request& self) noexcept {
-        return static_cast<detail::file_state<Mode>*>(self.argument)->sync(self.sync);
-      };
+      r.call = [](request& self) noexcept { return static_cast<state*>(self.argument)->sync(self.sync); };
     }
   }
   void describe_resize(request& r, std::uint64_t bytes) {
     describe(r, opcode::call);
     r.io = detail::transfer(bytes, mutable_buffer());
-    r.call = [](request& self) noexcept { return platform::resize(self.handle, self.io.offset()); };
+    r.argument = state_.get();
+    r.call = [](request& self) noexcept { return static_cast<state*>(self.argument)->resize(self.io.offset()); };
   }
 
   // What a worker is to do, and the room for what comes of it: in the frame of the coroutine that awaits it, which
@@ -357,29 +357,29 @@ class [[nodiscard]] basic_file {
   static task<result<basic_file>> open_by_worker(loop_pointer loop, std::string path, access wanted, creation how,
                                                  open_options options) {
     file_activity activity;
-    std::unique_ptr<detail::file_state<Mode>> state;
+    std::unique_ptr<state> made;
     auto job = [&]() noexcept -> result<void> {
       error failure = std::make_error_code(std::errc::not_enough_memory);
       detail::succeeds([&] {
-        auto opened = detail::file_state<Mode>::open(path, wanted, how, options, loop);
+        auto opened = state::open(path, wanted, how, options, loop);
         if (!opened) {
           failure = opened.error();
           return;
         }
-        state = std::move(opened).value();
-        state->allow_polling(loop->engine());
+        made = std::move(opened).value();
+        made->allow_polling(loop->engine());
       });
-      if (state == nullptr) return failure;
-      state->allow_inline_writes(options);
+      if (made == nullptr) return failure;
+      made->allow_inline_writes(options);
       return BOOST_OUTCOME_V2_NAMESPACE::success();
     };
     if (auto done = co_await call(loop, activity, job); !done) co_return done.error();
-    co_return basic_file(std::move(state), std::move(loop));
+    co_return basic_file(std::move(made), std::move(loop));
   }
 
-  static task<result<void>> close_by_worker(loop_pointer loop, std::unique_ptr<detail::file_state<Mode>> state) {
+  static task<result<void>> close_by_worker(loop_pointer loop, std::unique_ptr<state> closed) {
     file_activity activity;
-    auto job = [&]() noexcept { return state->close(); };
+    auto job = [&]() noexcept { return closed->close(); };
     co_return co_await call(loop, activity, job);
   }
 
@@ -387,8 +387,8 @@ class [[nodiscard]] basic_file {
     if constexpr (engine<Engine>) loop_->end(state_->activity);
   }
 
-  std::unique_ptr<detail::file_state<Mode>> state_;
-  [[no_unique_address]] loop_pointer loop_;
+  [[no_unique_address]] loop_pointer loop_;  // first: what the file lies on may belong to the engine
+  std::unique_ptr<state> state_;
 };
 
 using cached_file = basic_file<cached>;

@@ -9,7 +9,7 @@ namespace qio {
 /// How many operations of a file were served by which path.
 struct file_statistics {
   std::uint64_t served_inline = 0;     ///< at once, on the context's thread
-  std::uint64_t served_by_ring = 0;    ///< by io_uring, or through a completion port
+  std::uint64_t served_by_ring = 0;    ///< by io_uring, through a completion port, or simulated
   std::uint64_t polled = 0;            ///< of those by io_uring: waited for by asking the device
   std::uint64_t served_by_worker = 0;  ///< by a blocking call on a worker thread
   /// Writes on the context's thread for which it had to wait, each more than 200 µs: see open_options::inline_writes.

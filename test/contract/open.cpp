@@ -116,7 +116,7 @@ PROMISE(failed_open, each_mode, "an open that fails leaves the disk as it was") 
   CHECK(std::filesystem::is_empty(w.where / "directory"));
 }
 
-PROMISE(not_inherited, everywhere, "handles are not inherited by child processes") {
+PROMISE(not_inherited, everywhere_in_the_system, "handles are not inherited by child processes") {
   auto file = w.with(0);
   CHECK(!os::is_inherited(file.native_handle()));
 }

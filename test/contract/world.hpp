@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "os.hpp"
+#include <qio/engine/simulated.hpp>
 #include <qio/qio.hpp>
 
 #include <algorithm>
@@ -40,6 +41,8 @@ template <>
 inline constexpr std::string_view engine_name<qio::automatic> = "automatic";
 template <>
 inline constexpr std::string_view engine_name<qio::pool> = "pool";
+template <>
+inline constexpr std::string_view engine_name<qio::simulated> = "simulated";
 
 template <class Engine, class Mode>
 struct under {
@@ -60,21 +63,27 @@ using joined = decltype(std::tuple_cat(std::declval<Lists>()...));
 #if QIO_HAS_URING
 template <>
 inline constexpr std::string_view engine_name<qio::uring> = "uring";
-using asynchronous = joined<modes_of<qio::uring>, modes_of<qio::pool>, modes_of<qio::automatic>>;
-using each_engine =
-    std::tuple<under<qio::uring, qio::cached>, under<qio::pool, qio::cached>, under<qio::automatic, qio::cached>>;
+using of_the_system = joined<modes_of<qio::uring>, modes_of<qio::pool>, modes_of<qio::automatic>>;
 #elif QIO_HAS_IOCP
 template <>
 inline constexpr std::string_view engine_name<qio::iocp> = "iocp";
-using asynchronous = joined<modes_of<qio::iocp>, modes_of<qio::pool>, modes_of<qio::automatic>>;
-using each_engine =
-    std::tuple<under<qio::iocp, qio::cached>, under<qio::pool, qio::cached>, under<qio::automatic, qio::cached>>;
+using of_the_system = joined<modes_of<qio::iocp>, modes_of<qio::pool>, modes_of<qio::automatic>>;
 #else
-using asynchronous = joined<modes_of<qio::pool>, modes_of<qio::automatic>>;
-using each_engine = std::tuple<under<qio::pool, qio::cached>, under<qio::automatic, qio::cached>>;
+using of_the_system = joined<modes_of<qio::pool>, modes_of<qio::automatic>>;
 #endif
+// Whose files are not the system's, and not mapped.
+using simulated = std::tuple<under<qio::simulated, qio::cached>, under<qio::simulated, qio::uncached>,
+                             under<qio::simulated, qio::direct>>;
+using asynchronous = joined<of_the_system, simulated>;
+
+template <class... Where>
+auto cached_ones(std::tuple<Where...>*) -> joined<
+    std::conditional_t<std::is_same_v<typename Where::mode, qio::cached>, std::tuple<Where>, std::tuple<>>...>;
+using each_engine = decltype(cached_ones(static_cast<asynchronous*>(nullptr)));
+
 using each_mode = modes_of<qio::no_engine>;
 using everywhere = joined<each_mode, asynchronous>;
+using everywhere_in_the_system = joined<each_mode, of_the_system>;
 using uncached_everywhere = std::tuple<under<qio::no_engine, qio::uncached>, under<qio::pool, qio::uncached>,
                                        under<qio::automatic, qio::uncached>>;
 using direct_only = std::tuple<under<qio::no_engine, qio::direct>>;

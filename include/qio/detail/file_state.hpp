@@ -6,6 +6,7 @@
 #include <qio/detail/buffers.hpp>
 #include <qio/detail/growing_map.hpp>
 #include <qio/detail/inline_attempt.hpp>
+#include <qio/detail/operating_system.hpp>
 #include <qio/detail/platform.hpp>
 #include <qio/engine/request.hpp>
 #include <qio/explanation.hpp>
@@ -23,35 +24,27 @@
 
 namespace qio::detail {
 
-/// Goes on with a transfer whose first call gave `answer`, until it is over.
-inline result<std::size_t> finish_read(platform::native_handle handle, transfer io, std::uint32_t end_block,
-                                       platform::transfer_flags flags, raw_result answer) noexcept {
-  error failure;
-  while (io.after_read(answer, end_block, failure) == transfer::progress::unfinished)
-    answer = platform::read_some(handle, io.next(), flags);
-  if (failure.exists()) return failure;
-  return io.transferred();
-}
-
-inline result<std::size_t> finish_write(platform::native_handle handle, transfer io, platform::transfer_flags flags,
-                                        raw_result answer) noexcept {
-  error failure;
-  while (io.after_write(answer, failure) == transfer::progress::unfinished)
-    answer = platform::write_some(handle, io.next(), flags);
-  if (failure.exists()) return failure;
-  return io.transferred();
-}
-
 /// Of files that were not opened on a context.
 struct no_loop {};
+
+/// The system that the files on a loop belong to.
+template <class System, class Loop>
+System system_on(const Loop& loop) noexcept {
+  if constexpr (requires { loop->engine().files(); })
+    return loop->engine().files();
+  else
+    return {};
+}
 
 /// Of files that are not mapped.
 struct no_map {
   no_map(platform::native_handle, bool, std::uint64_t) noexcept {}
 };
 
-template <class Mode>
+template <class Mode, class System>
 struct file_state {
+  static_assert(!Mode::is_mapped || System::has_mappings, "qio: files of this engine cannot be mapped");
+
   using map_type = std::conditional_t<Mode::is_mapped, growing_map, no_map>;
 
   /// `loop` is that of the context that the file is opened on, or no_loop.
@@ -61,10 +54,11 @@ struct file_state {
     // A shared mapping reads what it writes (mmap(2) demands it), and uncached I/O is asked for by a read.
     if ((Mode::is_mapped || Mode::is_uncached) && wanted == access::write) wanted = access::read_write;
     constexpr bool is_on_context = !std::is_same_v<Loop, no_loop>;
-    auto opening = platform::opening::begin(path, wanted, how, options.permissions, {Mode::is_direct, is_on_context});
+    const System system = system_on<System>(loop);
+    auto opening = system.begin(path, wanted, how, options.permissions, {Mode::is_direct, is_on_context});
     if (!opening) return opening.error();
     const platform::native_handle opened = opening.value().handle();
-    auto state = std::make_unique<file_state>(opened, wanted, options);
+    auto state = std::make_unique<file_state>(system, opened, wanted, options);
     if (auto prepared = state->prepare(opening.value(), options); !prepared) return prepared.error();
     if constexpr (is_on_context)
       if (auto attached = loop->attach(opened); !attached) return attached.error();
@@ -74,19 +68,19 @@ struct file_state {
     return state;
   }
 
-  file_state(platform::native_handle opened, access wanted, const open_options& options)
-      : map(opened, wanted != access::read, options.reservation) {
-    activity.reads = !Mode::is_direct && !Mode::is_uncached;
+  file_state(const System& system, platform::native_handle opened, access wanted, const open_options& options)
+      : files(system), map(opened, wanted != access::read, options.reservation) {
+    activity.reads = System::has_page_cache && !Mode::is_direct && !Mode::is_uncached;
   }
   file_state(const file_state&) = delete;
   file_state& operator=(const file_state&) = delete;
   ~file_state() {
-    if (handle != platform::invalid_handle) static_cast<void>(platform::close(handle));
+    if (handle != platform::invalid_handle) static_cast<void>(files.close(handle));
   }
 
   /// Of a file on a context: finds out whether its writes may be attempted inline.
   void allow_inline_writes(const open_options& options) noexcept {
-    if constexpr (!Mode::is_direct && !Mode::is_uncached)
+    if constexpr (System::has_page_cache && !Mode::is_direct && !Mode::is_uncached)
       activity.writes.refusal = options.inline_writes ? platform::why_writes_wait(handle) : "switched off";
   }
 
@@ -100,7 +94,7 @@ struct file_state {
     }
   }
 
-  result<void> close() noexcept { return platform::close(std::exchange(handle, platform::invalid_handle)); }
+  result<void> close() noexcept { return files.close(std::exchange(handle, platform::invalid_handle)); }
 
   /// Whether a transfer can be asked of the system. `block` is what its offset and lengths must be multiples of.
   template <class Buffers>
@@ -144,7 +138,7 @@ struct file_state {
   result<void> sync(sync_kind kind) {
     if constexpr (Mode::is_mapped)
       if (auto flushed = map.flush(); !flushed) return flushed;
-    return platform::sync(handle, kind);
+    return files.sync(handle, kind);
   }
 
   /// What every transfer of this file asks for.
@@ -163,9 +157,9 @@ struct file_state {
     if (io.total() == 0) return std::size_t(0);
     if constexpr (Mode::is_mapped)
       if (copy_out(io, each_of(buffers))) return io.total();
-    const raw_result answer = platform::read_some(handle, io.next(), flags());
+    const raw_result answer = files.read(handle, io.next(), flags());
     if (io.is_finished_by(answer)) return io.total();
-    return finish_read(handle, io, end_block(), flags(), answer);
+    return finish_read(io, answer);
   }
 
   template <class Buffers>
@@ -177,19 +171,21 @@ struct file_state {
     if constexpr (Mode::is_mapped) {
       if (!map.writable()) return error(errc::access_not_granted);
       if (copy_in(io, each_of(buffers))) return io.total();
-      return map.resize_by([&] { return finish_write(handle, io, 0, platform::write_some(handle, io.next(), 0)); });
+      return map.resize_by([&] { return finish_write(io, files.write(handle, io.next(), 0)); });
     }
-    const raw_result answer = platform::write_some(handle, io.next(), flags());
+    const raw_result answer = files.write(handle, io.next(), flags());
     if (io.is_finished_by(answer)) return io.total();
-    return finish_write(handle, io, flags(), answer);
+    return finish_write(io, answer);
   }
 
   result<void> resize(std::uint64_t bytes) {
     if constexpr (Mode::is_mapped)
-      return map.resize_by([&] { return platform::resize(handle, bytes); });
+      return map.resize_by([&] { return files.resize(handle, bytes); });
     else
-      return platform::resize(handle, bytes);
+      return files.resize(handle, bytes);
   }
+
+  result<std::uint64_t> size() const { return files.size(handle); }
 
   result<std::span<std::byte>> view(std::uint64_t offset, std::size_t bytes)
     requires(Mode::is_mapped)
@@ -225,6 +221,7 @@ struct file_state {
     }
   }
 
+  [[no_unique_address]] System files;
   platform::native_handle handle = platform::invalid_handle;
   qio::alignment needed;
   bool direct_active = false;
@@ -235,10 +232,26 @@ struct file_state {
   [[no_unique_address]] mutable map_type map;
 
  private:
-  result<void> prepare(const platform::opening& opening, const open_options& options) {
+  // Goes on with a transfer whose first call gave `answer`, until it is over.
+  result<std::size_t> finish_read(transfer io, raw_result answer) const noexcept {
+    error failure;
+    while (io.after_read(answer, end_block(), failure) == transfer::progress::unfinished)
+      answer = files.read(handle, io.next(), flags());
+    if (failure.exists()) return failure;
+    return io.transferred();
+  }
+  result<std::size_t> finish_write(transfer io, raw_result answer) const noexcept {
+    error failure;
+    while (io.after_write(answer, failure) == transfer::progress::unfinished)
+      answer = files.write(handle, io.next(), flags());
+    if (failure.exists()) return failure;
+    return io.transferred();
+  }
+
+  result<void> prepare(const typename System::opening& opening, const open_options& options) {
     if constexpr (Mode::is_direct) return prepare_direct(opening, options.fallback);
     if constexpr (Mode::is_uncached) {
-      uncached_active = platform::takes_flags(opening.handle(), platform::drop_pages);
+      uncached_active = files.takes_flags(opening.handle(), platform::drop_pages);
       if (!uncached_active && options.fallback == if_unavailable::fail) return error(errc::uncached_not_supported);
     }
     if constexpr (Mode::is_mapped) {
@@ -251,15 +264,15 @@ struct file_state {
   }
 
   // The mapping was made before the file was emptied.
-  result<platform::native_handle> commit(platform::opening& opening) {
+  result<platform::native_handle> commit(typename System::opening& opening) {
     if constexpr (Mode::is_mapped)
       return map.resize_by([&] { return opening.commit(); });
     else
       return opening.commit();
   }
 
-  result<void> prepare_direct(const platform::opening& opening, if_unavailable fallback) {
-    platform::direct_support found = platform::make_direct(opening);
+  result<void> prepare_direct(const typename System::opening& opening, if_unavailable fallback) {
+    platform::direct_support found = files.make_direct(opening);
     if (found.refusal.exists() && fallback == if_unavailable::fail) return found.refusal;
     direct_active = !found.refusal.exists();
     // Without a device to ask: what every device in use accepts, so that what works here works there.
@@ -315,7 +328,7 @@ struct file_state {
   }
 
   bool is_within_file(const transfer& io) const noexcept {
-    const auto size = platform::size(handle);
+    const auto size = files.size(handle);
     return size && io.offset() + io.total() <= size.assume_value();
   }
 };

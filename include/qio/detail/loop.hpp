@@ -135,13 +135,21 @@ class loop {
 
   void expire_timers() noexcept {
     if (timers_.empty()) return;
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = engine_now();
     while (const timer* const earliest = timers_.earliest()) {
       if (earliest->when > now) return;
       auto& expired = static_cast<deadline_timer&>(const_cast<timer&>(*earliest));
       timers_.remove(expired);
       expired.expired(expired);
     }
+  }
+
+  // A simulated engine has a clock of its own.
+  clock::time_point engine_now() const noexcept {
+    if constexpr (requires { engine_->now(); })
+      return engine_->now();
+    else
+      return clock::now();
   }
 
   // Everything has been reaped before anybody is resumed, so that what they start meets free places in the queues.

@@ -16,6 +16,8 @@
 
 namespace qio {
 
+class simulated_disk;
+
 /// How a context waits for the operations that a ring carries out. Waiting asleep costs the least. Waiting awake saves
 /// the time of falling asleep and waking up, some 10 µs an operation, for a processor that is busy meanwhile: it is for
 /// a thread that has a processor to itself. Where that processor is needed by others, it makes everything slower.
@@ -24,8 +26,10 @@ namespace qio {
 /// worker threads complete, which need a processor themselves: syncs, durable writes, opening, resizing.
 enum class wait_policy : std::uint8_t {
   sleep,
-  spin,      ///< awake
-  adaptive,  ///< awake if the wait will be short (0.1 ms), judging by the last ones; asleep for the first part of it
+  spin,  ///< awake
+  /// Awake if the wait will be short (0.1 ms), judging by the last ones; asleep for the first part of it where that
+  /// does not make it longer.
+  adaptive,
 };
 
 constexpr std::string_view name_of(wait_policy policy) noexcept {
@@ -50,6 +54,8 @@ struct context_options {
   qio::polling polling = qio::polling::off;
   /// io_uring only: see wait_policy. context.waits() tells what came of it.
   wait_policy waiting = wait_policy::sleep;
+  /// The simulated engine only (qio/engine/simulated.hpp): what it works on. Must outlive the context.
+  simulated_disk* disk = nullptr;
 };
 
 /// Until when an engine may wait: not at all, until a time, or for ever.

@@ -51,7 +51,7 @@ PROMISE(permissions, each_mode, "a created file has the permissions asked for, l
   CHECK(permissions_of(w.where / "unwritable") == 0440);
 }
 
-PROMISE(direct_flag, everywhere, "a direct file, and no other, has the system's flag") {
+PROMISE(direct_flag, everywhere_in_the_system, "a direct file, and no other, has the system's flag") {
   auto file = w.with(0);
   CHECK(((::fcntl(file.native_handle(), F_GETFL) & O_DIRECT) != 0) == Where::mode::is_direct);
 }

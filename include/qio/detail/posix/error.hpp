@@ -12,6 +12,9 @@ namespace qio::platform {
 /// Of the codes that the system answers with.
 inline const std::error_category& system_category() noexcept { return std::system_category(); }
 
+/// What the system calls a condition.
+inline int system_code(std::errc condition) noexcept { return static_cast<int>(condition); }
+
 inline error system_error(int code) noexcept { return error(std::error_code(code, system_category())); }
 inline error last_error() noexcept { return system_error(errno); }
 

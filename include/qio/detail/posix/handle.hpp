@@ -20,6 +20,10 @@ namespace qio::platform {
 using native_handle = int;
 inline constexpr native_handle invalid_handle = -1;
 
+/// Handles that are no handles of the system, but somebody else's numbers from 1 on.
+inline native_handle handle_of(std::uint64_t number) noexcept { return static_cast<native_handle>(number); }
+inline std::uint64_t number_of(native_handle handle) noexcept { return static_cast<std::uint64_t>(handle); }
+
 inline native_handle open_retrying(const char* path, int flags, mode_t permissions) noexcept {
   native_handle handle;
   do handle = ::open(path, flags, permissions);

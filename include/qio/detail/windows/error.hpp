@@ -28,6 +28,13 @@ class windows_category final : public std::error_category {
     return {value, *this};
   }
 
+  /// A code that means that condition; 0 if there is none.
+  static constexpr DWORD code_of(std::errc wanted) noexcept {
+    for (const auto& [code, condition] : conditions)
+      if (condition == wanted) return code;
+    return 0;
+  }
+
  private:
   struct row {
     DWORD code;
@@ -106,6 +113,9 @@ inline const std::error_category& system_category() noexcept {
   static const windows_category category;
   return category;
 }
+
+/// What the system calls a condition.
+inline int system_code(std::errc condition) noexcept { return static_cast<int>(windows_category::code_of(condition)); }
 
 inline error system_error(DWORD code) noexcept {
   return error(std::error_code(static_cast<int>(code), system_category()));

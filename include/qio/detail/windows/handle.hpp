@@ -17,6 +17,12 @@ using native_handle = HANDLE;
 /// INVALID_HANDLE_VALUE, which is no constant expression.
 inline const native_handle invalid_handle = INVALID_HANDLE_VALUE;
 
+/// Handles that are no handles of the system, but somebody else's numbers from 1 on.
+inline native_handle handle_of(std::uint64_t number) noexcept {
+  return reinterpret_cast<native_handle>(static_cast<std::uintptr_t>(number));
+}
+inline std::uint64_t number_of(native_handle handle) noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
+
 /// Others may read, write, rename and remove the file meanwhile, as on other systems.
 inline constexpr DWORD share_all = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 

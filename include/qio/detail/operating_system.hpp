@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a file asks of a system, as an object: so that a simulated system can stand where the real one does.
+#pragma once
+
+#include <qio/detail/handle_kind.hpp>
+#include <qio/detail/piece.hpp>
+#include <qio/detail/platform.hpp>
+#include <qio/mode.hpp>
+#include <qio/path.hpp>
+#include <qio/result.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace qio::detail {
+
+/// The real one. An engine whose files lie elsewhere has a type `system` with the same members, and gives one.
+struct operating_system {
+  static constexpr bool has_mappings = true;
+  static constexpr bool has_page_cache = true;  ///< that transfers may be attempted on inline
+
+  using opening = platform::opening;
+
+  static result<opening> begin(path_view path, access wanted, creation how, std::uint32_t permissions,
+                               handle_kind kind) {
+    return opening::begin(path, wanted, how, permissions, kind);
+  }
+  static platform::direct_support make_direct(const opening& of) { return platform::make_direct(of); }
+  static bool takes_flags(platform::native_handle handle, platform::transfer_flags flags) noexcept {
+    return platform::takes_flags(handle, flags);
+  }
+  static raw_result read(platform::native_handle handle, const piece& what, platform::transfer_flags flags) noexcept {
+    return platform::read_some(handle, what, flags);
+  }
+  static raw_result write(platform::native_handle handle, const piece& what, platform::transfer_flags flags) noexcept {
+    return platform::write_some(handle, what, flags);
+  }
+  static result<void> sync(platform::native_handle handle, sync_kind kind) noexcept {
+    return platform::sync(handle, kind);
+  }
+  static result<std::uint64_t> size(platform::native_handle handle) noexcept { return platform::size(handle); }
+  static result<void> resize(platform::native_handle handle, std::uint64_t bytes) noexcept {
+    return platform::resize(handle, bytes);
+  }
+  static result<void> close(platform::native_handle handle) noexcept { return platform::close(handle); }
+};
+
+/// That of an engine's files.
+template <class Engine>
+struct system_of {
+  using type = operating_system;
+};
+template <class Engine>
+  requires requires { typename Engine::system; }
+struct system_of<Engine> {
+  using type = typename Engine::system;
+};
+
+}  // namespace qio::detail

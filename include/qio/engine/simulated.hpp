@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+// The engine that makes things go wrong: deterministic, on a disk in memory.
+#pragma once
+
+#include <qio/detail/clock.hpp>
+#include <qio/engine/engine.hpp>
+#include <qio/simulation/disk.hpp>
+#include <qio/simulation/system.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace qio {
+
+/// For tests of programs that store data: basic_context<simulated>, given a simulated_disk (context_options::disk; else
+/// it has one of its own, empty and without faults). From one seed everything happens in one order: operations overtake
+/// one another, are short, fail, are cancelled before, in the middle or too late, and wait when more are started than
+/// context_options::queue_depth. Until a read is over its buffer holds anything. No thread, no real time: a run takes
+/// as long as its computing.
+///
+/// Allocates, unlike other engines.
+class simulated {
+ public:
+  using system = simulated_system;
+
+  static result<std::unique_ptr<simulated>> create(const context_options& options) {
+    return std::make_unique<simulated>(options);
+  }
+
+  explicit simulated(const context_options& options)
+      : own_disk_(options.disk == nullptr ? std::make_unique<simulated_disk>() : nullptr),
+        disk_(options.disk == nullptr ? *own_disk_ : *options.disk),
+        places_(std::max(options.queue_depth, 1u)) {}
+  simulated(const simulated&) = delete;
+  simulated& operator=(const simulated&) = delete;
+
+  /// What the files of this engine belong to.
+  simulated_system files() const noexcept { return simulated_system(disk_); }
+  /// By which deadlines are due.
+  detail::clock::time_point now() const noexcept { return disk_.now(); }
+
+  void submit(request& r) noexcept {
+    detail::take_over(r);
+    backlog_.push_back(&r);
+    admit();
+  }
+
+  void cancel(request& r) noexcept {
+    if (r.cancel_requested.exchange(true, std::memory_order_relaxed)) return;
+    const auto under_way = std::ranges::find(events_, &r, [](const auto& each) { return each.second.about; });
+    if (under_way == events_.end()) return;
+    // Sooner than it would be over.
+    const event moved = under_way->second;
+    events_.erase(under_way);
+    schedule(moved);
+  }
+
+  void wait(completed_requests& completed, wait_limit limit) noexcept {
+    if (limit.may_wait() && !is_woken()) {
+      if (in_flight() == 0 && limit.is_unlimited()) return sleep();
+      disk_.now_ = std::max(disk_.now_, std::min(next_time(), limit.time));
+    }
+    disk_.pass_a_moment();
+    while (!events_.empty() && events_.begin()->first.first <= disk_.now_) {
+      const event next = events_.extract(events_.begin()).mapped();
+      if (carry_out(next))
+        detail::complete(*next.about, completed);
+      else
+        schedule(next);
+    }
+    admit();
+  }
+
+  std::size_t in_flight() const noexcept { return events_.size() + backlog_.size(); }
+
+  void wake() noexcept {
+    {
+      const std::lock_guard lock(mutex_);
+      woken_ = true;
+    }
+    wakened_.notify_one();
+  }
+
+  void explain(explanation& out) const {
+    out.add("engine", "simulated");
+    out.add("seed", std::to_string(disk_.seed()));
+  }
+
+ private:
+  // The end of what one call to the system would be, and when it comes.
+  struct event {
+    request* about;
+    bool had_power;  // when it began
+  };
+
+  void admit() noexcept {
+    for (; !backlog_.empty() && events_.size() < places_; backlog_.pop_front()) {
+      request& r = *backlog_.front();
+      if (r.op == opcode::read) disk_.scribble(platform::number_of(r.handle), r.io.next());
+      schedule({&r, disk_.has_power()});
+    }
+  }
+
+  void schedule(const event& what) noexcept {
+    events_.emplace(std::pair(disk_.now_ + disk_.duration(), ++last_event_), what);
+  }
+
+  detail::clock::time_point next_time() const noexcept {
+    return events_.empty() ? detail::clock::time_point::max() : events_.begin()->first.first;
+  }
+
+  /// True if the request is over.
+  bool carry_out(const event& what) noexcept {
+    request& r = *what.about;
+    const bool transfers = r.op == opcode::read || r.op == opcode::write;
+    switch (r.cancel_requested.load(std::memory_order_relaxed) ? disk_.chance_.below(3) : 2) {
+      case 0: r.fail_as_cancelled(); return served(r);
+      case 1: return (transfers ? transfer(what, part_of(r.io.next())) : carry_out_whole(r)) && served(r);
+      default: return (transfers ? transfer(what, r.io.next()) : carry_out_whole(r)) && served(r);
+    }
+  }
+
+  bool transfer(const event& what, const detail::piece& now) noexcept {
+    request& r = *what.about;
+    const std::uint64_t number = platform::number_of(r.handle);
+    if (r.op == opcode::read) return detail::take_answer(r, disk_.read(number, now));
+    if (what.had_power && !disk_.has_power()) disk_.lose_power_during_write(number, now);
+    return detail::take_answer(r, disk_.write(number, now));
+  }
+
+  bool carry_out_whole(request& r) noexcept {
+    const auto done = r.op == opcode::call ? r.call(r) : disk_.sync(platform::number_of(r.handle));
+    if (!done) r.failure = done.error();
+    return true;
+  }
+
+  static bool served(request& r) noexcept {
+    file_statistics& counted = r.activity->statistics;
+    ++(r.op == opcode::call ? counted.served_by_worker : counted.served_by_ring);
+    return true;
+  }
+
+  // Less of it, where that can be: what a cancelled transfer may have moved.
+  detail::piece part_of(detail::piece whole) noexcept {
+    const mutable_buffer first = whole.vector == nullptr ? whole.single : whole.vector[0];
+    const std::size_t sector = disk_.options_.sector;  // a direct transfer ends between two of them
+    if (first.size <= sector) return whole;
+    const auto sectors = static_cast<std::size_t>(disk_.chance_.between(1, (first.size - 1) / sector));
+    return {whole.offset, nullptr, 0, {first.data, sectors * sector}};
+  }
+
+  bool is_woken() noexcept {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(woken_, false);
+  }
+
+  // Nothing is in flight, so only another thread can bring something to do.
+  void sleep() noexcept {
+    std::unique_lock lock(mutex_);
+    wakened_.wait(lock, [this] { return woken_; });
+    woken_ = false;
+  }
+
+  std::unique_ptr<simulated_disk> own_disk_;
+  simulated_disk& disk_;
+  std::size_t places_;
+  std::deque<request*> backlog_;                                                 // more than there are places
+  std::map<std::pair<detail::clock::time_point, std::uint64_t>, event> events_;  // by their time, then in their order
+  std::uint64_t last_event_ = 0;
+  std::mutex mutex_;
+  std::condition_variable wakened_;
+  bool woken_ = false;
+};
+
+static_assert(engine<simulated>);
+
+}  // namespace qio

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSL-1.0
+// One file of a simulated disk: what is seen, what is durable, and what is on its way from one to the other.
+#pragma once
+
+#include <qio/simulation/chance.hpp>
+#include <qio/simulation/sparse_bytes.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace qio::detail {
+
+/// What has been written is seen at once, and durable after a sync. When the power fails between, each sector that was
+/// written since may be there or not, whatever the order; changes of the size happen in their order, up to any one of
+/// them, as file systems with a journal have it.
+class simulated_contents {
+ public:
+  explicit simulated_contents(std::uint32_t sector) noexcept : sector_(sector) {}
+
+  std::uint64_t size() const noexcept { return size_; }
+  std::uint64_t pages() const noexcept { return seen_.pages(); }
+
+  /// How many bytes of a range, from its beginning, are before the end and before a bad sector.
+  std::size_t readable(std::uint64_t offset, std::size_t bytes) const {
+    if (offset >= size_) return 0;
+    const std::uint64_t end = offset + std::min<std::uint64_t>(bytes, size_ - offset);
+    const auto bad = bad_.lower_bound(offset / sector_);
+    if (bad == bad_.end() || *bad * sector_ >= end) return static_cast<std::size_t>(end - offset);
+    return *bad * sector_ <= offset ? 0 : static_cast<std::size_t>(*bad * sector_ - offset);
+  }
+  bool is_bad(std::uint64_t offset) const { return bad_.contains(offset / sector_); }
+  void go_bad(std::uint64_t offset, std::uint64_t bytes) {
+    for (std::uint64_t each = offset / sector_; each * sector_ < offset + bytes; ++each) bad_.insert(each);
+  }
+
+  void read(std::uint64_t offset, std::span<std::byte> to) const { seen_.read(offset, to); }
+
+  /// Pages that a write would add.
+  std::uint64_t new_pages(std::uint64_t offset, std::size_t bytes) const {
+    std::uint64_t found = 0;
+    const std::uint64_t last = (offset + bytes - 1) / sparse_bytes::page_bytes;
+    for (std::uint64_t each = offset / sparse_bytes::page_bytes; each <= last; ++each) found += !seen_.has_page(each);
+    return found;
+  }
+
+  /// Writes to a bad sector mend it, as disks do by taking another one for it.
+  void write(std::uint64_t offset, std::span<const std::byte> from) {
+    seen_.write(offset, from);
+    bad_.erase(bad_.lower_bound(offset / sector_), bad_.upper_bound((offset + from.size() - 1) / sector_));
+    unwritten_.push_back({offset, {from.begin(), from.end()}});
+    if (offset + from.size() > size_) change_size(offset + from.size());
+  }
+
+  void resize(std::uint64_t bytes) {
+    if (bytes < size_) {
+      seen_.cut(bytes);
+      bad_.erase(bad_.lower_bound((bytes + sector_ - 1) / sector_), bad_.end());
+    }
+    change_size(bytes);
+  }
+
+  /// Everything that is seen is durable.
+  void sync() {
+    for (const change& each : unwritten_) apply(each);
+    unwritten_.clear();
+  }
+
+  /// A part becomes durable, and nothing is known to be unwritten any more: the rest is durable when it is written
+  /// again.
+  void fail_to_sync(chance& chance) {
+    std::erase_if(unwritten_, [&](const change& each) { return !each.is_size && chance.comes_true(0.5); });
+    sync();
+  }
+
+  /// What is durable is seen; of the rest chance decides.
+  void lose_power(chance& chance) {
+    std::uint64_t sizes_kept =
+        chance.between(0, static_cast<std::uint64_t>(std::ranges::count_if(unwritten_, &change::is_size)));
+    for (const change& each : unwritten_) {
+      if (!each.is_size)
+        apply_in_part(each, chance);
+      else if (sizes_kept != 0) {
+        --sizes_kept;
+        apply(each);
+      }
+    }
+    durable_.cut(durable_size_);
+    unwritten_.clear();
+    seen_ = durable_;
+    size_ = durable_size_;
+  }
+
+ private:
+  struct change {
+    std::uint64_t offset;         // or the size
+    std::vector<std::byte> data;  // none: the size changes
+    bool is_size = data.empty();
+  };
+
+  void change_size(std::uint64_t bytes) {
+    unwritten_.push_back({bytes, {}});
+    size_ = bytes;
+  }
+
+  void apply(const change& what) {
+    if (!what.is_size) return durable_.write(what.offset, what.data);
+    if (what.offset < durable_size_) durable_.cut(what.offset);
+    durable_size_ = what.offset;
+  }
+
+  // Sectors are written whole, or not at all.
+  void apply_in_part(const change& what, chance& chance) {
+    const std::uint64_t end = what.offset + what.data.size();
+    for (std::uint64_t at = what.offset; at < end;) {
+      const std::uint64_t next = std::min((at / sector_ + 1) * sector_, end);
+      if (chance.comes_true(0.5))
+        durable_.write(at, std::span(what.data).subspan(static_cast<std::size_t>(at - what.offset),
+                                                        static_cast<std::size_t>(next - at)));
+      at = next;
+    }
+  }
+
+  std::uint64_t sector_;
+  sparse_bytes seen_;
+  sparse_bytes durable_;
+  std::uint64_t size_ = 0;
+  std::uint64_t durable_size_ = 0;
+  std::vector<change> unwritten_;  // in their order
+  std::set<std::uint64_t> bad_;    // sectors, by their number
+};
+
+}  // namespace qio::detail

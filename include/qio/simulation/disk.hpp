@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSL-1.0
+// A disk with a file system in memory, on which whatever a program must live through can be made to happen.
+#pragma once
+
+#include <qio/detail/operating_system.hpp>
+#include <qio/simulation/chance.hpp>
+#include <qio/simulation/contents.hpp>
+#include <qio/simulation/options.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace qio {
+
+class simulated_system;
+
+/// Files that exist in memory only, for tests of programs that keep data in files: what a real disk does once in years
+/// happens here whenever the seed says so, and again when it is run again. A context works on one if it is a
+/// basic_context<simulated> that was given the disk (context_options::disk); the files that are opened on that context,
+/// of any mode but mapped, are files of the disk, and all of their operations meet its faults.
+///
+/// Time is simulated, too: nothing waits. now() is the disk's clock, which every operation advances; a deadline on it
+/// is `disk.now() + duration` (one that is said as a duration alone is of the real clock, and so nothing that repeats).
+///
+/// A path is a name as it stands; directories need not be made. All of a disk is for one thread. It must outlive its
+/// contexts and files.
+class simulated_disk {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  explicit simulated_disk(const simulation_options& options = {}) noexcept : options_(options), chance_(options.seed) {}
+  simulated_disk(const simulated_disk&) = delete;
+  simulated_disk& operator=(const simulated_disk&) = delete;
+
+  // --- the power ---
+
+  /// Turns the power off before the system call after the next so many; 0: now. Then every operation fails with EIO,
+  /// until restart().
+  void cut_power_after(std::uint64_t system_calls) noexcept { calls_left_ = system_calls; }
+  bool has_power() const noexcept { return calls_left_ != 0; }
+
+  /// Turns the power off, if it is not, and on again: as after a crash of the machine there is of each file what is
+  /// durable, and of the rest what chance has left. Contexts and files from before are good for nothing but to be
+  /// destroyed.
+  void restart() {
+    keep_names_by_chance();
+    for (auto& [name, file] : names_) file->lose_power(chance_);
+    open_.clear();
+    calls_left_ = forever;
+  }
+
+  // --- files, beside what basic_file does ---
+
+  bool exists(std::string_view path) const { return names_.contains(std::string(path)); }
+  /// Errors: no_such_file_or_directory.
+  result<void> remove(std::string_view path) { return rename(path, {}); }
+  /// Replaces what is at `to`. Durable, as every change of names is, after sync_directory().
+  result<void> rename(std::string_view from, std::string_view to) {
+    if (!take_call()) return failure(std::errc::io_error);
+    const auto found = names_.find(std::string(from));
+    if (found == names_.end()) return failure(std::errc::no_such_file_or_directory);
+    change_names({std::string(from), std::string(to), found->second});
+    return BOOST_OUTCOME_V2_NAMESPACE::success();
+  }
+  /// As qio::sync_directory(): what was created, renamed and removed in it is durable. The files themselves are not.
+  result<void> sync_directory(std::string_view directory) {
+    if (!take_call()) return failure(std::errc::io_error);
+    std::erase_if(unwritten_names_, [&](const change_of_names& each) {
+      const bool is_here = directory_of(each.from.empty() ? each.to : each.from) == directory;
+      if (is_here) apply(each, durable_names_);
+      return is_here;
+    });
+    return BOOST_OUTCOME_V2_NAMESPACE::success();
+  }
+
+  /// The sectors of a range cannot be read until they are written again.
+  result<void> damage(std::string_view path, std::uint64_t offset, std::uint64_t bytes) {
+    const auto found = names_.find(std::string(path));
+    if (found == names_.end()) return failure(std::errc::no_such_file_or_directory);
+    found->second->go_bad(offset, bytes);
+    return BOOST_OUTCOME_V2_NAMESPACE::success();
+  }
+
+  // --- what it is ---
+
+  std::uint64_t seed() const noexcept { return options_.seed; }
+  time_point now() const noexcept { return now_; }
+  /// System calls that were made on it, with and without success: where, in a history that repeats, something happened.
+  std::uint64_t system_calls() const noexcept { return calls_; }
+
+ private:
+  friend class simulated;
+  friend class simulated_system;
+
+  using contents = std::shared_ptr<detail::simulated_contents>;
+  using name_map = std::map<std::string, contents>;
+  static constexpr std::uint64_t forever = ~std::uint64_t(0);
+
+  struct open_file {
+    contents of;
+    access granted;
+  };
+
+  // From nothing: created; to nothing: removed.
+  struct change_of_names {
+    std::string from;
+    std::string to;
+    contents of;
+  };
+
+  static error failure(std::errc code) noexcept { return platform::system_error(platform::system_code(code)); }
+  static detail::raw_result answer(std::errc code) noexcept { return -platform::system_code(code); }
+
+  // --- calls to the system, each of which may be the last with power ---
+
+  bool take_call() noexcept {
+    ++calls_;
+    if (calls_left_ == 0) return false;
+    if (calls_left_ != forever) --calls_left_;
+    return true;
+  }
+
+  detail::raw_result read(std::uint64_t number, const detail::piece& what) {
+    if (!take_call()) return answer(std::errc::io_error);
+    const open_file* const file = find(number);
+    if (file == nullptr || file->granted == access::write) return answer(std::errc::bad_file_descriptor);
+    if (chance_.comes_true(options_.interruptions)) return answer(std::errc::interrupted);
+    std::size_t bytes = shortened(length(what));
+    if (chance_.comes_true(options_.read_errors)) file->of->go_bad(what.offset + chance_.below(bytes), 1);
+    const std::size_t readable = file->of->readable(what.offset, bytes);
+    if (readable == 0 && what.offset < file->of->size()) return answer(std::errc::io_error);
+    bytes = readable;
+    for_each_part(what, bytes, [&](std::uint64_t offset, std::span<std::byte> part) { file->of->read(offset, part); });
+    return static_cast<detail::raw_result>(bytes);
+  }
+
+  detail::raw_result write(std::uint64_t number, const detail::piece& what) {
+    if (!take_call()) return answer(std::errc::io_error);
+    const open_file* const file = find(number);
+    if (file == nullptr || file->granted == access::read) return answer(std::errc::bad_file_descriptor);
+    if (chance_.comes_true(options_.interruptions)) return answer(std::errc::interrupted);
+    std::size_t bytes = shortened(length(what));
+    const bool fails = chance_.comes_true(options_.write_errors);
+    if (fails) bytes = static_cast<std::size_t>(chance_.below(bytes));
+    bytes = fitting(*file->of, what.offset, bytes);
+    if (bytes != 0) put(*file->of, what, bytes);
+    if (fails) return answer(std::errc::io_error);
+    if (bytes == 0) return answer(std::errc::no_space_on_device);
+    return static_cast<detail::raw_result>(bytes);
+  }
+
+  // Of a write that was under way when the power failed: it may have come to something.
+  void lose_power_during_write(std::uint64_t number, const detail::piece& what) {
+    const open_file* const file = find(number);
+    if (file == nullptr || file->granted == access::read) return;
+    const std::size_t bytes = static_cast<std::size_t>(chance_.below(length(what) + 1));
+    if (bytes != 0 && fitting(*file->of, what.offset, bytes) == bytes) put(*file->of, what, bytes);
+  }
+
+  result<void> sync(std::uint64_t number) {
+    if (!take_call()) return failure(std::errc::io_error);
+    const open_file* const file = find(number);
+    if (file == nullptr) return failure(std::errc::bad_file_descriptor);
+    if (chance_.comes_true(options_.sync_errors)) {
+      file->of->fail_to_sync(chance_);
+      return failure(std::errc::io_error);
+    }
+    file->of->sync();
+    return BOOST_OUTCOME_V2_NAMESPACE::success();
+  }
+
+  result<std::uint64_t> size(std::uint64_t number) {
+    if (!take_call()) return failure(std::errc::io_error);
+    const open_file* const file = find(number);
+    if (file == nullptr) return failure(std::errc::bad_file_descriptor);
+    return file->of->size();
+  }
+
+  result<void> resize(std::uint64_t number, std::uint64_t bytes) {
+    if (!take_call()) return failure(std::errc::io_error);
+    const open_file* const file = find(number);
+    if (file == nullptr || file->granted == access::read) return failure(std::errc::bad_file_descriptor);
+    file->of->resize(bytes);
+    return BOOST_OUTCOME_V2_NAMESPACE::success();
+  }
+
+  result<void> close(std::uint64_t number) {
+    return open_.erase(number) != 0 ? result<void>(BOOST_OUTCOME_V2_NAMESPACE::success())
+                                    : failure(std::errc::bad_file_descriptor);
+  }
+
+  // --- names ---
+
+  contents find_name(const std::string& path) const {
+    const auto found = names_.find(path);
+    return found == names_.end() ? nullptr : found->second;
+  }
+  contents new_contents() const { return std::make_shared<detail::simulated_contents>(options_.sector); }
+
+  std::uint64_t open(contents of, access granted) {
+    open_.emplace(++last_number_, open_file{std::move(of), granted});
+    return last_number_;
+  }
+
+  void change_names(change_of_names what) {
+    apply(what, names_);
+    unwritten_names_.push_back(std::move(what));
+  }
+
+  static void apply(const change_of_names& what, name_map& to) {
+    if (!what.from.empty()) to.erase(what.from);
+    if (!what.to.empty()) to[what.to] = what.of;
+  }
+
+  // As by a journal: in their order, up to any one of them.
+  void keep_names_by_chance() {
+    const auto kept = static_cast<std::ptrdiff_t>(chance_.between(0, unwritten_names_.size()));
+    std::for_each_n(unwritten_names_.begin(), kept, [&](const auto& each) { apply(each, durable_names_); });
+    unwritten_names_.clear();
+    names_ = durable_names_;
+  }
+
+  static std::string_view directory_of(std::string_view path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string_view::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
+  }
+
+  // --- the rest ---
+
+  const open_file* find(std::uint64_t number) const {
+    const auto found = open_.find(number);
+    return found == open_.end() ? nullptr : &found->second;
+  }
+
+  static std::size_t length(const detail::piece& what) noexcept {
+    if (what.vector == nullptr) return what.single.size;
+    std::size_t bytes = 0;
+    for (std::size_t each = 0; each < what.vector_size; ++each) bytes += what.vector[each].size;
+    return bytes;
+  }
+
+  // `visit(offset, memory)` for the first so many bytes.
+  template <class Visit>
+  static void for_each_part(const detail::piece& what, std::size_t bytes, Visit&& visit) {
+    const bool single = what.vector == nullptr;
+    std::size_t done = 0;
+    for (std::size_t each = 0; done < bytes; ++each) {
+      const mutable_buffer& memory = single ? what.single : what.vector[each];
+      const std::size_t part = std::min(memory.size, bytes - done);
+      if (part != 0) visit(what.offset + done, std::span(static_cast<std::byte*>(memory.data), part));
+      done += part;
+    }
+  }
+
+  // In whole sectors, as direct transfers are.
+  std::size_t shortened(std::size_t bytes) {
+    if (bytes <= options_.sector || !chance_.comes_true(options_.short_transfers)) return bytes;
+    return static_cast<std::size_t>(chance_.between(1, (bytes - 1) / options_.sector)) * options_.sector;
+  }
+
+  std::size_t fitting(const detail::simulated_contents& file, std::uint64_t offset, std::size_t bytes) const {
+    std::uint64_t used = 0;
+    for (const auto& [name, each] : names_) used += each->pages();
+    const std::uint64_t free = options_.capacity / page - std::min(options_.capacity / page, used);
+    while (bytes != 0 && file.new_pages(offset, bytes) > free) {
+      const std::uint64_t last = (offset + bytes - 1) / page * page;
+      bytes = last > offset ? static_cast<std::size_t>(last - offset) : 0;
+    }
+    return bytes;
+  }
+
+  void put(detail::simulated_contents& file, const detail::piece& what, std::size_t bytes) {
+    std::uint64_t by = 0;
+    const std::uint64_t sectors = file.size() / options_.sector;
+    if (sectors != 0 && chance_.comes_true(options_.misdirected_writes))
+      by = chance_.below(sectors) * options_.sector - what.offset / options_.sector * options_.sector;
+    for_each_part(what, bytes, [&](std::uint64_t offset, std::span<std::byte> part) { file.write(offset + by, part); });
+  }
+
+  // While a read is under way its memory holds anything.
+  void scribble(std::uint64_t number, const detail::piece& what) {
+    const open_file* const file = find(number);
+    if (file == nullptr) return;
+    for_each_part(what, file->of->readable(what.offset, length(what)), [&](std::uint64_t, std::span<std::byte> part) {
+      for (std::byte& each : part) each = std::byte(chance_.number());
+    });
+  }
+
+  void pass_time() noexcept { now_ += duration(); }
+  // To look at what is over takes time, too, or who only polls would see nothing ever.
+  void pass_a_moment() noexcept { now_ += std::chrono::microseconds(chance_.below(4)); }
+  std::chrono::nanoseconds duration() noexcept {
+    return std::chrono::nanoseconds(chance_.between(static_cast<std::uint64_t>(options_.shortest.count()),
+                                                    static_cast<std::uint64_t>(options_.longest.count())));
+  }
+
+  static constexpr std::uint64_t page = detail::sparse_bytes::page_bytes;
+
+  simulation_options options_;
+  detail::chance chance_;
+  time_point now_{std::chrono::hours(1)};
+  std::uint64_t calls_ = 0;
+  std::uint64_t calls_left_ = forever;
+  std::uint64_t last_number_ = 0;
+  std::map<std::uint64_t, open_file> open_;
+  name_map names_;
+  name_map durable_names_;
+  std::vector<change_of_names> unwritten_names_;
+};
+
+}  // namespace qio

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+// A simulated disk as what a file asks of a system: the twin of detail/operating_system.hpp.
+#pragma once
+
+#include <qio/detail/handle_kind.hpp>
+#include <qio/detail/piece.hpp>
+#include <qio/detail/platform.hpp>
+#include <qio/mode.hpp>
+#include <qio/path.hpp>
+#include <qio/result.hpp>
+#include <qio/simulation/disk.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace qio {
+
+/// For basic_file. Each call takes its time on the disk's clock.
+class simulated_system {
+  using contents = simulated_disk::contents;
+
+ public:
+  static constexpr bool has_mappings = false;
+  static constexpr bool has_page_cache = false;
+
+  explicit simulated_system(simulated_disk& disk) noexcept : disk_(&disk) {}
+
+  /// As platform::opening: begin() destroys nothing, and what it made is gone without commit().
+  class opening {
+   public:
+    opening(opening&& other) noexcept
+        : disk_(other.disk_),
+          path_(std::move(other.path_)),
+          how_(other.how_),
+          created_(std::exchange(other.created_, nullptr)),
+          number_(std::exchange(other.number_, 0)) {}
+    opening& operator=(opening&&) = delete;
+    ~opening() {
+      if (number_ != 0) static_cast<void>(disk_->close(number_));
+    }
+
+    platform::native_handle handle() const noexcept { return platform::handle_of(number_); }
+
+    result<platform::native_handle> commit() {
+      if (how_ == creation::truncate_existing)
+        if (auto emptied = disk_->resize(number_, 0); !emptied) return emptied.error();
+      if (created_ != nullptr) disk_->change_names({{}, path_, created_});
+      return platform::handle_of(std::exchange(number_, 0));
+    }
+
+   private:
+    friend class simulated_system;
+
+    opening(simulated_disk& disk, std::string path, creation how) noexcept
+        : disk_(&disk), path_(std::move(path)), how_(how) {}
+
+    simulated_disk* disk_;
+    std::string path_;
+    creation how_;
+    contents created_;  // has no name yet
+    std::uint64_t number_ = 0;
+  };
+
+  result<opening> begin(path_view path, access wanted, creation how, std::uint32_t, detail::handle_kind) const {
+    if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
+    disk_->pass_time();
+    if (!disk_->take_call()) return simulated_disk::failure(std::errc::io_error);
+    opening self(*disk_, path.c_str(), how);
+    contents found = how == creation::always_new ? nullptr : disk_->find_name(self.path_);
+    if (found != nullptr && how == creation::only_if_missing) return simulated_disk::failure(std::errc::file_exists);
+    if (found == nullptr && (how == creation::open_existing || how == creation::truncate_existing))
+      return simulated_disk::failure(std::errc::no_such_file_or_directory);
+    if (found == nullptr) self.created_ = found = disk_->new_contents();
+    self.number_ = disk_->open(std::move(found), wanted);
+    return self;
+  }
+
+  platform::direct_support make_direct(const opening&) const {
+    const std::uint32_t sector = disk_->options_.sector;
+    return {error(), {1, sector, sector}, "the simulated disk's sector"};
+  }
+  bool takes_flags(platform::native_handle, platform::transfer_flags) const noexcept { return true; }
+
+  detail::raw_result read(platform::native_handle handle, const detail::piece& what, platform::transfer_flags) const {
+    disk_->pass_time();
+    return disk_->read(platform::number_of(handle), what);
+  }
+  detail::raw_result write(platform::native_handle handle, const detail::piece& what, platform::transfer_flags) const {
+    disk_->pass_time();
+    return disk_->write(platform::number_of(handle), what);
+  }
+  result<void> sync(platform::native_handle handle, sync_kind) const {
+    disk_->pass_time();
+    return disk_->sync(platform::number_of(handle));
+  }
+  result<std::uint64_t> size(platform::native_handle handle) const { return disk_->size(platform::number_of(handle)); }
+  result<void> resize(platform::native_handle handle, std::uint64_t bytes) const {
+    if (bytes > detail::max_offset) return error(errc::offset_too_large, bytes, detail::max_offset);
+    return disk_->resize(platform::number_of(handle), bytes);
+  }
+  result<void> close(platform::native_handle handle) const { return disk_->close(platform::number_of(handle)); }
+
+ private:
+  simulated_disk* disk_;
+};
+
+}  // namespace qio

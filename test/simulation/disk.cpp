@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSL-1.0
+// What is durable stays, what is not may go, and what breaks stays broken: by blocking operations.
+#include "program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+
+namespace {
+
+using namespace simulation;
+
+constexpr std::uint64_t seeds = 200;
+
+TEST_CASE("what a sync has answered for is there after a crash, whatever the seed") {
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    INFO("seed " << seed);
+    qio::simulated_disk disk({.seed = seed, .short_transfers = 0.3, .interruptions = 0.3});
+    make_durable(disk, 5000, 1);
+    disk.restart();
+    CHECK(contents(disk, "data") == filled(5000, 1));
+  }
+}
+
+TEST_CASE("of what was not synced each sector is there or not, and none in part") {
+  std::set<int> kept;  // of the eight sectors
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    INFO("seed " << seed);
+    qio::simulated_disk disk({.seed = seed});
+    make_durable(disk, 4096, 1);
+    {
+      program writer(disk);
+      auto opened = writer.open("data").value();
+      REQUIRE(opened.write_at(0, filled(4096, 2)));
+    }
+    CHECK(contents(disk, "data") == filled(4096, 2));
+    disk.restart();
+    const bytes found = contents(disk, "data");
+    REQUIRE(found.size() == 4096);
+    int sectors = 0;
+    for (std::size_t at = 0; at < found.size(); at += 512) {
+      const bytes sector(found.begin() + static_cast<std::ptrdiff_t>(at),
+                         found.begin() + static_cast<std::ptrdiff_t>(at + 512));
+      CHECK((sector == filled(512, 1) || sector == filled(512, 2)));
+      if (sector == filled(512, 2)) ++sectors;
+    }
+    kept.insert(sectors);
+    disk.restart();
+    CHECK(contents(disk, "data") == found);
+  }
+  CHECK(kept.size() > 5);
+}
+
+TEST_CASE("later writes may be kept where earlier ones are lost, and sizes only in their order") {
+  std::set<std::string> seen;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    INFO("seed " << seed);
+    qio::simulated_disk disk({.seed = seed});
+    make_durable(disk, 512, 1);
+    {
+      program writer(disk);
+      auto opened = writer.open("data").value();
+      REQUIRE(opened.write_at(512, filled(512, 2)));
+      REQUIRE(opened.write_at(1024, filled(512, 3)));
+      REQUIRE(opened.resize(700));
+    }
+    disk.restart();
+    const bytes found = contents(disk, "data");
+    const std::array<std::size_t, 4> sizes = {512, 1024, 1536, 700};
+    CHECK(std::ranges::find(sizes, found.size()) != sizes.end());
+    CHECK(std::ranges::all_of(std::span(found).first(512), [](std::byte each) { return each == std::byte(1); }));
+    std::string sectors;
+    for (std::size_t at = 512; at < found.size(); at += 512) sectors += std::to_string(static_cast<int>(found[at]));
+    seen.insert(std::to_string(found.size()) + ':' + sectors);
+  }
+  // The second written sector without the first, the first without the second, both, and neither.
+  for (const char* each : {"1536:03", "1536:20", "1536:23", "1536:00", "512:", "700:2", "700:0"})
+    CHECK(seen.contains(each));
+}
+
+TEST_CASE("a name is durable after its directory has been synced, and one that is replaced is the old or the new") {
+  std::set<std::string> seen;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    INFO("seed " << seed);
+    qio::simulated_disk disk({.seed = seed});
+    make_durable(disk, 512, 1);
+    {
+      program writer(disk);
+      auto made = writer.open("new").value();
+      REQUIRE(made.write_at(0, filled(512, 2)));
+      REQUIRE(made.sync());
+    }
+    REQUIRE(disk.rename("new", "data"));
+    CHECK_FALSE(disk.exists("new"));
+    disk.restart();
+    const bytes found = contents(disk, "data");
+    CHECK((found == filled(512, 1) || found == filled(512, 2)));
+    seen.insert(std::string(disk.exists("new") ? "new " : "") + std::to_string(static_cast<int>(found[0])));
+  }
+  CHECK(seen == std::set<std::string>{"1", "new 1", "2"});
+
+  qio::simulated_disk disk;
+  CHECK(disk.remove("data").error() == std::errc::no_such_file_or_directory);
+  make_durable(disk, 512, 1);
+  REQUIRE(disk.remove("data"));
+  REQUIRE(disk.sync_directory("elsewhere"));
+  CHECK_FALSE(disk.exists("data"));
+  REQUIRE(disk.sync_directory("."));
+  disk.restart();
+  CHECK_FALSE(disk.exists("data"));
+}
+
+TEST_CASE("an open that is refused, or not finished, changes nothing") {
+  qio::simulated_disk disk;
+  program one(disk);
+  CHECK(one.open("data", creation::open_existing).error() == std::errc::no_such_file_or_directory);
+  CHECK(one.open("data", creation::truncate_existing).error() == std::errc::no_such_file_or_directory);
+  CHECK_FALSE(disk.exists("data"));
+  make_durable(disk, 512, 1);
+  CHECK(one.open("data", creation::only_if_missing).error() == std::errc::file_exists);
+  CHECK(contents(disk, "data") == filled(512, 1));
+  auto old = one.open("data").value();
+  auto replaced = one.open("data", creation::always_new).value();
+  CHECK(replaced.size().value() == 0);
+  CHECK(old.size().value() == 512);
+  CHECK(one.open("data", creation::truncate_existing).value().size().value() == 0);
+}
+
+TEST_CASE("a disk that is full says so, and keeps what it has") {
+  qio::simulated_disk disk({.capacity = 3 * 4096});
+  program writer(disk);
+  auto data = writer.open("data").value();
+  REQUIRE(data.write_at(0, filled(4096, 1)));
+  const auto refused = data.write_at(4096, filled(4 * 4096, 2));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error() == std::errc::no_space_on_device);
+  CHECK(refused.error().transferred() == 2 * 4096);
+  CHECK(data.size().value() == 3 * 4096);
+  CHECK(data.write_at(0, filled(3 * 4096, 3)).value() == 3 * 4096);
+  auto other = writer.open("other").value();
+  CHECK(other.write_at(0, filled(1, 1)).error() == std::errc::no_space_on_device);
+  REQUIRE(data.resize(4096));
+  CHECK(other.write_at(0, filled(1, 1)).value() == 1);
+}
+
+TEST_CASE("a bad sector is read by nobody until it is written, and what is before it is read") {
+  qio::simulated_disk disk;
+  make_durable(disk, 4096, 1);
+  CHECK(disk.damage("nothing", 0, 1).error() == std::errc::no_such_file_or_directory);
+  REQUIRE(disk.damage("data", 1000, 600));
+  program reader(disk);
+  auto data = reader.open("data").value();
+  bytes buffer(4096);
+  for (int again = 0; again < 3; ++again) {
+    const auto failed = data.read_at(0, buffer);
+    REQUIRE_FALSE(failed);
+    CHECK(failed.error() == std::errc::io_error);
+    CHECK(failed.error().transferred() == 512);
+  }
+  CHECK(data.read_at(2048, buffer).value() == 2048);
+  REQUIRE(data.write_at(512, filled(512, 2)));
+  CHECK(data.read_at(0, buffer).error().transferred() == 1024);
+  REQUIRE(data.write_at(1024, filled(1024, 2)));
+  CHECK(data.read_at(0, buffer).value() == 4096);
+}
+
+TEST_CASE("sectors go bad while they are read, and stay so") {
+  qio::simulated_disk disk({.seed = 3, .read_errors = 0.3});
+  make_durable(disk, 4096, 1);
+  program reader(disk);
+  auto data = reader.open("data").value();
+  bytes buffer(4096);
+  std::size_t least = 4096;
+  for (int each = 0; each < 30; ++each) {
+    const auto read = data.read_at(0, buffer);
+    const std::size_t got = read ? read.value() : static_cast<std::size_t>(read.error().transferred());
+    CHECK(got <= least);
+    least = got;
+  }
+  CHECK(least < 4096);
+}
+
+TEST_CASE("after a sync that failed a part is lost, though another sync of a new handle succeeds") {
+  std::set<bool> lost;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    INFO("seed " << seed);
+    qio::simulated_disk disk({.seed = seed, .sync_errors = 0.5});
+    program writer(disk);
+    auto data = writer.open("data").value();
+    for (std::uint64_t each = 0; each < 4; ++each) REQUIRE(data.write_at(512 * each, filled(512, 1)));
+    const bool failed = !data.sync();
+    while (!writer.open("data").value().sync()) {}
+    REQUIRE(disk.sync_directory("."));
+    CHECK(contents(disk, "data") == filled(2048, 1));  // seen all the same, from the cache
+    disk.restart();
+    const bool whole = contents(disk, "data") == filled(2048, 1);
+    if (!failed) CHECK(whole);
+    lost.insert(!whole);
+  }
+  CHECK(lost.size() == 2);
+}
+
+TEST_CASE("a write that fails may have written a part, and one that is misdirected says nothing") {
+  std::set<std::size_t> written;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    qio::simulated_disk disk({.seed = seed, .write_errors = 0.5});
+    program writer(disk);
+    auto data = writer.open("data").value();
+    const auto answer = data.write_at(0, filled(4096, 1));
+    if (answer) continue;
+    CHECK(answer.error() == std::errc::io_error);
+    written.insert(contents(disk, "data").size());
+  }
+  CHECK(written.size() > 10);
+
+  qio::simulated_disk disk({.seed = 5, .misdirected_writes = 1});
+  make_durable(disk, 16 * 512, 1);
+  program writer(disk);
+  auto data = writer.open<qio::direct>("data").value();
+  auto block = qio::aligned_buffer::allocate(512).value();
+  std::ranges::fill(block, std::byte(2));
+  int elsewhere = 0;
+  for (int each = 0; each < 20; ++each) {
+    REQUIRE(data.write_at(0, block.view(0, 512)).value() == 512);
+    elsewhere += contents(disk, "data")[0] != std::byte(2);
+  }
+  CHECK(std::ranges::count(contents(disk, "data"), std::byte(2)) > 512);
+  CHECK(elsewhere > 0);
+}
+
+TEST_CASE("when the power is cut everything fails, and afterwards goes on") {
+  for (std::uint64_t calls = 0; calls < 12; ++calls) {
+    INFO("after " << calls << " system calls");
+    qio::simulated_disk disk;
+    make_durable(disk, 512, 1);
+    disk.cut_power_after(calls);
+    {
+      program writer(disk);
+      auto opened = writer.open("data");
+      if (opened) {
+        auto data = std::move(opened).value();
+        for (int each = 0; each < 20; ++each) static_cast<void>(data.write_at(0, filled(512, 2)));
+        CHECK(data.sync().error() == std::errc::io_error);
+        CHECK(data.size().error() == std::errc::io_error);
+        CHECK(data.resize(0).error() == std::errc::io_error);
+        bytes buffer(512);
+        CHECK(data.read_at(0, buffer).error() == std::errc::io_error);
+      } else {
+        CHECK(calls == 0);
+        CHECK(opened.error() == std::errc::io_error);
+      }
+      CHECK_FALSE(disk.has_power());
+      CHECK(disk.sync_directory(".").error() == std::errc::io_error);
+      CHECK(disk.rename("data", "other").error() == std::errc::io_error);
+    }
+    disk.restart();
+    CHECK(disk.has_power());
+    const bytes found = contents(disk, "data");
+    CHECK((found == filled(512, 1) || found == filled(512, 2)));
+  }
+}
+
+TEST_CASE("files from before a restart answer, and do no harm") {
+  qio::simulated_disk disk;
+  program old(disk);
+  auto forgotten = old.open("data").value();
+  REQUIRE(forgotten.write_at(0, filled(512, 1)));
+  disk.restart();
+  program fresh(disk);
+  auto data = fresh.open("data").value();
+  REQUIRE(data.write_at(0, filled(512, 2)));
+  CHECK(forgotten.write_at(0, filled(512, 3)).error() == std::errc::bad_file_descriptor);
+  CHECK(forgotten.close().error() == std::errc::bad_file_descriptor);
+  CHECK(contents(disk, "data") == filled(512, 2));
+}
+
+}  // namespace

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSL-1.0
+// Asynchronous operations on a simulated disk: everything happens in an order that the seed decides.
+#include "program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace {
+
+using namespace simulation;
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t seeds = 200;
+
+qio::task<> rewrite(file& data, std::uint64_t offset, std::string& history, qio::simulated_disk& disk) {
+  const bytes block = filled(1500, static_cast<int>(offset % 251));
+  const auto written = co_await data.async_write_at(offset, block);
+  history += std::to_string(offset) + (written ? " written " : " failed ") + std::to_string(disk.system_calls()) + ' ' +
+             std::to_string(disk.now().time_since_epoch().count()) + '\n';
+  bytes buffer(1500);
+  const auto read = co_await data.async_read_at(offset, buffer);
+  history += std::to_string(offset) + (read ? " read " : " failed ") +
+             std::to_string(read ? read.value() : read.error().transferred()) + '\n';
+}
+
+std::string history_of(std::uint64_t seed) {
+  qio::simulated_disk disk({.seed = seed,
+                            .short_transfers = 0.2,
+                            .interruptions = 0.2,
+                            .read_errors = 0.02,
+                            .write_errors = 0.02,
+                            .sync_errors = 0.1});
+  std::string history;
+  {
+    program one(disk, 8);
+    auto data = one.open("data").value();
+    std::vector<qio::task<>> all;
+    for (std::uint64_t each = 0; each < 50; ++each) all.push_back(rewrite(data, each * 1500, history, disk));
+    one.context.run(qio::when_all(std::move(all)));
+    history += one.context.run(data.async_sync()) ? "synced\n" : "not synced\n";
+    disk.cut_power_after(20);
+    std::vector<qio::task<>> more;
+    for (std::uint64_t each = 0; each < 50; ++each) more.push_back(rewrite(data, each * 1500, history, disk));
+    one.context.run(qio::when_all(std::move(more)));
+  }
+  static_cast<void>(disk.sync_directory("."));
+  disk.restart();
+  if (!disk.exists("data")) return history;
+  program after(disk);
+  return history + std::to_string(after.open("data").value().size().value());
+}
+
+TEST_CASE("one seed is one history, and another one is another") {
+  const std::string first = history_of(1);
+  CHECK(history_of(1) == first);
+  std::set<std::string> all;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) all.insert(history_of(seed));
+  CHECK(all.size() == 20);
+}
+
+TEST_CASE("operations overtake one another, and more may be started than there are places") {
+  qio::simulated_disk disk;
+  program one(disk, 4);
+  auto data = one.open("data").value();
+  REQUIRE(data.write_at(0, filled(64 * 512, 1)));
+  std::vector<bytes> buffers(64, bytes(512));
+  std::vector<std::size_t> order;
+  const auto read = [&](std::size_t number) -> qio::task<> {
+    CHECK((co_await data.async_read_at(512 * number, buffers[number])).value() == 512);
+    order.push_back(number);
+  };
+  std::vector<qio::task<>> reads;
+  for (std::size_t each = 0; each < buffers.size(); ++each) reads.push_back(read(each));
+  one.context.run(qio::when_all(std::move(reads)));
+  CHECK_FALSE(std::ranges::is_sorted(order));
+  // Four at a time: nobody is further from its place than those four can carry it.
+  CHECK(order.front() < 4);
+  std::ranges::sort(order);
+  for (std::size_t each = 0; each < order.size(); ++each) CHECK(order[each] == each);
+  for (const bytes& each : buffers) CHECK(each == filled(512, 1));
+}
+
+TEST_CASE("what a read's buffer holds before it is over is not what the file holds") {
+  qio::simulated_disk disk;
+  program one(disk);
+  auto data = one.open("data").value();
+  REQUIRE(data.write_at(0, filled(4096, 1)));
+  bytes buffer = filled(4096, 2);
+  auto read = data.async_read_at(0, buffer);
+  std::size_t got = 0;
+  read.start([&got](qio::result<std::size_t> answer) { got = answer.value(); });
+  CHECK(got == 0);
+  CHECK(buffer != filled(4096, 1));
+  CHECK(buffer != filled(4096, 2));
+  one.context.run();
+  CHECK(got == 4096);
+  CHECK(buffer == filled(4096, 1));
+}
+
+TEST_CASE("an operation that is cancelled ends before, in the middle, or as if it were not, and tells the truth") {
+  int before = 0, between = 0, after = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    INFO("seed " << seed);
+    qio::simulated_disk disk({.seed = seed});
+    program one(disk);
+    auto data = one.open("data").value();
+    REQUIRE(data.write_at(0, filled(4096, 1)));
+    std::optional<qio::result<std::size_t>> answer;
+    const bytes block = filled(4096, 2);
+    auto write = data.async_write_at(0, block);
+    write.start([&answer](qio::result<std::size_t> told) { answer = told; });
+    write.cancel();
+    one.context.run();
+    REQUIRE(answer);
+    if (!*answer) CHECK(answer->error() == std::errc::operation_canceled);
+    const auto moved = *answer ? answer->value() : static_cast<std::size_t>(answer->error().transferred());
+    ++(*answer ? after : moved == 0 ? before : between);
+    bytes expected = filled(4096, 1);
+    std::fill_n(expected.begin(), moved, std::byte(2));
+    CHECK(contents(disk, "data") == expected);
+  }
+  CHECK(std::min({before, between, after}) > 20);
+}
+
+TEST_CASE("a deadline on the disk's clock passes, or does not, as the seed has it") {
+  const auto outcome = [](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed, .shortest = 10us, .longest = 200us});
+    program one(disk);
+    auto data = one.open("data").value();
+    const bytes block = filled(512, 1);
+    const auto written = one.context.run(data.async_write_at(0, block, {.deadline = disk.now() + 100us}));
+    if (!written) CHECK(written.error() == std::errc::timed_out);
+    return written.has_value();
+  };
+  int in_time = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    INFO("seed " << seed);
+    const bool first = outcome(seed);
+    CHECK(outcome(seed) == first);
+    if (first) ++in_time;
+  }
+  CHECK(in_time > 20);
+  CHECK(in_time < 180);
+}
+
+TEST_CASE("no time passes but on the disk's clock") {
+  qio::simulated_disk disk({.shortest = 1h, .longest = 2h});
+  program one(disk);
+  auto data = one.open("data").value();
+  const auto began = disk.now();
+  const bytes block = filled(512, 1);
+  for (int each = 0; each < 100; ++each) REQUIRE(one.context.run(data.async_write_at(0, block)));
+  CHECK(disk.now() - began >= 100h);
+  CHECK(disk.now() - began <= 201h);
+}
+
+TEST_CASE("of writes under way when the power fails any part may have come through, and none is answered for") {
+  std::set<std::size_t> sizes;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    INFO("seed " << seed);
+    qio::simulated_disk disk({.seed = seed});
+    make_durable(disk, 512, 1);
+    {
+      program one(disk);
+      auto data = one.open("data").value();
+      const bytes block = filled(2048, 2);
+      std::optional<qio::result<std::size_t>> answer;
+      auto write = data.async_write_at(512, block);
+      write.start([&answer](qio::result<std::size_t> told) { answer = told; });
+      disk.cut_power_after(0);
+      one.context.run();
+      CHECK(answer->error() == std::errc::io_error);
+      auto late = data.async_write_at(0, block);
+      late.start([](qio::result<std::size_t>) {});
+      one.context.run();
+    }
+    disk.restart();
+    const bytes found = contents(disk, "data");
+    REQUIRE(found.size() >= 512);
+    CHECK(std::ranges::count(std::span(found).first(512), std::byte(1)) == 512);
+    sizes.insert(found.size());
+  }
+  CHECK(sizes.size() > 10);
+}
+
+TEST_CASE("a context without a disk has one of its own, and says which seed it has") {
+  auto context = qio::basic_context<qio::simulated>::create().value();
+  CHECK(context.explain().find("engine")->value == "simulated");
+  CHECK(context.explain().find("seed")->value == "1");
+  auto data = qio::cached_file::open(context, "data", access::read_write, creation::if_needed).value();
+  CHECK(context.run(data.async_write_at(0, filled(512, 1))).value() == 512);
+}
+
+}  // namespace

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+// What every case stands on: a program that runs on a simulated disk, again after each restart.
+#pragma once
+
+#include "catch.hpp"
+#include <qio/engine/simulated.hpp>
+#include <qio/qio.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace simulation {
+
+using qio::access;
+using qio::creation;
+
+using bytes = std::vector<std::byte>;
+using file = qio::async_file<qio::cached, qio::simulated>;
+using direct_file = qio::async_file<qio::direct, qio::simulated>;
+
+inline bytes filled(std::size_t size, int value) { return bytes(size, std::byte(value)); }
+
+/// A program's context; a new one after each restart of the disk.
+struct program {
+  explicit program(qio::simulated_disk& disk, unsigned queue_depth = 256)
+      : context(qio::basic_context<qio::simulated>::create({.queue_depth = queue_depth, .workers = 0, .disk = &disk})
+                    .value()) {}
+
+  template <class Mode = qio::cached>
+  auto open(const char* path, creation how = creation::if_needed, access wanted = access::read_write) {
+    return qio::basic_file<Mode>::open(context, path, wanted, how);
+  }
+
+  qio::basic_context<qio::simulated> context;
+};
+
+/// What a file holds when a new program opens it.
+inline bytes contents(qio::simulated_disk& disk, const char* path) {
+  program reader(disk);
+  auto opened = reader.open(path, creation::open_existing, access::read).value();
+  bytes found(static_cast<std::size_t>(opened.size().value()));
+  CHECK(opened.read_at(0, found).value() == found.size());
+  return found;
+}
+
+/// A file "data" that is durable with its name, of sectors of that value.
+inline void make_durable(qio::simulated_disk& disk, std::size_t size, int value) {
+  program writer(disk);
+  auto made = writer.open("data").value();
+  REQUIRE(made.write_at(0, filled(size, value)).value() == size);
+  REQUIRE(made.sync());
+  REQUIRE(disk.sync_directory("."));
+}
+
+}  // namespace simulation

@@ -226,7 +226,8 @@ class [[nodiscard]] basic_file {
   // --- views: mapped files only ---
 
   /// The file's own pages, `bytes` of them from `offset` on; no copy, and no system call unless the file has grown.
-  /// Valid until the file is closed, also when it grows meanwhile. Past the end of the file: errc::beyond_end.
+  /// Valid until the file is closed, also when it grows meanwhile. Past the end of the file: errc::beyond_end; where
+  /// somebody else has cut the file off since this one has last looked, that is not noticed.
   ///
   /// If the file is made shorter while a view is in use, touching what was cut off ends the process with SIGBUS, as
   /// does a device that cannot read the page. Use read_at(), which answers instead, where that can happen.

@@ -39,6 +39,12 @@ inline void take_away(qio::platform::native_handle handle) {
 /// Why no stop may be requested by a thread while another one forgets it; empty if that is safe.
 inline constexpr std::string_view why_stops_hang;
 
+/// Whether a file that is mapped may be made shorter by another handle.
+inline constexpr bool mapped_may_be_cut = true;
+
+/// Whether a mapping shows what direct transfers have written.
+inline constexpr bool mapped_shows_direct = true;
+
 /// Whether this process has it open.
 inline bool has_open(const std::string& path) {
   for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {

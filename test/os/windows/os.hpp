@@ -49,6 +49,12 @@ inline constexpr std::string_view why_stops_hang =
 inline constexpr std::string_view why_stops_hang;
 #endif
 
+/// Whether a file that is mapped may be made shorter by another handle: ERROR_USER_MAPPED_FILE.
+inline constexpr bool mapped_may_be_cut = false;
+
+/// Whether a mapping shows what direct transfers have written. NTFS promises nothing, and neither here.
+inline constexpr bool mapped_shows_direct = false;
+
 /// Whether this process has it open: then nobody may have it for himself.
 inline bool has_open(const std::string& path) {
   const HANDLE own = ::CreateFileW(std::filesystem::path(path).c_str(), GENERIC_READ, 0, nullptr, OPEN_EXISTING,

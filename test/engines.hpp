@@ -1,0 +1,39 @@
+// The engines that tests go through. A new one is a name and a place in the list.
+#pragma once
+
+#include <qio/qio.hpp>
+
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace qio_test {
+
+template <class Engine>
+inline constexpr std::string_view engine_name = "?";
+template <>
+inline constexpr std::string_view engine_name<qio::no_engine> = "blocking";
+template <>
+inline constexpr std::string_view engine_name<qio::automatic> = "automatic";
+template <>
+inline constexpr std::string_view engine_name<qio::pool> = "pool";
+
+#if QIO_HAS_URING
+template <>
+inline constexpr std::string_view engine_name<qio::uring> = "uring";
+using engines = std::tuple<qio::uring, qio::pool, qio::automatic>;
+#elif QIO_HAS_IOCP
+template <>
+inline constexpr std::string_view engine_name<qio::iocp> = "iocp";
+using engines = std::tuple<qio::iocp, qio::pool, qio::automatic>;
+#else
+using engines = std::tuple<qio::pool, qio::automatic>;
+#endif
+
+template <class... Lists>
+using joined = decltype(std::tuple_cat(std::declval<Lists>()...));
+
+/// And none.
+using all_engines = joined<std::tuple<qio::no_engine>, engines>;
+
+}  // namespace qio_test

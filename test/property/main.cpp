@@ -1,0 +1,215 @@
+// Random sequences of operations on one file, on each engine and in all modes, held against a model in memory, as the
+// file system exerciser fsx does. Of what it finds it prints the seed, the shortest sequence that it could find of the
+// same seed, and the command that plays it again. Exit status: 0 all agree, 1 a mismatch, 77 nothing can be had here.
+#include "directory.hpp"
+#include "engines.hpp"
+#include "model.hpp"
+#include "os.hpp"
+#include "plan.hpp"
+#include "player.hpp"
+#include "tally.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace property {
+namespace {
+
+struct arguments {
+  std::string engine;  ///< all, if empty
+  std::uint64_t seed = 1, seeds = 25, steps = 100;
+  std::vector<std::uint64_t> only;      ///< of the steps; all, if empty
+  std::optional<std::uint64_t> damage;  ///< after this step
+};
+
+constexpr int passed = 0, failed = 1, skipped = 77;
+
+void say(const std::string& line) {
+  std::puts(line.c_str());
+  std::fflush(stdout);
+}
+
+using numbers = std::vector<std::uint64_t>;
+
+void overwrite(const std::string& path) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const int first = file.get();
+  file.seekp(0);
+  file.put(static_cast<char>(~first));
+}
+
+// An independent look at it.
+void check_contents(const std::string& path, const model& right) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  require(text.size() == right.size(), "at the end the file has " + std::to_string(text.size()) + " bytes");
+  right.expect(0, std::as_bytes(std::span(text)), "at the end");
+}
+
+template <class Engine>
+class sequences {
+ public:
+  sequences(const arguments& wanted, const surroundings& possible) : wanted_(wanted), possible_(possible) {}
+
+  /// False if there was a mismatch.
+  bool play_all() {
+    for (std::uint64_t seed = wanted_.seed; seed != wanted_.seed + wanted_.seeds; ++seed) {
+      say(name() + ", seed " + std::to_string(seed));  // before: what ends the program is not reported otherwise
+      const auto found = play(seed, all_steps());
+      if (!found) continue;
+      report(seed, *found);
+      return false;
+    }
+    say(name() + ": " + std::to_string(wanted_.seeds) + " seeds, " + std::to_string(counts_.operations()) +
+        " operations\n" + counts_.text());
+    return true;
+  }
+
+ private:
+  struct failed_play {
+    numbers steps;  ///< up to and with the one that failed
+    std::string what;
+  };
+
+  static std::string name() { return std::string(qio_test::engine_name<Engine>); }
+
+  numbers all_steps() const {
+    if (!wanted_.only.empty()) return wanted_.only;
+    numbers all(wanted_.steps);
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+
+  std::optional<failed_play> play(std::uint64_t seed, const numbers& steps) {
+    const qio_test::directory where;
+    const std::string path = where / "data";
+    const surroundings in = surroundings_of(seed, possible_);
+    numbers done;
+    try {
+      player<Engine> now(path, seed, in, counts_);
+      for (const std::uint64_t number : steps) {
+        done.push_back(number);
+        now.play(make_step(seed, number, in), number);
+        if (wanted_.damage == number) overwrite(path);
+      }
+      check_contents(path, now.finish());
+      return std::nullopt;
+    } catch (const std::exception& thrown) {
+      return failed_play{done, thrown.what()};
+    }
+  }
+
+  // Leaves out parts, halves at first, as long as what is left still fails.
+  failed_play shortened(std::uint64_t seed, failed_play shortest) {
+    for (std::size_t part = shortest.steps.size() / 2; part != 0; part /= 2) {
+      for (std::size_t at = 0; at + part <= shortest.steps.size();) {
+        numbers fewer = shortest.steps;
+        const auto begin = fewer.begin() + static_cast<std::ptrdiff_t>(at);
+        fewer.erase(begin, begin + static_cast<std::ptrdiff_t>(part));
+        if (auto still = play(seed, fewer))
+          shortest = std::move(*still);
+        else
+          at += part;
+      }
+    }
+    return shortest;
+  }
+
+  void report(std::uint64_t seed, const failed_play& first) {
+    say("MISMATCH after " + std::to_string(first.steps.size()) + " steps: " + first.what);
+    const failed_play shortest = shortened(seed, first);
+    const surroundings in = surroundings_of(seed, possible_);
+    std::string open, only;
+    for (const mode each : in.modes) open += ' ' + std::string(property::name(each));
+    say("the shortest sequence found, of a file of at most " + std::to_string(in.limit) + " bytes, open as:" + open);
+    for (const std::uint64_t number : shortest.steps) {
+      say("step " + std::to_string(number) + ":\n" + text(make_step(seed, number, in)));
+      only += (only.empty() ? "" : ",") + std::to_string(number);
+    }
+    say("ends in: " + shortest.what + "\nplay again: property --engine " + name() + " --seed " + std::to_string(seed) +
+        " --seeds 1 --only " + only);
+  }
+
+  const arguments& wanted_;
+  const surroundings& possible_;
+  tally counts_;
+};
+
+// The modes that can be had of a file here; why not the others is printed.
+template <class Engine>
+std::optional<surroundings> possible() {
+  const std::string engine(qio_test::engine_name<Engine>);
+  const qio_test::directory where;
+  random_numbers random(0, 0);
+  world<Engine> probe(where / "probe");
+  const auto missing = [&](std::string_view what, const qio::error& why) {
+    say("SKIPPED: property: " + engine + std::string(what) + ": " + why.message());
+  };
+  if (const auto made = probe.make_context(random); !made) {
+    missing("", made.error());
+    return std::nullopt;
+  }
+  surroundings found;
+  found.asynchronous = world<Engine>::is_async;
+  found.threads_stop = os::why_stops_hang.empty();
+  found.mapped_may_be_cut = os::mapped_may_be_cut;
+  found.mapped_shows_direct = os::mapped_shows_direct;
+  for (const mode each : {mode::cached, mode::uncached, mode::mapped, mode::direct}) {
+    if (const auto opened = probe.open(each, random); !opened) {
+      missing('/' + std::string(name(each)), opened.error());
+      continue;
+    }
+    const qio::alignment needed = probe.with(each, [](auto& file) { return file.alignment(); });
+    found.unit = std::max<std::size_t>({found.unit, needed.memory, needed.read, needed.write});
+    found.modes.push_back(each);
+  }
+  return found;
+}
+
+template <class Engine>
+int play(const arguments& wanted) {
+  if (!wanted.engine.empty() && wanted.engine != qio_test::engine_name<Engine>) return skipped;
+  const auto in = possible<Engine>();
+  if (!in) return skipped;
+  return sequences<Engine>(wanted, *in).play_all() ? passed : failed;
+}
+
+template <class... Engine>
+int play(const arguments& wanted, std::tuple<Engine...>*) {
+  int status = skipped;
+  const auto add = [&](int of_one) {
+    if (of_one == failed || status == skipped) status = of_one;
+  };
+  (add(play<Engine>(wanted)), ...);
+  return status;
+}
+
+}  // namespace
+}  // namespace property
+
+int main(int argc, char** argv) {
+  property::arguments wanted;
+  CLI::App program("Random operations on one file, held against a model in memory", "property");
+  program.add_option("--engine", wanted.engine, "blocking, pool, automatic, or the system's own. Default: all");
+  program.add_option("--seed", wanted.seed, "The first seed")->capture_default_str();
+  program.add_option("--seeds", wanted.seeds, "How many, one after the other")->capture_default_str();
+  program.add_option("--steps", wanted.steps, "Steps of a sequence, of one to eight operations each")
+      ->capture_default_str();
+  program.add_option("--only", wanted.only, "Numbers of steps; the others are left out")->delimiter(',');
+  program.add_option("--damage", wanted.damage, "Change the file behind the library's back after this step");
+  CLI11_PARSE(program, argc, argv);
+  return property::play(wanted, static_cast<qio_test::all_engines*>(nullptr));
+}

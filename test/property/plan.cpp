@@ -1,0 +1,200 @@
+#include "plan.hpp"
+
+#include "random.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace property {
+namespace {
+
+constexpr std::uint64_t page = 4096;
+
+bool is_view(action what) { return what == action::look || what == action::change; }
+
+mode one_mode(random_numbers& random, const surroundings& in, bool direct) {
+  if (direct) return mode::direct;
+  std::vector<mode> others = in.modes;
+  std::erase(others, mode::direct);
+  return others[random.below(others.size())];
+}
+
+action one_action(random_numbers& random, mode by) {
+  if (by == mode::mapped && random.one_in(2)) return random.one_of({action::look, action::change});
+  return random.one_in(30) ? action::sync : random.one_of({action::read, action::write});
+}
+
+ending one_ending(random_numbers& random, const surroundings& in, const transfer& of) {
+  if (of.what == action::resize) return random.one_of({ending::cancelled_at_once, ending::destroyed_at_once});
+  const ending elsewhere = in.threads_stop ? ending::stopped_elsewhere : ending::deadline;
+  if (of.how == way::awaited) return random.one_of({ending::deadline, ending::stopped_before, elsewhere});
+  return random.one_of({ending::deadline, ending::stopped_before, ending::stopped_later, elsewhere,
+                        ending::cancelled_at_once, ending::cancelled_later, ending::destroyed_at_once,
+                        ending::destroyed_later});
+}
+
+// [from, to), or a part of it; often one that touches what comes before or after, or small, or of whole pages.
+void choose_range(random_numbers& random, transfer& of, std::uint64_t from, std::uint64_t to, std::uint64_t unit) {
+  if (from == to) {
+    of.offset = from;
+    return;
+  }
+  std::uint64_t begin = random.one_in(2) ? from : from + random.below(to - from);
+  std::uint64_t end = random.one_in(2) ? to : begin + random.below(to - begin + 1);
+  if (random.one_in(3)) end = std::min(end, begin + random.below(2 * page));
+  const std::uint64_t grain = random.one_in(3) ? page : unit;
+  begin = std::min((begin + grain - 1) / grain * grain, to);
+  end = std::max(begin, end / grain * grain);
+  of.offset = begin;
+  of.bytes = static_cast<std::size_t>(end - begin);
+}
+
+std::size_t choose_pieces(random_numbers& random) {
+  if (random.one_in(2)) return 0;
+  return static_cast<std::size_t>(random.one_in(20) ? 1 + random.below(2000) : 1 + random.below(6));
+}
+
+void choose_way(random_numbers& random, transfer& of) {
+  if (is_view(of.what) || random.one_in(5)) return;
+  of.how = random.one_of({way::awaited, way::started, way::started});
+}
+
+step transfers(random_numbers& random, const surroundings& in) {
+  step made;
+  const bool direct = in.has(mode::direct) && random.one_in(in.modes.size());
+  const std::uint64_t unit = direct ? in.unit : 1;
+  const std::size_t count = random.one_in(3) ? 1 : 1 + random.below(8);
+  std::vector<std::uint64_t> cuts = {0, in.limit};
+  while (cuts.size() <= count) cuts.push_back(random.below(in.limit) / unit * unit);
+  std::sort(cuts.begin(), cuts.end());
+  const bool undisturbed = random.one_in(2);
+  for (std::size_t i = 0; i < count; ++i) {
+    transfer each;
+    each.mode = one_mode(random, in, direct);
+    each.what = one_action(random, each.mode);
+    if (in.asynchronous) choose_way(random, each);
+    choose_range(random, each, cuts[i], cuts[i + 1], unit);
+    if (!is_view(each.what)) each.pieces = choose_pieces(random);
+    each.kind = random.one_of({qio::sync_kind::data, qio::sync_kind::data_and_size, qio::sync_kind::everything});
+    if (each.how != way::blocking && !undisturbed && random.one_in(2)) each.ending = one_ending(random, in, each);
+    each.patience_us = static_cast<unsigned>(random.below(200));
+    made.transfers.push_back(each);
+  }
+  for (std::size_t i = count; i > 1; --i) std::swap(made.transfers[i - 1], made.transfers[random.below(i)]);
+  made.polls = random.one_in(2);
+  return made;
+}
+
+// Among what is in flight when its file is closed, or its context destroyed, is nothing that context.run() waits for.
+void choose_finale(random_numbers& random, const surroundings& in, step& of) {
+  if (!in.asynchronous || !random.one_in(12)) return;
+  of.end = random.one_of({step::finale::close_file, step::finale::destroy_context});
+  of.mode = of.transfers.front().mode;
+  for (transfer& each : of.transfers)
+    if (each.how == way::awaited) each.how = way::started;
+}
+
+step resize(random_numbers& random, const surroundings& in) {
+  transfer made;
+  made.what = action::resize;
+  made.mode = in.modes[random.below(in.modes.size())];
+  made.offset = random.below(in.limit + 1);
+  if (random.one_in(3)) made.offset = made.offset / page * page;
+  if (in.asynchronous && made.mode != mode::mapped) choose_way(random, made);
+  if (made.how == way::started && random.one_in(3)) made.ending = one_ending(random, in, made);
+  step only;
+  only.transfers.push_back(made);
+  return only;
+}
+
+std::string_view name(way how) {
+  constexpr std::string_view names[] = {"blocking", "awaited", "started"};
+  return names[static_cast<std::size_t>(how)];
+}
+
+std::string_view name(ending ending) {
+  constexpr std::string_view names[] = {"",
+                                        "with a deadline",
+                                        "stopped before",
+                                        "stopped later",
+                                        "stopped by another thread",
+                                        "cancelled at once",
+                                        "cancelled later",
+                                        "destroyed at once",
+                                        "destroyed later"};
+  return names[static_cast<std::size_t>(ending)];
+}
+
+}  // namespace
+
+std::string_view name(mode mode) {
+  constexpr std::string_view names[modes] = {"cached", "uncached", "direct", "mapped"};
+  return names[static_cast<std::size_t>(mode)];
+}
+
+std::string_view name(action action) {
+  constexpr std::string_view names[actions] = {"read", "write", "sync", "resize", "look", "change"};
+  return names[static_cast<std::size_t>(action)];
+}
+
+bool surroundings::has(property::mode mode) const { return std::find(modes.begin(), modes.end(), mode) != modes.end(); }
+
+surroundings surroundings_of(std::uint64_t seed, surroundings possible) {
+  random_numbers random(seed, 0);
+  possible.limit = page * random.one_of<std::uint64_t>({4, 16, 64, 128});
+  // One mode alone, or any of them.
+  if (random.one_in(2)) {
+    possible.modes = {possible.modes[random.below(possible.modes.size())]};
+  } else {
+    const std::vector<mode> all = possible.modes;
+    const std::uint64_t chosen = 1 + random.below((std::uint64_t(1) << all.size()) - 1);
+    possible.modes.clear();
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if ((chosen >> i & 1) != 0) possible.modes.push_back(all[i]);
+    if (!possible.mapped_shows_direct && possible.has(mode::mapped)) std::erase(possible.modes, mode::direct);
+  }
+  return possible;
+}
+
+step make_step(std::uint64_t seed, std::uint64_t number, const surroundings& in) {
+  random_numbers random(seed, number + 1);
+  const std::uint64_t dice = random.below(100);
+  if (dice < 10) return resize(random, in);
+  step made;
+  if (dice < 13) {
+    made.what = dice == 10 ? step::kind::restart : step::kind::reopen;
+    made.mode = in.modes[random.below(in.modes.size())];
+    made.asynchronously = in.asynchronous && random.one_in(2);
+    return made;
+  }
+  made = transfers(random, in);
+  choose_finale(random, in, made);
+  return made;
+}
+
+std::string text(const transfer& transfer) {
+  std::string line = std::string(name(transfer.mode)) + ' ' + std::string(name(transfer.what));
+  if (transfer.what == action::resize) line += " to " + std::to_string(transfer.offset);
+  if (transfer.what != action::resize && transfer.what != action::sync)
+    line += ' ' + std::to_string(transfer.offset) + " + " + std::to_string(transfer.bytes);
+  if (transfer.pieces != 0) line += " in " + std::to_string(transfer.pieces) + " buffers";
+  if (!is_view(transfer.what)) line += ", " + std::string(name(transfer.how));
+  if (transfer.ending != ending::none) line += ", " + std::string(name(transfer.ending));
+  if (transfer.ending == ending::deadline) line += " of " + std::to_string(transfer.patience_us) + " us";
+  return line;
+}
+
+std::string text(const step& step) {
+  if (step.what == step::kind::restart) return "everything is closed and opened again\n";
+  if (step.what == step::kind::reopen)
+    return "the " + std::string(name(step.mode)) + " file is closed and opened again" +
+           (step.asynchronously ? " by a worker\n" : "\n");
+  std::string lines;
+  for (const transfer& each : step.transfers) lines += text(each) + '\n';
+  if (step.end == step::finale::close_file)
+    lines += "… while the " + std::string(name(step.mode)) + " file is closed\n";
+  if (step.end == step::finale::destroy_context) lines += "… while the context is destroyed\n";
+  return lines;
+}
+
+}  // namespace property

@@ -1,0 +1,371 @@
+// Carries out the steps of a sequence, and holds what the library answers against the model.
+#pragma once
+
+#include "flight.hpp"
+#include "model.hpp"
+#include "plan.hpp"
+#include "tally.hpp"
+#include "world.hpp"
+#include <qio/qio.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace property {
+
+template <class Engine>
+class player {
+ public:
+  static constexpr bool is_async = world<Engine>::is_async;
+
+  player(const std::string& path, std::uint64_t seed, const surroundings& in, tally& counts)
+      : seed_(seed), in_(in), counts_(counts), world_(path) {
+    random_numbers random(seed_, 0);
+    open_all(random);
+  }
+
+  void play(const step& step, std::uint64_t number) {
+    random_numbers random(seed_, ~number);
+    if (step.what == step::kind::restart)
+      restart(random);
+    else if (step.what == step::kind::reopen)
+      reopen(step.mode, step.asynchronously, random);
+    else
+      transfers(step, random);
+    check_size(random);
+    check_views();
+  }
+
+  /// What the file must hold now that everything is closed.
+  const model& finish() {
+    views_.clear();
+    world_.close_all();
+    return model_;
+  }
+
+ private:
+  using flight_type = flight<Engine>;
+  using flights = std::deque<flight_type>;  // which stay where they are
+
+  // --- opening and closing ---
+
+  void forget_mapping() {
+    views_.clear();
+    cut_by_others_ = false;
+  }
+  void open_all(random_numbers& random) {
+    succeeded(world_.make_context(random), "create the context");
+    for (const mode each : in_.modes) succeeded(world_.open(each, random), "open");
+  }
+  void restart(random_numbers& random) {
+    forget_mapping();
+    world_.close_all();
+    open_all(random);
+  }
+  void reopen(mode which, bool asynchronously, random_numbers& random) {
+    if (which == mode::mapped) forget_mapping();
+    world_.close(which, asynchronously);
+    succeeded(world_.open(which, random, asynchronously), "open");
+  }
+
+  // --- transfers ---
+
+  void transfers(const step& step, random_numbers& random) {
+    flights all;
+    std::vector<transfer> planned = step.transfers;
+    heed_each_other(planned);
+    for (const transfer& each : planned) {
+      const std::size_t unit = each.mode == mode::direct ? in_.unit : 1;
+      all.emplace_back(each, unit, random_numbers(seed_, random.below(~std::uint64_t(0))));
+    }
+    if constexpr (is_async) {
+      fly(step, all, random);
+    } else {
+      for (flight_type& each : all) perform(each);
+    }
+    judge(step, all, random);
+  }
+
+  /// The size of the file is certain only while nothing may change it: then nothing reads past it. And who writes to a
+  /// mapping must not race with what extends the file (basic_file, "Threads").
+  void heed_each_other(std::vector<transfer>& planned) const {
+    const std::uint64_t size = model_.size();
+    const bool extends = std::any_of(planned.begin(), planned.end(), [&](const transfer& each) {
+      return each.what == action::write && each.bytes != 0 && each.offset + each.bytes > size;
+    });
+    for (transfer& each : planned) {
+      if (each.what == action::resize && !in_.mapped_may_be_cut && in_.has(mode::mapped)) {
+        each.mode = mode::mapped;
+        each.how = way::blocking;
+        each.ending = ending::none;
+      }
+      if (!extends || planned.size() == 1) continue;
+      if (is_async && each.mode == mode::mapped && each.how == way::blocking) {
+        if (each.what == action::change) each.what = action::look;
+        if (each.what == action::write) each.how = way::started;
+      }
+      if (each.what == action::write) continue;
+      const std::size_t unit = each.mode == mode::direct ? in_.unit : 1;
+      each.bytes = model_.readable(each.offset, each.bytes) / unit * unit;
+      if (each.bytes == 0) each.offset = 0;
+    }
+  }
+
+  void fly(const step& step, flights& all, random_numbers& random) {
+    std::vector<qio::task<void>> tasks;
+    std::vector<std::stop_source> elsewhere;
+    for (flight_type& each : all) {
+      if (each.plan.how == way::blocking) continue;
+      if (each.plan.ending == ending::stopped_before) each.stop.request_stop();
+      if (each.plan.ending == ending::stopped_elsewhere) elsewhere.push_back(each.stop);
+      world_.with(each.plan.mode, [&](auto& file) { prepare(file, each); });
+      if (each.plan.how == way::awaited) tasks.push_back(each.operation.awaited(each.result));
+    }
+    for (flight_type& each : all)
+      if (each.plan.how == way::started) start(each);
+    std::jthread stopper;
+    if (!elsewhere.empty())
+      stopper = std::jthread([&elsewhere] {
+        for (std::stop_source& source : elsewhere) source.request_stop();
+      });
+    for (flight_type& each : all)
+      if (each.plan.how == way::blocking) perform(each);
+    if (step.polls) world_.context->poll();
+    for (flight_type& each : all)
+      if (each.plan.how == way::started) disturb(each);
+    if (!tasks.empty()) world_.context->run(qio::when_all(std::move(tasks)));
+    end(step, random);
+  }
+
+  void end(const step& step, random_numbers& random) {
+    if (step.end == step::finale::destroy_context) return restart(random);
+    if (step.end == step::finale::close_file) {
+      if (step.mode == mode::mapped) forget_mapping();
+      world_.close(step.mode, false);
+    }
+    world_.context->run();
+    if (step.end == step::finale::close_file) succeeded(world_.open(step.mode, random), "open");
+  }
+
+  void start(flight_type& each) {
+    each.operation.start(each.result);
+    if (each.plan.ending == ending::cancelled_at_once) each.operation.cancel();
+    if (each.plan.ending == ending::destroyed_at_once) each.destroy();
+  }
+
+  void disturb(flight_type& each) {
+    if (each.plan.ending == ending::stopped_later) each.stop.request_stop();
+    if (each.plan.ending == ending::cancelled_later) each.operation.cancel();
+    if (each.plan.ending == ending::destroyed_later && each.is_lost()) each.destroy();
+  }
+
+  template <class File>
+  void prepare(File& file, flight_type& each) {
+    const transfer& plan = each.plan;
+    const auto make = [&](auto how) {
+      if (each.is_controlled())
+        each.operation.make_controlled(how, each.options());
+      else
+        each.operation.make_plain(how);
+    };
+    const bool single = plan.pieces == 0;
+    switch (plan.what) {
+      case action::read:
+        if (single)
+          make([&](auto&... options) { return file.async_read_at(plan.offset, each.memory.single(), options...); });
+        else
+          make([&](auto&... options) { return file.async_read_at(plan.offset, each.memory.into(), options...); });
+        break;
+      case action::write:
+        if (single)
+          make([&](auto&... options) { return file.async_write_at(plan.offset, each.memory.single(), options...); });
+        else
+          make([&](auto&... options) { return file.async_write_at(plan.offset, each.memory.from(), options...); });
+        break;
+      case action::sync: make([&](auto&... options) { return file.async_sync(plan.kind, options...); }); break;
+      default:
+        if constexpr (!File::mode_type::is_mapped)
+          each.operation.make_plain([&] { return file.async_resize(plan.offset); });
+    }
+  }
+
+  void perform(flight_type& each) {
+    world_.with(each.plan.mode, [&](auto& file) { perform(file, each); });
+  }
+
+  template <class File>
+  void perform(File& file, flight_type& each) {
+    const transfer& plan = each.plan;
+    const room& memory = each.memory;
+    const bool single = plan.pieces == 0;
+    outcome& result = each.result;
+    if (plan.what == action::read)
+      result.tell(single ? file.read_at(plan.offset, memory.single()) : file.read_at(plan.offset, memory.into()));
+    else if (plan.what == action::write)
+      result.tell(single ? file.write_at(plan.offset, memory.single()) : file.write_at(plan.offset, memory.from()));
+    else if (plan.what == action::sync)
+      result.tell(file.sync(plan.kind));
+    else if (plan.what == action::resize)
+      result.tell(file.resize(plan.offset));
+    else if constexpr (File::mode_type::is_mapped)
+      look_or_change(file, each);
+  }
+
+  // --- views ---
+
+  template <class File>
+  void look_or_change(File& file, flight_type& each) {
+    const transfer& plan = each.plan;
+    const auto view = file.view(plan.offset, plan.bytes);
+    if (plan.offset + plan.bytes > model_.size()) {
+      require(view ? cut_by_others_ : view.error() == qio::errc::beyond_end, text(plan) + ": a view past the end");
+      return;
+    }
+    if (!view) throw mismatch(text(plan) + ": " + view.error().message());
+    if (plan.what == action::look) {
+      model_.expect(plan.offset, view.value(), text(plan));
+    } else {
+      const auto writable = succeeded(file.writable_view(plan.offset, plan.bytes), text(plan));
+      std::copy(each.data.begin(), each.data.end(), writable.begin());
+      model_.write(plan.offset, each.data);
+    }
+    if (views_.size() == most_views) views_.pop_front();
+    views_.push_back({plan.offset, view.value()});
+  }
+
+  // What of them has been cut off must not be touched any more, even if the file has grown again (resize()).
+  void cut_views() {
+    for (auto& [offset, bytes] : views_) bytes = bytes.first(model_.readable(offset, bytes.size()));
+  }
+
+  // Views that were made earlier, whatever has become of the file since.
+  void check_views() const {
+    for (const auto& [offset, bytes] : views_) {
+      model_.expect(offset, bytes.first(std::min(bytes.size(), most_looked_at)), "a view made earlier");
+    }
+  }
+
+  // --- what came of it ---
+
+  void judge(const step& step, flights& all, random_numbers& random) {
+    for (flight_type& each : all) {
+      judge_ending(step, each);
+      if (each.plan.what == action::read && !each.is_lost()) judge_read(each);
+      counts_.count(each.plan, each.result);
+    }
+    judge_size(all, random);
+    for (flight_type& each : all)
+      if (each.plan.what == action::write) judge_write(each);
+  }
+
+  void judge_ending(const step& step, const flight_type& each) const {
+    const std::string who = text(each.plan);
+    if (each.plan.what == action::look || each.plan.what == action::change) return;
+    require(each.memory.guards_hold(), who + ": memory beside its buffers was changed");
+    const bool destroyed = each.plan.ending >= ending::destroyed_at_once;
+    require(each.result.told == 1 || (destroyed && each.is_lost()),
+            who + ": told " + std::to_string(each.result.told) + " times");
+    if (each.is_lost()) return require(each.memory.is_untouched(), who + ": its memory was changed afterwards");
+    if (!each.result.failure) return;
+    const qio::error& failure = *each.result.failure;
+    const bool may_be_cancelled = each.may_end_early() || step.end != step::finale::wait;
+    const bool is_early = (failure == std::errc::operation_canceled && may_be_cancelled) ||
+                          (failure == std::errc::timed_out && each.plan.ending == ending::deadline);
+    require(is_early && !failure.is_qio(), who + ": " + failure.message());
+  }
+
+  void judge_read(const flight_type& each) const {
+    const transfer& plan = each.plan;
+    const std::size_t expected = model_.readable(plan.offset, plan.bytes), moved = each.result.moved;
+    require(each.result.failure ? moved <= expected : moved == expected,
+            text(plan) + ": answers " + std::to_string(moved) + ", not " + std::to_string(expected));
+    model_.expect(plan.offset, each.memory.get(moved), text(plan));
+  }
+
+  // The file is as large as what has certainly been written, and not larger than all that may have been.
+  void judge_size(const flights& all, random_numbers& random) {
+    std::uint64_t least = model_.size(), most = least;
+    for (const flight_type& each : all) {
+      const transfer& plan = each.plan;
+      if (plan.what == action::resize) {
+        const std::uint64_t old = model_.size();
+        const bool done = !each.is_lost() && !each.result.failure;
+        if (done || (each.is_lost() && size(random) != old)) model_.resize(plan.offset);
+        cut_views();
+        cut_by_others_ = plan.mode != mode::mapped && (cut_by_others_ || model_.size() < old);
+        return;
+      }
+      if (plan.what != action::write) continue;
+      if (!each.result.failure && !each.is_lost())
+        require(each.result.moved == plan.bytes, text(plan) + ": answers " + std::to_string(each.result.moved));
+      require(each.result.moved <= plan.bytes, text(plan) + ": has moved more than it was asked to");
+      if (each.result.moved != 0) least = std::max(least, plan.offset + each.result.moved);
+      if (plan.bytes != 0) most = std::max(most, plan.offset + plan.bytes);
+    }
+    const std::uint64_t found = least == most ? least : size(random);
+    require(found >= least && found <= most, "the file has " + std::to_string(found) + " bytes, not " +
+                                                 std::to_string(least) + " to " + std::to_string(most));
+    model_.resize(found);
+  }
+
+  void judge_write(const flight_type& each) {
+    const transfer& plan = each.plan;
+    const std::size_t moved = each.result.moved;
+    const std::span<const std::byte> data = each.data;
+    model_.write(plan.offset, data.first(moved));
+    const std::uint64_t begin = plan.offset + moved;
+    const std::size_t left = model_.readable(begin, plan.bytes - moved);
+    if (left == 0) return;
+    model_.settle(begin, data.subspan(moved), read_back(begin, left), text(plan));
+  }
+
+  std::vector<std::byte> read_back(std::uint64_t offset, std::size_t bytes) {
+    const mode by = in_.modes.front();
+    const std::uint64_t unit = by == mode::direct ? in_.unit : 1;
+    const std::uint64_t begin = offset / unit * unit;
+    const std::uint64_t end = (offset + bytes + unit - 1) / unit * unit;
+    auto memory = qio::aligned_buffer::allocate(static_cast<std::size_t>(end - begin)).value();
+    const auto part = memory.view(0, static_cast<std::size_t>(end - begin));
+    const std::size_t got =
+        world_.with(by, [&](auto& file) { return succeeded(file.read_at(begin, part), "read back"); });
+    const auto skipped = static_cast<std::size_t>(offset - begin);
+    require(got >= skipped + bytes, "read back: " + std::to_string(got) + " bytes");
+    const std::byte* const first = memory.data() + skipped;
+    return {first, first + bytes};
+  }
+
+  std::uint64_t size(random_numbers& random) {
+    const mode by = in_.modes[random.below(in_.modes.size())];
+    return world_.with(by, [](auto& file) { return succeeded(file.size(), "size"); });
+  }
+  void check_size(random_numbers& random) {
+    const std::uint64_t found = size(random);
+    require(found == model_.size(),
+            "the file has " + std::to_string(found) + " bytes, not " + std::to_string(model_.size()));
+  }
+
+  static constexpr std::size_t most_views = 4, most_looked_at = 8192;
+  struct kept_view {
+    std::uint64_t offset;
+    std::span<const std::byte> bytes;
+  };
+
+  std::uint64_t seed_;
+  const surroundings& in_;
+  tally& counts_;
+  model model_;
+  world<Engine> world_;
+  std::deque<kept_view> views_;
+  bool cut_by_others_ = false;  // the file, since its mapping has last looked
+};
+
+}  // namespace property

@@ -1,0 +1,51 @@
+// What was done, and what came of it: so that one sees that a run was worth something.
+#pragma once
+
+#include "flight.hpp"
+#include "plan.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
+
+namespace property {
+
+struct tally {
+  void count(const transfer& each, const outcome& result) {
+    ++done[static_cast<std::size_t>(each.mode)][static_cast<std::size_t>(each.what)];
+    if (each.what == action::look || each.what == action::change) return;
+    if (result.told == 0) ++destroyed;
+    if (!result.failure) return;
+    ++(*result.failure == std::errc::timed_out ? timed_out : cancelled);
+    if (result.moved != 0) ++partial;
+  }
+
+  std::uint64_t operations() const {
+    std::uint64_t sum = 0;
+    for (const auto& of_mode : done)
+      for (const std::uint64_t each : of_mode) sum += each;
+    return sum;
+  }
+
+  /// Lines.
+  std::string text() const {
+    std::string lines;
+    for (std::size_t by = 0; by < modes; ++by) {
+      std::string line;
+      for (std::size_t what = 0; what < actions; ++what)
+        if (done[by][what] != 0)
+          line += ' ' + std::string(name(static_cast<action>(what))) + ' ' + std::to_string(done[by][what]);
+      if (!line.empty()) lines += "  " + std::string(name(static_cast<mode>(by))) + ':' + line + '\n';
+    }
+    return lines + "  ended early: cancelled " + std::to_string(cancelled) + ", timed out " +
+           std::to_string(timed_out) + ", destroyed " + std::to_string(destroyed) + "; after a part of it " +
+           std::to_string(partial) + '\n';
+  }
+
+  std::array<std::array<std::uint64_t, actions>, modes> done{};
+  std::uint64_t cancelled = 0, timed_out = 0, destroyed = 0, partial = 0;
+};
+
+}  // namespace property

@@ -1,0 +1,121 @@
+// The file, open in several modes at once, and the context of an engine if there is one.
+#pragma once
+
+#include "engines.hpp"
+#include "model.hpp"
+#include "plan.hpp"
+#include "random.hpp"
+#include <qio/qio.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace property {
+
+/// What a result holds; a mismatch if it is a failure.
+template <class Value>
+Value succeeded(qio::result<Value>&& answer, const std::string& what) {
+  if (!answer) throw mismatch(what + ": " + answer.error().message());
+  if constexpr (!std::is_void_v<Value>) return std::move(answer).value();
+}
+
+template <class Engine>
+class world {
+ public:
+  static constexpr bool is_async = !std::is_same_v<Engine, qio::no_engine>;
+  using context_type = qio::basic_context<std::conditional_t<is_async, Engine, qio::pool>>;
+  template <class Mode>
+  using file = qio::basic_file<Mode, Engine>;
+
+  explicit world(std::string path) : path_(std::move(path)) {}
+
+  /// Makes the context: small or large queues, any way of waiting.
+  qio::result<void> make_context(random_numbers& random) {
+    if constexpr (is_async) {
+      const qio::context_options options = {
+          .queue_depth = random.one_of({4u, 256u}),
+          .workers = static_cast<unsigned>(random.below(4)),
+          .waiting = random.one_of({qio::wait_policy::sleep, qio::wait_policy::spin, qio::wait_policy::adaptive})};
+      auto made = context_type::create(options);
+      if (!made) return made.error();
+      context.emplace(std::move(made).value());
+    }
+    static_cast<void>(random);
+    return BOOST_OUTCOME_V2_NAMESPACE::success();
+  }
+
+  /// Opens the file in a mode; why not, if it cannot be had.
+  qio::result<void> open(mode wanted, random_numbers& random, bool asynchronously = false) {
+    const qio::open_options options = {.inline_writes = random.one_in(2),
+                                       .reservation = random.one_of({0u, 4096u, 1u << 20})};
+    return visit(wanted, [&]<class File>(std::optional<File>& slot) -> qio::result<void> {
+      auto opened = opened_file<typename File::mode_type>(options, asynchronously);
+      if (!opened) return opened.error();
+      slot.emplace(std::move(opened).value());
+      return BOOST_OUTCOME_V2_NAMESPACE::success();
+    });
+  }
+
+  void close(mode of, bool asynchronously) {
+    visit(of, [&]<class File>(std::optional<File>& slot) {
+      if constexpr (is_async) {
+        if (asynchronously) {
+          succeeded(context->run(slot->async_close()), "async_close");
+          return slot.reset();
+        }
+      }
+      succeeded(slot->close(), "close");
+      slot.reset();
+    });
+  }
+
+  /// Destroys the context first: files may outlive it.
+  void close_all() {
+    context.reset();
+    files_ = {};
+  }
+
+  template <class Use>
+  auto with(mode wanted, Use&& use) {
+    return visit(wanted, [&](auto& slot) { return use(*slot); });
+  }
+
+  std::optional<context_type> context;
+
+ private:
+  template <class Use>
+  auto visit(mode wanted, Use&& use) {
+    switch (wanted) {
+      case mode::cached: return use(std::get<0>(files_));
+      case mode::uncached: return use(std::get<1>(files_));
+      case mode::direct: return use(std::get<2>(files_));
+      default: return use(std::get<3>(files_));
+    }
+  }
+
+  template <class Mode>
+  qio::result<file<Mode>> opened_file(const qio::open_options& options, bool asynchronously) {
+    using qio::access, qio::creation;
+    if constexpr (is_async) {
+      using opening = qio::basic_file<Mode>;
+      if (asynchronously)
+        return context->run(opening::async_open(*context, path_, access::read_write, creation::if_needed, options));
+      return opening::open(*context, path_, access::read_write, creation::if_needed, options);
+    } else {
+      static_cast<void>(asynchronously);
+      return file<Mode>::open(path_, access::read_write, creation::if_needed, options);
+    }
+  }
+
+  std::string path_;
+  std::tuple<std::optional<file<qio::cached>>, std::optional<file<qio::uncached>>, std::optional<file<qio::direct>>,
+             std::optional<file<qio::mapped>>>
+      files_;
+};
+
+}  // namespace property

@@ -193,6 +193,11 @@ class [[nodiscard]] basic_file {
 
   /// Waits until what has been written is durable, to the extent of `kind`, on media that keep their promises. A new
   /// file's name is durable only after sync_directory() of its directory.
+  ///
+  /// A failure is for good: what had been written since the last sync that succeeded may be lost, whatever the system
+  /// says afterwards, so every later sync answers the same error until the file is closed (all but what says that the
+  /// call was wrong, or was ended). Of several syncs of a file that are in flight at the same time Linux tells a
+  /// failure to one: it is that of all of them. What to do then: see docs/durability.md.
   result<void> sync(sync_kind kind = sync_kind::everything) { return state_->sync(kind); }
 
   /// The same, asynchronously. It covers the writes that were complete when it was started, not those in flight.
@@ -330,6 +335,7 @@ class [[nodiscard]] basic_file {
   void describe_sync(request& r, sync_kind kind) {
     describe(r, opcode::sync);
     r.sync = kind;
+    r.attempt = &detail::attempt_sync;
     if constexpr (Mode::is_mapped && platform::mapping::is_flushed_apart) {
       r.op = opcode::call;
       r.argument = state_.get();

@@ -1,6 +1,7 @@
 // Faults of devices and file systems, for real.
 #include "catch.hpp"
 #include "disk.hpp"
+#include "engines.hpp"
 #include <qio/qio.hpp>
 
 #include <algorithm>
@@ -23,19 +24,7 @@ qio::task<qio::result<std::size_t>> write(File& to, std::uint64_t offset, std::s
   co_return co_await to.async_write_at(offset, buffer);
 }
 
-template <class Engine, class Check>
-void with_context(Check check) {
-  auto context = qio::basic_context<Engine>::create();
-  if (context) check(context.value());
-}
-
-template <class Check>
-void on_every_engine(Check check) {
-#if QIO_HAS_URING
-  with_context<qio::uring>(check);
-#endif
-  with_context<qio::pool>(check);
-}
+using fault::on_every_engine;
 
 }  // namespace
 

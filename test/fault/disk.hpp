@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace fault {
 
@@ -40,10 +42,11 @@ class scratch {
   std::string path = std::filesystem::current_path() / "fault-XXXXXX";
 };
 
-/// A loop device over a file of `bytes`, with direct I/O to it.
+/// A loop device over a file of `bytes`, in a directory of its own or the one given, with direct I/O to it.
 class loop_device {
  public:
-  explicit loop_device(std::size_t bytes) {
+  explicit loop_device(std::size_t bytes, std::string directory = {})
+      : directory_(directory.empty() ? own_.path : std::move(directory)) {
     if (::geteuid() != 0) {
       missing = "needs root";
       return;
@@ -62,12 +65,13 @@ class loop_device {
     if (!path.empty()) output_of("losetup --detach " + path);
   }
 
-  std::string image() const { return directory_.path + "/image"; }
+  std::string image() const { return directory_ + "/image"; }
   std::string path;
   std::string missing;  ///< why there is none; else empty
 
  private:
-  scratch directory_;
+  scratch own_;
+  std::string directory_;
 };
 
 /// A file system by loop mount.
@@ -98,6 +102,30 @@ class mounted {
 
  private:
   scratch directory_;
+};
+
+/// A device that cannot store what is written to it, until there is room: its image is a hole in a file system that is
+/// full, as with thin provisioning.
+class full_device {
+ public:
+  full_device() : below_("ext4", 16 << 20), missing(below_.missing) {
+    if (!missing.empty()) return;
+    device_.emplace(8 << 20, below_.path);
+    missing = device_->missing;
+    output_of("dd if=/dev/zero bs=64k of=" + filler() + " 2>/dev/null; sync --file-system " + below_.path);
+  }
+
+  void make_room() { output_of("rm " + filler() + " && sync --file-system " + below_.path); }
+  const std::string& path() const { return device_->path; }
+
+ private:
+  std::string filler() const { return below_.path + "/filler"; }
+
+  mounted below_;
+  std::optional<loop_device> device_;
+
+ public:
+  std::string missing;
 };
 
 }  // namespace fault

@@ -136,9 +136,11 @@ struct file_state {
   std::uint32_t end_block() const noexcept { return direct_active ? needed.read : 1; }
 
   result<void> sync(sync_kind kind) {
-    if constexpr (Mode::is_mapped)
-      if (auto flushed = map.flush(); !flushed) return flushed;
-    return files.sync(handle, kind);
+    return activity.sync_failure.answer_of([&]() -> result<void> {
+      if constexpr (Mode::is_mapped)
+        if (auto flushed = map.flush(); !flushed) return flushed;
+      return files.sync(handle, kind);
+    });
   }
 
   /// What every transfer of this file asks for.

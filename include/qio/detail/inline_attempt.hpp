@@ -55,4 +55,12 @@ inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
   return true;
 }
 
+/// Answers a sync as an earlier one has failed. True if one has.
+inline bool attempt_sync(request& r, inline_turn&, std::size_t) noexcept {
+  const sync_failure& earlier = r.activity->sync_failure;
+  if (!earlier.exists()) return false;
+  r.failure = earlier.get();
+  return true;
+}
+
 }  // namespace qio::detail

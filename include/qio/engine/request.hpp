@@ -4,6 +4,7 @@
 
 #include <qio/detail/intrusive.hpp>
 #include <qio/detail/platform.hpp>
+#include <qio/detail/sync_failure.hpp>
 #include <qio/detail/transfer.hpp>
 #include <qio/mode.hpp>
 #include <qio/result.hpp>
@@ -25,11 +26,13 @@ enum class opcode : std::uint8_t {
   call,  ///< request::call, on a worker: for what has no asynchronous form (opening, resizing, closing)
 };
 
-/// What the operations of one file have in common. Belongs to the file, and is touched by its context's thread only.
+/// What the operations of one file have in common. Belongs to the file, and is touched by its context's thread only,
+/// but for the failure of a sync.
 struct file_activity {
   std::uint32_t in_flight = 0;  ///< requests that an engine holds
   std::uint8_t polled = 0;      ///< a bit for each opcode to be polled; cleared by the engine if the device refuses
   file_statistics statistics;
+  detail::sync_failure sync_failure;
   [[no_unique_address]] platform::activity_state system;
 
   bool is_polled(opcode op) const noexcept { return ((polled >> static_cast<unsigned>(op)) & 1) != 0; }
@@ -107,7 +110,8 @@ inline void perform(request& r) noexcept {
       while (!take_answer(r, platform::write_some(r.handle, r.io.next(), r.flags))) {}
       return;
     case opcode::sync:
-      if (const auto done = platform::sync(r.handle, r.sync); !done) r.failure = done.error();
+      if (const auto done = r.activity->sync_failure.answer_of([&] { return platform::sync(r.handle, r.sync); }); !done)
+        r.failure = done.error();
       return;
     case opcode::call:
       if (const auto done = r.call(r); !done) r.failure = done.error();

@@ -452,6 +452,7 @@ class uring {
       r.fail_as_cancelled();
     } else if (answer < 0) {
       r.failure = platform::system_error(-answer);
+      r.activity->sync_failure.note(r.failure);
     }
     return true;
   }

@@ -1,0 +1,44 @@
+// What is remembered of a sync that failed.
+#include "catch.hpp"
+#include "os.hpp"
+#include <qio/detail/sync_failure.hpp>
+
+namespace {
+
+using qio::detail::sync_failure;
+using qio::platform::system_error;
+
+}  // namespace
+
+TEST_CASE("the first failure that may have lost data is the answer to every sync from then on") {
+  sync_failure remembered;
+  int calls = 0;
+  const auto sync = [&](int code) {
+    return remembered.answer_of([&]() -> qio::result<void> {
+      ++calls;
+      if (code != 0) return system_error(code);
+      return BOOST_OUTCOME_V2_NAMESPACE::success();
+    });
+  };
+  CHECK(sync(0));
+  CHECK(sync(os::io_error).error() == std::errc::io_error);
+  CHECK(remembered.exists());
+  CHECK(sync(0).error() == std::errc::io_error);
+  CHECK(sync(os::disk_full).error() == std::errc::io_error);
+  CHECK(calls == 2);
+}
+
+TEST_CASE("a full disk is remembered, too") {
+  sync_failure remembered;
+  remembered.note(system_error(os::disk_full));
+  CHECK(remembered.get() == std::errc::no_space_on_device);
+}
+
+TEST_CASE("what says that a call was wrong, or was ended, is not remembered") {
+  sync_failure remembered;
+  remembered.note(std::make_error_code(std::errc::operation_canceled));
+  remembered.note(system_error(os::interrupted));
+  remembered.note(system_error(os::no_file));
+  remembered.note(qio::errc::misaligned_offset);
+  CHECK_FALSE(remembered.exists());
+}

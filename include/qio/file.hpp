@@ -411,7 +411,8 @@ using async_uncached_file = async_file<uncached>;
 using async_direct_file = async_file<direct>;
 using async_mapped_file = async_file<mapped>;
 
-/// Makes the names in a directory durable: what was created, renamed or removed in it before. Blocks.
+/// Makes the names in a directory durable: what was created, renamed or removed in it before. Blocks. (On Windows by
+/// flushing the directory's handle, which NTFS accepts, and of which nothing is documented.)
 inline result<void> sync_directory(path_view directory) { return platform::sync_directory(directory); }
 
 }  // namespace qio

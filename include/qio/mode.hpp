@@ -105,6 +105,12 @@ struct open_options {
   /// as long as the wait was, so that the context's thread waits a seventeenth of its time at most, and
   /// file_statistics::blocked_submissions counts it. False leaves all writes to the engine.
   bool inline_writes = true;
+  /// A write is over, successfully, when its data are durable, and all that it takes to read them back, such as the new
+  /// size: as if data_and_size had been synced for these bytes (O_DSYNC; FILE_FLAG_WRITE_THROUGH, which not every
+  /// device heeds). Of writes that fail more is said at sync(). A mapped file writes by system calls then; what is
+  /// stored to its views needs sync(), and so does resize(). For a file of which some writes are to be durable and
+  /// others not, open it twice.
+  bool durable_writes = false;
   /// For mapped files only: bytes of address space to reserve, so that the file can grow so far without a second
   /// mapping. 0 chooses. Costs no memory.
   std::uint64_t reservation = 0;

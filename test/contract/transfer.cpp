@@ -110,6 +110,26 @@ TEST_CASE("a directory can be synced, and nothing else is one") {
   CHECK(qio::sync_directory(where / "data").error() == std::errc::not_a_directory);
 }
 
+PROMISE(durable_writes, everywhere, "durable writes write as others do") {
+  auto file = w.open("data", access::read_write, creation::always_new, {.durable_writes = true}).value();
+  CHECK(file.explain().find("durable writes")->value == "on");
+  auto source = memory::with_pattern(0, 4 * 4096);
+  CHECK(w.write(file, 0, source.part(0, 2 * 4096)).value() == 2 * 4096);
+  const std::array<qio::const_buffer, 2> pair{qio::const_buffer(source.part(2 * 4096, 4096)),
+                                              qio::const_buffer(source.part(3 * 4096, 4096))};
+  CHECK(w.write(file, 2 * 4096, pair).value() == 2 * 4096);  // makes it longer
+  CHECK(w.write(file, 4096, source.part(4096, 4096)).value() == 4096);
+  CHECK(file.size().value() == 4 * 4096);
+  memory target(4 * 4096);
+  CHECK(w.read(file, 0, target.all()).value() == 4 * 4096);
+  CHECK(holds_pattern(target.all(), 0));
+  if constexpr (Where::mode::is_mapped) CHECK(holds_pattern(file.view(0, 4 * 4096).value(), 0));
+  CHECK(w.sync(file, qio::sync_kind::everything));
+
+  auto ordinary = w.open("data", access::read_write, creation::open_existing).value();
+  CHECK(ordinary.explain().find("durable writes")->value == "off");
+}
+
 PROMISE(vectored, everywhere, "a vectored transfer takes any number of buffers, empty ones among them") {
   const std::size_t piece = w.unit == 1 ? 3 : w.unit;
   for (const std::size_t count : {1u, 2u, 1024u, 1025u, 3000u}) {

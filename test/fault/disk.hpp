@@ -18,7 +18,7 @@ namespace fault {
 /// The output of a shell command without its last line's end; `ok` tells whether it succeeded.
 inline std::string output_of(const std::string& command, bool* ok = nullptr) {
   std::string text;
-  std::FILE* const pipe = ::popen((command + " 2>&1").c_str(), "r");
+  std::FILE* const pipe = ::popen(("{ " + command + "; } 2>&1").c_str(), "r");
   if (pipe == nullptr) return text;
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
   const int status = ::pclose(pipe);
@@ -112,7 +112,9 @@ class full_device {
     if (!missing.empty()) return;
     device_.emplace(8 << 20, below_.path);
     missing = device_->missing;
-    output_of("dd if=/dev/zero bs=64k of=" + filler() + " 2>/dev/null; sync --file-system " + below_.path);
+    // To the last block.
+    const std::string fill = "dd if=/dev/zero oflag=append conv=notrunc,fsync of=" + filler() + " bs=";
+    output_of(fill + "64k; " + fill + "1k");
   }
 
   void make_room() { output_of("rm " + filler() + " && sync --file-system " + below_.path); }

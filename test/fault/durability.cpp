@@ -6,7 +6,8 @@
 
 #include <unistd.h>
 
-#include <optional>
+#include <algorithm>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -22,6 +23,20 @@ void fail_sync(fault::full_device& device, File& file, Sync sync) {
   CHECK(::fsync(file.native_handle()) == 0);  // … and forgotten, by the kernel
   device.make_room();
 }
+
+/// Whether a write to a file opened for durable ones has failed as the device did, and syncs fail from then on.
+template <class Answer, class Sync>
+bool is_told(const Answer& written, Sync sync) {
+  if (written || written.error().transferred() != 0) return false;
+  const auto synced = sync();
+  return !synced && synced.error() == written.error();
+}
+
+/// What such a file answers through the page cache, and past it.
+template <class Mode>
+constexpr std::errc refusal = Mode::is_direct ? std::errc::no_space_on_device : std::errc::io_error;
+
+constexpr qio::open_options durably{.durable_writes = true};
 
 }  // namespace
 
@@ -59,5 +74,46 @@ TEMPLATE_TEST_CASE("so it is on a context, whichever of the syncs blocks", "", q
     auto file = qio::basic_file<TestType>::open(context, device.path(), qio::access::read_write).value();
     fail_sync(device, file, [&] { return file.sync(); });
     CHECK(context.run(file.async_sync()).error() == std::errc::io_error);
+  });
+}
+
+TEMPLATE_TEST_CASE("a durable write that the device does not store fails, where others are accepted", "", qio::cached,
+                   qio::direct, qio::mapped) {
+  using file_type = qio::basic_file<TestType>;
+  auto block = qio::aligned_buffer::allocate(4096).value();
+  std::fill(block.begin(), block.end(), std::byte{7});
+  const std::vector<qio::const_buffer> vector{qio::const_buffer(block.view(0, 2048)),
+                                              qio::const_buffer(block.view(2048, 2048))};
+  const auto how = qio::creation::open_existing;
+  {
+    fault::full_device device;
+    if (!device.missing.empty()) QIO_SKIP(device.missing);
+    auto others = qio::basic_file<TestType>::open(device.path(), qio::access::read_write).value();
+    if (!TestType::is_direct) CHECK(others.write_at(0, block));
+    for (const bool vectored : {false, true}) {
+      auto file = file_type::open(device.path(), qio::access::read_write, how, durably).value();
+      const auto written = vectored ? file.write_at(4096, vector) : file.write_at(4096, block);
+      CHECK(is_told(written, [&] { return file.sync(); }));
+      CHECK(written.error() == refusal<TestType>);
+    }
+    auto file = file_type::open(device.path(), qio::access::read_write, how, durably).value();
+    REQUIRE(!file.write_at(4096, block));
+    device.make_room();
+    CHECK(file.write_at(4096, block));  // of itself
+    CHECK(file.sync().error() == refusal<TestType>);
+  }
+  fault::on_every_engine([&](auto& context) {
+    fault::full_device device;
+    if (!device.missing.empty()) QIO_SKIP(device.missing);
+    for (const bool vectored : {false, true}) {
+      auto file = file_type::open(context, device.path(), qio::access::read_write, how, durably).value();
+      const auto written = context.run(vectored ? file.async_write_at(4096, vector) : file.async_write_at(4096, block));
+      CHECK(is_told(written, [&] { return context.run(file.async_sync()); }));
+      CHECK(written.error() == refusal<TestType>);
+    }
+    device.make_room();
+    auto file = file_type::open(context, device.path(), qio::access::read_write, how, durably).value();
+    CHECK(context.run(file.async_write_at(4096, block)));
+    CHECK(context.run(file.async_sync()));
   });
 }

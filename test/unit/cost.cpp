@@ -205,27 +205,19 @@ TEST_CASE("only what a device does for the ring itself is waited for awake") {
 TEST_CASE("a durable write is waited for asleep") {
   const removed_at_end cleaner;
   REQUIRE(write_file());
-  auto engine = qio::uring::create({.waiting = qio::wait_policy::spin});
-  if (!engine) QIO_SKIP("no ring: " + engine.error().message());
-  auto file = qio::direct_file::open(path, access::read_write);
-  if (!file) QIO_SKIP(file.error().message());
   for (const bool durable : {true, false}) {
-    qio::file_activity activity;
-    qio::request write;
-    write.op = qio::opcode::write;
-    write.handle = file.value().native_handle();
-    write.flags = durable ? RWF_DSYNC : 0;
-    write.io = qio::detail::transfer(0, qio::mutable_buffer(part(0)));
-    write.activity = &activity;
-    qio::detail::list<qio::request> held;
-    held.insert(write);
-    qio::completed_requests completed;
-    engine.value()->submit(write);
-    while (completed.empty()) engine.value()->wait(completed, qio::wait_limit::unlimited());
-    CHECK_FALSE(write.failed());
-    const qio::wait_statistics waits = engine.value()->waits();
-    CHECK((waits.awake + waits.awake_in_vain == 0) == durable);
-    CHECK(waits.asleep != 0);
+    auto context = qio::basic_context<qio::uring>::create({.waiting = qio::wait_policy::spin});
+    if (!context) QIO_SKIP("no ring: " + context.error().message());
+    auto& on = context.value();
+    auto file =
+        qio::direct_file::open(on, path, access::read_write, qio::creation::open_existing, {.durable_writes = durable});
+    if (!file) QIO_SKIP(file.error().message());
+    bool right = true;
+    on.run(repeat(
+        20, [&] { return file.value().async_write_at(0, part(0)); }, right));
+    CHECK(right);
+    CHECK((on.waits().awake + on.waits().awake_in_vain == 0) == durable);
+    if (durable) CHECK(on.waits().asleep >= 20);
   }
 }
 #endif

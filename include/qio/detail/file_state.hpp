@@ -55,7 +55,8 @@ struct file_state {
     if ((Mode::is_mapped || Mode::is_uncached) && wanted == access::write) wanted = access::read_write;
     constexpr bool is_on_context = !std::is_same_v<Loop, no_loop>;
     const System system = system_on<System>(loop);
-    auto opening = system.begin(path, wanted, how, options.permissions, {Mode::is_direct, is_on_context});
+    const handle_kind kind{Mode::is_direct, is_on_context, options.durable_writes};
+    auto opening = system.begin(path, wanted, how, options.permissions, kind);
     if (!opening) return opening.error();
     const platform::native_handle opened = opening.value().handle();
     auto state = std::make_unique<file_state>(system, opened, wanted, options);
@@ -71,6 +72,7 @@ struct file_state {
   file_state(const System& system, platform::native_handle opened, access wanted, const open_options& options)
       : files(system), map(opened, wanted != access::read, options.reservation) {
     activity.reads = System::has_page_cache && !Mode::is_direct && !Mode::is_uncached;
+    activity.writes_durably = options.durable_writes;
   }
   file_state(const file_state&) = delete;
   file_state& operator=(const file_state&) = delete;
@@ -81,7 +83,9 @@ struct file_state {
   /// Of a file on a context: finds out whether its writes may be attempted inline.
   void allow_inline_writes(const open_options& options) noexcept {
     if constexpr (System::has_page_cache && !Mode::is_direct && !Mode::is_uncached)
-      activity.writes.refusal = options.inline_writes ? platform::why_writes_wait(handle) : "switched off";
+      activity.writes.refusal = options.durable_writes  ? "each waits until it is durable"
+                                : options.inline_writes ? platform::why_writes_wait(handle)
+                                                        : "switched off";
   }
 
   /// Of a file on a context: finds out which transfers its engine may poll.
@@ -90,6 +94,10 @@ struct file_state {
     if constexpr (Mode::is_direct && requires { engine.find_polling(handle, needed); }) {
       polling = direct_active ? engine.find_polling(handle, needed) : polling_support{false, false, "it is not direct"};
       if (polling.reads) activity.poll(opcode::read);
+      if (polling.writes && activity.writes_durably) {
+        polling.writes = false;
+        polling.reason = "a durable write is more than one answer of the device";
+      }
       if (polling.writes) activity.poll(opcode::write);
     }
   }
@@ -172,8 +180,10 @@ struct file_state {
     if (io.total() == 0) return std::size_t(0);
     if constexpr (Mode::is_mapped) {
       if (!map.writable()) return error(errc::access_not_granted);
-      if (copy_in(io, each_of(buffers))) return io.total();
-      return map.resize_by([&] { return finish_write(io, files.write(handle, io.next(), 0)); });
+      // A copy is not durable before a sync; what the system is asked to write can be.
+      if (!activity.writes_durably && copy_in(io, each_of(buffers))) return io.total();
+      if (!activity.writes_durably || map.find(io.offset(), io.total()) == nullptr)
+        return map.resize_by([&] { return finish_write(io, files.write(handle, io.next(), 0)); });
     }
     const raw_result answer = files.write(handle, io.next(), flags());
     if (io.is_finished_by(answer)) return io.total();
@@ -205,6 +215,7 @@ struct file_state {
 
   void explain(explanation& out) const {
     out.add("mode", std::string(Mode::name));
+    out.add("durable writes", activity.writes_durably ? "on" : "off");
     if constexpr (Mode::is_direct) {
       out.add("direct", direct_active ? "on" : "off", direct_active ? "" : support);
       out.add("alignment",
@@ -242,12 +253,13 @@ struct file_state {
     if (failure.exists()) return failure;
     return io.transferred();
   }
-  result<std::size_t> finish_write(transfer io, raw_result answer) const noexcept {
+  result<std::size_t> finish_write(transfer io, raw_result answer) noexcept {
     error failure;
     while (io.after_write(answer, failure) == transfer::progress::unfinished)
       answer = files.write(handle, io.next(), flags());
-    if (failure.exists()) return failure;
-    return io.transferred();
+    if (!failure.exists()) return io.transferred();
+    note_failed_write(activity, failure);
+    return failure;
   }
 
   result<void> prepare(const typename System::opening& opening, const open_options& options) {

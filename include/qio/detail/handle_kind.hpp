@@ -3,10 +3,11 @@
 
 namespace qio::detail {
 
-/// What a handle has to be from the moment it is opened, on systems where it cannot be made so later (Windows).
+/// What a handle has to be from the moment it is opened, where it cannot be made so later.
 struct handle_kind {
   bool direct = false;
-  bool asynchronous = false;  ///< for an engine
+  bool asynchronous = false;    ///< for an engine
+  bool writes_durably = false;  ///< a write is over when it is durable
 };
 
 }  // namespace qio::detail

@@ -31,6 +31,7 @@ enum class opcode : std::uint8_t {
 struct file_activity {
   std::uint32_t in_flight = 0;  ///< requests that an engine holds
   std::uint8_t polled = 0;      ///< a bit for each opcode to be polled; cleared by the engine if the device refuses
+  bool writes_durably = false;  ///< a write is over when it is durable
   file_statistics statistics;
   detail::sync_failure sync_failure;
   [[no_unique_address]] platform::activity_state system;
@@ -90,10 +91,21 @@ using completed_requests = detail::queue<request>;
 
 namespace detail {
 
+/// What is durable when it is over fails as a sync does; it has been told what the next sync will not be told again.
+[[gnu::cold, gnu::noinline]] inline void note_failed_write(file_activity& activity, const error& failure) noexcept {
+  if (activity.writes_durably) activity.sync_failure.note(failure);
+}
+
+inline transfer::progress after_write(request& r, raw_result answer) noexcept {
+  const auto progress = r.io.after_write(answer, r.failure);
+  if (answer < 0 && progress == transfer::progress::finished) [[unlikely]]
+    note_failed_write(*r.activity, r.failure);
+  return progress;
+}
+
 /// Takes the system's answer to the present piece of a read or a write. True when the request is over.
 inline bool take_answer(request& r, raw_result answer) noexcept {
-  const auto progress =
-      r.op == opcode::read ? r.io.after_read(answer, r.block, r.failure) : r.io.after_write(answer, r.failure);
+  const auto progress = r.op == opcode::read ? r.io.after_read(answer, r.block, r.failure) : after_write(r, answer);
   if (progress == transfer::progress::finished) return true;
   if (!r.cancel_requested.load(std::memory_order_relaxed)) return false;
   r.fail_as_cancelled();

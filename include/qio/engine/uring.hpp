@@ -270,7 +270,6 @@ class uring {
   /// False where that cannot be, or there is no place: then the ordinary ring serves as well.
   [[gnu::noinline]] bool submit_polled(request& r) noexcept {
     if (!r.activity->is_polled(r.op)) return false;
-    if (r.flags != 0) return false;  // durable, say: that is more than one answer of the device
     if (r.io.total() > most_polled_bytes || r.io.next().vector != nullptr) return false;
     io_uring_sqe* const entry = polled_.next_entry();
     if (entry == nullptr) return false;
@@ -366,7 +365,7 @@ class uring {
 
   // What completes in a kernel thread that needs a processor, perhaps the one that a wait awake would hold.
   static bool is_slow(const request& r) noexcept {
-    return r.op == opcode::sync || (r.flags & (RWF_DSYNC | RWF_SYNC)) != 0;
+    return r.op == opcode::sync || (r.op == opcode::write && r.activity->writes_durably);
   }
 
   // --- from the kernel ---

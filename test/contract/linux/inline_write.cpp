@@ -92,6 +92,14 @@ PROMISE(switched_off, attempting, "writes go to the engine if the file was opene
   CHECK(file.explain().find("inline writes")->reason == "switched off");
 }
 
+PROMISE(durable_not_inline, attempting, "a write that is over when it is durable goes to the engine") {
+  auto file = w.open("data", access::read_write, creation::always_new, {.durable_writes = true}).value();
+  auto source = memory::with_pattern(0, 4096);
+  CHECK(!is_inline(w, file, [&] { return file.async_write_at(0, source.all()); }));
+  CHECK(file.explain().find("inline writes")->value == "off");
+  CHECK(!file.explain().find("inline writes")->reason.empty());
+}
+
 PROMISE(partial_pages, attempting_unmapped,
         "a page that is written in part must be in the cache, or the engine gets the write") {
   if (is_off(w)) QIO_SKIP("no inline writes here");

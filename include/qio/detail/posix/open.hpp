@@ -25,14 +25,14 @@ namespace qio::platform {
 /// commit(), destruction closes the handle and removes what begin() created.
 class opening {
  public:
-  /// All handles are of one kind here: they become direct afterwards, and serve any engine.
+  /// Handles become direct afterwards here, and serve any engine.
   static result<opening> begin(path_view path, access wanted, creation how, std::uint32_t permissions,
-                               detail::handle_kind) {
+                               detail::handle_kind kind) {
     // POSIX leaves O_TRUNC without write access undefined, and Linux truncates.
     if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
     opening self(path.c_str(), how);
-    if (const error failure = self.open(access_flags(wanted), static_cast<mode_t>(permissions)); failure.exists())
-      return failure;
+    const int flags = access_flags(wanted) | (kind.writes_durably ? O_DSYNC : 0);
+    if (const error failure = self.open(flags, static_cast<mode_t>(permissions)); failure.exists()) return failure;
     struct stat status;
     if (::fstat(self.handle_, &status) != 0) return last_error();
     if (S_ISDIR(status.st_mode)) return system_error(EISDIR);

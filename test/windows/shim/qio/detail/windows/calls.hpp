@@ -43,7 +43,7 @@ enum class cancelling : std::uint8_t {
   by_turns,
 };
 
-enum class call : std::uint8_t { create_file, create_port, set_modes, create_event, transfer, post, last_ };
+enum class call : std::uint8_t { create_file, create_port, set_modes, create_event, transfer, flush, post, last_ };
 
 struct rules {
   std::atomic<completion> completes = completion::as_it_is;
@@ -77,6 +77,7 @@ inline bool fails(call which) {
 struct known_handle {
   bool unbuffered = false;
   bool is_disk_file = false;
+  bool writes_through = false;
   HANDLE port = nullptr;
   ULONG_PTR key = 0;
 };
@@ -210,7 +211,6 @@ namespace qio::platform::calls {
 
 using ::CreateFileMappingW;
 using ::DeleteFileW;
-using ::FlushFileBuffers;
 using ::GetDiskFreeSpaceW;
 using ::GetFileAttributesW;
 using ::GetFileSizeEx;
@@ -232,7 +232,8 @@ inline HANDLE CreateFileW(LPCWSTR name, DWORD access, DWORD share, LPSECURITY_AT
   const DWORD said = ::GetLastError();
   if (handle != INVALID_HANDLE_VALUE) {
     const std::lock_guard lock(shim::mutex);
-    shim::handles[handle] = {(flags & FILE_FLAG_NO_BUFFERING) != 0, ::GetFileType(handle) == FILE_TYPE_DISK};
+    shim::handles[handle] = {(flags & FILE_FLAG_NO_BUFFERING) != 0, ::GetFileType(handle) == FILE_TYPE_DISK,
+                             (flags & FILE_FLAG_WRITE_THROUGH) != 0};
   }
   ::SetLastError(said);
   return handle;
@@ -273,6 +274,10 @@ inline BOOL ReadFile(HANDLE handle, LPVOID memory, DWORD bytes, LPDWORD moved, L
 inline BOOL WriteFile(HANDLE handle, LPCVOID memory, DWORD bytes, LPDWORD moved, LPOVERLAPPED overlapped) {
   if (const auto answer = shim::transfer(handle, true, const_cast<void*>(memory), bytes, overlapped)) return *answer;
   return ::WriteFile(handle, memory, bytes, moved, overlapped);
+}
+
+inline BOOL FlushFileBuffers(HANDLE handle) {
+  return shim::fails(shim::call::flush) ? FALSE : ::FlushFileBuffers(handle);
 }
 
 inline LPVOID MapViewOfFileEx(HANDLE section, DWORD access, DWORD high, DWORD low, SIZE_T bytes, LPVOID place) {

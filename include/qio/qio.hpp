@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// All of qio but the formatters (qio/format.hpp, which needs fmt).
+// All of qio but the formatters (qio/format.hpp, which needs fmt) and reading over bad sectors (qio/salvage.hpp).
 #pragma once
 
 #include <qio/buffer.hpp>

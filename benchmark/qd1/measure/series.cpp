@@ -250,7 +250,7 @@ void measure_in(tally& series, const laboratory& laboratory, const offset_source
 std::string why_not_written_through(const work& work) {
   if (work.operation != operation::write || work.durability != durability::written_through) return {};
   if (work.mode == mode::mapped) return "a copy into a mapping cannot be written through; see flushed";
-  if (work.form == form::asynchronous) return "the library writes nothing through asynchronously; see flushed";
+  if (work.form == form::asynchronous) return "qd1 writes through by blocking calls only; see flushed";
   return {};
 }
 

@@ -42,7 +42,7 @@ std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::ui
 /// cannot be told.
 bool advise_random(std::span<const std::byte> mapping) noexcept;
 
-/// Writes to an open file that are over when their data are durable (the library has none).
+/// Writes to an open file that are over when their data are durable. (The library has files all of whose writes are.)
 class writing_through {
  public:
   /// The file stays open as long as this is used. `direct`: it was opened so.

@@ -40,6 +40,18 @@ struct file_loop<no_engine> {
   using pointer = no_loop;
 };
 
+/// What a worker is to do, and the room for what comes of it: in the frame of the coroutine that awaits it, which
+/// cannot end before the worker has.
+template <class Engine, class Job>
+operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity, Job& job) {
+  return {on, [&](request& r) {
+            r.op = opcode::call;
+            r.activity = &activity;
+            r.argument = &job;
+            r.call = [](request& self) noexcept { return (*static_cast<Job*>(self.argument))(); };
+          }};
+}
+
 }  // namespace detail
 
 /// One open file (or block device), in one mode.
@@ -349,18 +361,6 @@ class [[nodiscard]] basic_file {
     r.call = [](request& self) noexcept { return static_cast<state*>(self.argument)->resize(self.io.offset()); };
   }
 
-  // What a worker is to do, and the room for what comes of it: in the frame of the coroutine that awaits it, which
-  // cannot end before the worker has.
-  template <class Job>
-  static operation<Engine, void> call(const loop_pointer& loop, file_activity& activity, Job& job) {
-    return {*loop, [&](request& r) {
-              r.op = opcode::call;
-              r.activity = &activity;
-              r.argument = &job;
-              r.call = [](request& self) noexcept { return (*static_cast<Job*>(self.argument))(); };
-            }};
-  }
-
   static task<result<basic_file>> open_by_worker(loop_pointer loop, std::string path, access wanted, creation how,
                                                  open_options options) {
     file_activity activity;
@@ -380,14 +380,14 @@ class [[nodiscard]] basic_file {
       made->allow_inline_writes(options);
       return BOOST_OUTCOME_V2_NAMESPACE::success();
     };
-    if (auto done = co_await call(loop, activity, job); !done) co_return done.error();
+    if (auto done = co_await detail::call_by_worker(*loop, activity, job); !done) co_return done.error();
     co_return basic_file(std::move(made), std::move(loop));
   }
 
   static task<result<void>> close_by_worker(loop_pointer loop, std::unique_ptr<state> closed) {
     file_activity activity;
     auto job = [&]() noexcept { return closed->close(); };
-    co_return co_await call(loop, activity, job);
+    co_return co_await detail::call_by_worker(*loop, activity, job);
   }
 
   void end_operations() noexcept {
@@ -411,8 +411,30 @@ using async_uncached_file = async_file<uncached>;
 using async_direct_file = async_file<direct>;
 using async_mapped_file = async_file<mapped>;
 
+namespace detail {
+
+template <class Engine>
+task<result<void>> sync_directory_by_worker(std::shared_ptr<loop<Engine>> on, std::string directory) {
+  file_activity activity;
+  auto job = [&]() noexcept {
+    result<void> synced = error(std::make_error_code(std::errc::not_enough_memory));
+    succeeds([&] { synced = platform::sync_directory(directory); });
+    return synced;
+  };
+  co_return co_await call_by_worker(*on, activity, job);
+}
+
+}  // namespace detail
+
 /// Makes the names in a directory durable: what was created, renamed or removed in it before. Blocks. (On Windows by
 /// flushing the directory's handle, which NTFS accepts, and of which nothing is documented.)
 inline result<void> sync_directory(path_view directory) { return platform::sync_directory(directory); }
+
+/// The same on a worker thread. Allocates the frame of the task. (A simulated disk has a sync_directory() of its own.)
+template <class Engine>
+  requires std::same_as<typename detail::system_of<Engine>::type, detail::operating_system>
+task<result<void>> async_sync_directory(const basic_context<Engine>& on, std::string directory) {
+  return detail::sync_directory_by_worker(on.loop_, std::move(directory));
+}
 
 }  // namespace qio

@@ -201,6 +201,54 @@ TEST_CASE("after a sync that failed a part is lost, though another sync of a new
   CHECK(lost.size() == 2);
 }
 
+TEST_CASE("a sync that failed is the answer of all later ones of that handle") {
+  qio::simulated_disk disk({.seed = 1, .sync_errors = 0.5});
+  program writer(disk);
+  for (const bool blocks : {false, true}) {
+    auto data = writer.open("data").value();
+    const auto sync = [&](bool blocking) { return blocking ? data.sync() : writer.context.run(data.async_sync()); };
+    while (sync(blocks)) {}
+    for (int more = 0; more < 20; ++more) CHECK(sync(more % 2 == 0).error() == std::errc::io_error);
+  }
+}
+
+TEST_CASE("a durable write is there after a crash, with the size, and another one of the same file may be lost") {
+  std::set<bool> lost;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    INFO("seed " << seed);
+    qio::simulated_disk disk({.seed = seed, .short_transfers = 0.3, .interruptions = 0.3});
+    make_durable(disk, 512, 1);
+    {
+      program writer(disk);
+      auto durable = qio::cached_file::open(writer.context, "data", access::read_write, creation::open_existing,
+                                            {.durable_writes = true})
+                         .value();
+      auto other = writer.open("data").value();
+      REQUIRE(other.write_at(0, filled(1024, 2)));
+      REQUIRE(durable.write_at(1024, filled(1024, 3)));
+      REQUIRE(writer.context.run(durable.async_write_at(2048, filled(1024, 4))));
+    }
+    disk.restart();
+    const bytes found = contents(disk, "data");
+    REQUIRE(found.size() == 3072);
+    CHECK(
+        std::ranges::all_of(std::span(found).subspan(1024, 1024), [](std::byte each) { return each == std::byte(3); }));
+    CHECK(std::ranges::all_of(std::span(found).subspan(2048), [](std::byte each) { return each == std::byte(4); }));
+    lost.insert(found[0] != std::byte(2));
+  }
+  CHECK(lost.size() == 2);
+}
+
+TEST_CASE("a durable write that fails is a failed sync") {
+  qio::simulated_disk disk({.seed = 1, .sync_errors = 0.5});
+  program writer(disk);
+  auto data =
+      qio::cached_file::open(writer.context, "data", access::read_write, creation::if_needed, {.durable_writes = true})
+          .value();
+  while (data.write_at(0, filled(512, 1))) {}
+  for (int more = 0; more < 20; ++more) CHECK(data.sync().error() == std::errc::io_error);
+}
+
 TEST_CASE("a write that fails may have written a part, and one that is misdirected says nothing") {
   std::set<std::size_t> written;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {

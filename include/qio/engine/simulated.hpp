@@ -137,7 +137,8 @@ class simulated {
   }
 
   bool carry_out_whole(request& r) noexcept {
-    const auto done = r.op == opcode::call ? r.call(r) : disk_.sync(platform::number_of(r.handle));
+    const auto sync = [&] { return disk_.sync(platform::number_of(r.handle)); };
+    const auto done = r.op == opcode::call ? r.call(r) : r.activity->sync_failure.answer_of(sync);
     if (!done) r.failure = done.error();
     return true;
   }

@@ -57,6 +57,7 @@ class simulated_contents {
 
   void resize(std::uint64_t bytes) {
     if (bytes < size_) {
+      was_cut_ = true;
       seen_.cut(bytes);
       bad_.erase(bad_.lower_bound((bytes + sector_ - 1) / sector_), bad_.end());
     }
@@ -67,6 +68,18 @@ class simulated_contents {
   void sync() {
     for (const change& each : unwritten_) apply(each);
     unwritten_.clear();
+    was_cut_ = false;
+  }
+
+  /// A range is durable, with what was written to the same bytes before, and the size.
+  void sync(std::uint64_t offset, std::size_t bytes) {
+    // What was written before the file was cut off must not come after that.
+    if (was_cut_) return sync();
+    std::erase_if(unwritten_, [&](const change& each) {
+      const bool is_part = each.is_size || (each.offset < offset + bytes && offset < each.offset + each.data.size());
+      if (is_part) apply(each);
+      return is_part;
+    });
   }
 
   /// A part becomes durable, and nothing is known to be unwritten any more: the rest is durable when it is written
@@ -90,6 +103,7 @@ class simulated_contents {
     }
     durable_.cut(durable_size_);
     unwritten_.clear();
+    was_cut_ = false;
     seen_ = durable_;
     size_ = durable_size_;
   }
@@ -130,6 +144,7 @@ class simulated_contents {
   std::uint64_t size_ = 0;
   std::uint64_t durable_size_ = 0;
   std::vector<change> unwritten_;  // in their order
+  bool was_cut_ = false;           // by one of them
   std::set<std::uint64_t> bad_;    // sectors, by their number
 };
 

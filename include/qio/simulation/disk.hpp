@@ -108,6 +108,7 @@ class simulated_disk {
   struct open_file {
     contents of;
     access granted;
+    bool writes_durably;
   };
 
   // From nothing: created; to nothing: removed.
@@ -155,6 +156,13 @@ class simulated_disk {
     if (bytes != 0) put(*file->of, what, bytes);
     if (fails) return answer(std::errc::io_error);
     if (bytes == 0) return answer(std::errc::no_space_on_device);
+    if (file->writes_durably) {
+      if (chance_.comes_true(options_.sync_errors)) {
+        file->of->fail_to_sync(chance_);
+        return answer(std::errc::io_error);
+      }
+      file->of->sync(what.offset, bytes);
+    }
     return static_cast<detail::raw_result>(bytes);
   }
 
@@ -206,8 +214,8 @@ class simulated_disk {
   }
   contents new_contents() const { return std::make_shared<detail::simulated_contents>(options_.sector); }
 
-  std::uint64_t open(contents of, access granted) {
-    open_.emplace(++last_number_, open_file{std::move(of), granted});
+  std::uint64_t open(contents of, access granted, bool writes_durably) {
+    open_.emplace(++last_number_, open_file{std::move(of), granted, writes_durably});
     return last_number_;
   }
 

@@ -62,7 +62,7 @@ class simulated_system {
     std::uint64_t number_ = 0;
   };
 
-  result<opening> begin(path_view path, access wanted, creation how, std::uint32_t, detail::handle_kind) const {
+  result<opening> begin(path_view path, access wanted, creation how, std::uint32_t, detail::handle_kind kind) const {
     if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
     disk_->pass_time();
     if (!disk_->take_call()) return simulated_disk::failure(std::errc::io_error);
@@ -72,7 +72,7 @@ class simulated_system {
     if (found == nullptr && (how == creation::open_existing || how == creation::truncate_existing))
       return simulated_disk::failure(std::errc::no_such_file_or_directory);
     if (found == nullptr) self.created_ = found = disk_->new_contents();
-    self.number_ = disk_->open(std::move(found), wanted);
+    self.number_ = disk_->open(std::move(found), wanted, kind.writes_durably);
     return self;
   }
 

@@ -26,7 +26,7 @@ struct bench {
     work.form = form;
     work.working_set = file.bytes();
     qd1::tally tally(work);
-    qd1::measure_round(tally, laboratory, offsets, {{1'000, 1.}});
+    qd1::measure_round(tally, laboratory, offsets, {{1'000, 1.}, 0, {}});
     return tally.finished();
   }
 };

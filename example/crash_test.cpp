@@ -1,5 +1,5 @@
-// A journal whose records survive every crash, and the test that says so: 300 times on a simulated disk, which loses power
-// somewhere in the middle.
+// A journal whose records survive every crash, and the test that says so: 300 times on a simulated disk, which loses
+// power somewhere in the middle.
 #include <qio/engine/simulated.hpp>
 #include <qio/qio.hpp>
 

@@ -54,7 +54,8 @@ limits limits_of(const work& work, const settings& settings, std::uint64_t round
 std::optional<std::uint64_t> processor_of(std::uint64_t round, std::uint64_t rounds) {
   static const std::vector<std::uint64_t> allowed = platform::allowed_processors();
   if (allowed.empty()) return std::nullopt;
-  return allowed[rounds >= allowed.size() ? round % allowed.size() : round * allowed.size() / rounds];
+  const std::uint64_t count = allowed.size();
+  return allowed[rounds >= count ? round % count : (2 * round + 1) * count / (2 * rounds)];
 }
 
 // A series that is under way.

@@ -118,7 +118,9 @@ class simulated_disk {
     contents of;
   };
 
-  static error failure(std::errc code) noexcept { return platform::system_error(platform::system_code(code)); }
+  static error failure(std::errc code) noexcept {
+    return std::error_code(platform::system_code(code), platform::system_category());
+  }
   static detail::raw_result answer(std::errc code) noexcept { return -platform::system_code(code); }
 
   // --- calls to the system, each of which may be the last with power ---

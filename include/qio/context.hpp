@@ -3,14 +3,12 @@
 #pragma once
 
 #include <qio/detail/loop.hpp>
-#include <qio/detail/operating_system.hpp>
 #include <qio/engine/automatic.hpp>
 #include <qio/explanation.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>
 #include <qio/task.hpp>
 
-#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <memory>
@@ -157,7 +155,6 @@ class [[nodiscard]] basic_context {
   template <file_mode, class>
   friend class basic_file;
   template <class OtherEngine>
-    requires std::same_as<typename detail::system_of<OtherEngine>::type, detail::operating_system>
   friend task<result<void>> async_sync_directory(const basic_context<OtherEngine>&, std::string);
 
   explicit basic_context(std::shared_ptr<detail::loop<Engine>> loop) noexcept : loop_(std::move(loop)) {}

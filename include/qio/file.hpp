@@ -432,8 +432,9 @@ inline result<void> sync_directory(path_view directory) { return platform::sync_
 
 /// The same on a worker thread. Allocates the frame of the task. (A simulated disk has a sync_directory() of its own.)
 template <class Engine>
-  requires std::same_as<typename detail::system_of<Engine>::type, detail::operating_system>
 task<result<void>> async_sync_directory(const basic_context<Engine>& on, std::string directory) {
+  static_assert(std::is_same_v<typename detail::system_of<Engine>::type, detail::operating_system>,
+                "qio: of a simulated disk, disk.sync_directory() is meant");
   return detail::sync_directory_by_worker(on.loop_, std::move(directory));
 }
 

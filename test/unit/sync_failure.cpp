@@ -6,7 +6,7 @@
 namespace {
 
 using qio::detail::sync_failure;
-using qio::platform::system_error;
+qio::error system_error(int code) { return std::error_code(code, qio::platform::system_category()); }
 
 }  // namespace
 

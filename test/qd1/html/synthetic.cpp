@@ -96,7 +96,7 @@ std::vector<qd1::round> rounds_of(const std::vector<double>& in_order, double se
     std::vector<double> sorted(at(each), at(each + 1));
     if (sorted.empty()) continue;
     std::ranges::sort(sorted);
-    qd1::round next{static_cast<double>(each), seconds / count, sorted.size(), mean_of(sorted), {}, {}};
+    qd1::round next{static_cast<double>(each), {}, seconds / count, sorted.size(), mean_of(sorted), {}, {}};
     for (const qd1::percentile& known : summary(sorted).percentiles)
       if (known.value) next.quantiles.push_back({known.fraction, known.value->value});
     found.push_back(next);

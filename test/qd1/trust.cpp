@@ -10,13 +10,18 @@
 #include "output/table.hpp"
 #include "platform/file.hpp"
 #include "platform/names.hpp"
+#include "platform/process.hpp"
 #include "program.hpp"
 #include "statistics/order_statistics.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <chrono>
 #include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -164,6 +169,26 @@ TEST_CASE("traps 18 and 20: stolen time and memory are in the report") {
   const directory here;
   const auto found = run_qd1(here, "run --modes cached --ops read" + small);
   CHECK_THAT(found.out, Contains("Memory available") && Contains("Noise of the host"));
+}
+
+TEST_CASE("trap 22: rounds begin on all processors that are allowed, and each says on which") {
+  const auto allowed = qd1::platform::allowed_processors();
+  if (allowed.empty()) QIO_SKIP("the system does not tell which processors a thread may run on");
+  const directory here;
+  const auto processors = [&](const std::string& rounds) {
+    CHECK(run_qd1(here,
+                  "run --modes cached --ops read --file-size 1M --time 200ms --samples 10000 --json report.json "
+                  "--rounds " +
+                      rounds)
+              .status == 0);
+    std::vector<std::uint64_t> found;
+    const auto report = nlohmann::json::parse(contents(here.path / "report.json"));
+    for (const auto& round : report.at("qio").at("series").at(0).at("rounds")) found.push_back(round.at("processor"));
+    return found;
+  };
+  const std::vector<std::uint64_t> twice = processors(std::to_string(2 * allowed.size()));
+  for (std::size_t each = 0; each < twice.size(); ++each) CHECK(twice[each] == allowed[each % allowed.size()]);
+  CHECK(processors("1") == std::vector{allowed[allowed.size() / 2]});
 }
 
 TEST_CASE("trap 19: who served instead is said, and why") {

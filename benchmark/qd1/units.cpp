@@ -55,8 +55,8 @@ double parse_seconds(std::string_view what, std::string_view text) {
   constexpr std::array<std::pair<std::string_view, double>, 5> units = {
       {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}}};
   const auto [number, unit] = split(text);
-  for (const auto& [name, seconds] : units)
-    if (unit == name && number > 0 && std::isfinite(number)) return number * seconds;
+  for (const auto& [name, one] : units)
+    if (const double seconds = number * one; unit == name && seconds > 0 && std::isfinite(seconds)) return seconds;
   throw usage_error(
       fmt::format("{}: '{}' is not a time; needed is a number of seconds, or one with ms, s, m, h", what, text));
 }

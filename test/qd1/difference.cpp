@@ -121,6 +121,15 @@ TEST_CASE("what is inconclusive says what helps") {
   CHECK_THAT(few.remark, Contains("4 of the rounds") && Contains("needed are 5"));
 }
 
+TEST_CASE("rounds that took no time, as no run writes them, have no rate") {
+  normal_source chance(5);
+  qd1::series timeless = run_on({0.01, 0, 0, 0}, chance);
+  for (qd1::round& each : timeless.rounds) each.seconds = 0;
+  const qd1::finding found = qd1::compare(timeless, timeless, "iops");
+  CHECK(found.verdict == difference::inconclusive);
+  CHECK_FALSE(found.ratio);
+}
+
 TEST_CASE("rounds in which others had the processor are left out, and that is said") {
   normal_source chance(2);
   const host quiet{0.01, 0, 0, 0};

@@ -7,9 +7,12 @@
 #include "statistics/block_means.hpp"
 #include "statistics/histogram.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <random>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -72,7 +75,8 @@ TEST_CASE("an invalid series meets no gate") {
 
 TEST_CASE("what is no gate is named") {
   const auto run = report_of({measured(qd1::mode::direct, 100'000, 1)});
-  for (const char* text : {"", "p50", "p50<200us", "p50<=", "p50<=fast", "p42<=1us", "p50<=1furlong", "iops>=5us"}) {
+  for (const char* text : {"", "p50", "p50<200us", "p50<=", "p50<=fast", "p42<=1us", "p50<=1furlong", "iops>=5us",
+                           "p50<=nanx", "p50<=infs", "p50<=-1us", "p50<=1e308s"}) {
     INFO(text);
     CHECK_THROWS_AS(qd1::parse_gate(text), qd1::usage_error);
   }
@@ -123,6 +127,39 @@ TEST_CASE("a report survives being written and read") {
   CHECK(again.series.front().work == run.series.front().work);
   CHECK_THROWS_AS(qd1::read_json("{}", "a file"), qd1::usage_error);
   CHECK_THROWS_AS(qd1::read_json("qio", "a file"), qd1::usage_error);
+}
+
+TEST_CASE("a report whose counts are no counts is refused") {
+  const auto right = nlohmann::json::parse(qd1::json(report_of({measured(qd1::mode::direct, 50'000, 1)})));
+  for (const nlohmann::json& wrong : {nlohmann::json(-1), nlohmann::json(1.5), nlohmann::json(1e300)}) {
+    INFO(wrong.dump());
+    nlohmann::json settings = right, machine = right;
+    settings["qio"]["settings"]["samples"] = wrong;
+    machine["qio"]["machine"]["host"]["memory"]["total_bytes"] = wrong;
+    CHECK_THROWS_AS(qd1::read_json(settings.dump(), "a file"), qd1::usage_error);
+    CHECK_THROWS_AS(qd1::read_json(machine.dump(), "a file"), qd1::usage_error);
+  }
+}
+
+TEST_CASE("a report in which a range is upside down is refused, and the range named") {
+  const auto right = nlohmann::json::parse(qd1::json(report_of({measured(qd1::mode::direct, 50'000, 1)})));
+  const auto refused = [&right](const auto& turn) {
+    auto wrong = right;
+    turn(wrong["qio"]["series"][0]["latency"]);
+    try {
+      static_cast<void>(qd1::read_json(wrong.dump(), "a file"));
+    } catch (const qd1::usage_error& failure) {
+      return std::string(failure.what());
+    }
+    return std::string();
+  };
+  CHECK_THAT(refused([](auto& latency) { std::swap(latency["min_ns"], latency["max_ns"]); }),
+             Contains("a file") && Contains("min_ns and max_ns") && Contains("upside down"));
+  CHECK_THAT(refused([](auto& latency) {
+               latency["mean_ns"]["interval"] = {20, 10.5};
+             }),
+             Contains("interval: from 20 to 10.5 is upside down"));
+  CHECK(refused([](auto& latency) { latency["mean_ns"]["interval"] = {10.5, 10.5}; }).empty());
 }
 
 }  // namespace

@@ -18,7 +18,10 @@ constexpr std::size_t fewest_rounds = 5;
 
 std::optional<double> figure_of(const round& round, std::string_view figure) {
   if (figure == "mean") return round.mean;
-  if (figure == "iops") return static_cast<double>(round.samples) / round.seconds;
+  if (figure == "iops") {
+    const double rate = static_cast<double>(round.samples) / round.seconds;
+    return std::isfinite(rate) ? std::optional(rate) : std::nullopt;
+  }
   for (const round_percentile& each : round.quantiles)
     if (percentile_name(each.fraction) == figure) return each.ns;
   return std::nullopt;
@@ -60,7 +63,8 @@ sample sample_of_pairs(const series& base, const series& now, std::string_view f
     const auto before = figure_of(base.rounds[each], figure);
     const auto after = figure_of(now.rounds[each], figure);
     if (before && after && *before > 0 && *after > 0)
-      found.add(std::log(*after / *before), was_disturbed(base.rounds[each]) || was_disturbed(now.rounds[each]));
+      found.add(std::log(*after) - std::log(*before),
+                was_disturbed(base.rounds[each]) || was_disturbed(now.rounds[each]));
   }
   return found;
 }

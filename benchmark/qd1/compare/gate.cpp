@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -109,6 +110,8 @@ gate parse_gate(const std::string& text) {
   const std::string_view unit_name(end);
   found.relative = unit_name == "x";
   if (!found.relative) found.limit *= unit(found, unit_name);
+  if (!(found.limit >= 0) || !std::isfinite(found.limit))
+    throw usage_error(fmt::format("--gate '{}': '{}' is no limit; needed is a number from 0 on", text, begin));
   return found;
 }
 

@@ -3,7 +3,9 @@
 #include <qd1/machine/json.hpp>
 #include <qd1/machine/json_members.hpp>
 
+#include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace qd1 {
@@ -59,6 +61,8 @@ template <class T>
 void read(const json& in, T& value) {
   if constexpr (listed<T>)
     std::apply([&](const auto&... each) { (get(in, each.name, value.*each.pointer), ...); }, members<T>::list);
+  else if constexpr (std::is_same_v<T, std::uint64_t>)
+    value = in.get_ref<const json::number_unsigned_t&>();  // get() would take one that does not fit
   else
     in.get_to(value);
 }

@@ -6,16 +6,27 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <type_traits>
 
 namespace qd1 {
 namespace {
 
 using nlohmann::json;
 
+// A number that is not negative and has no fraction; what has would not fit.
+std::uint64_t count(const json& from) { return from.get_ref<const json::number_unsigned_t&>(); }
+
 template <class T>
 std::optional<T> optional(const json& from) {
-  return from.is_null() ? std::nullopt : std::optional<T>(from.get<T>());
+  if (from.is_null()) return std::nullopt;
+  if constexpr (std::is_same_v<T, std::uint64_t>)
+    return count(from);
+  else
+    return from.get<T>();
 }
 
 template <class Value>
@@ -26,9 +37,17 @@ Value named(const json& from, std::initializer_list<Value> all) {
   throw usage_error(fmt::format("'{}' is not known", wanted));
 }
 
+interval ascending(std::string_view what, const json& low, const json& high) {
+  const interval found{low, high};
+  if (found.low > found.high)
+    throw usage_error(fmt::format("{}: from {} to {} is upside down", what, found.low, found.high));
+  return found;
+}
+
 estimate read_estimate(const json& from) {
   estimate found{from.at("value"), std::nullopt};
-  if (const json& ends = from.at("interval"); !ends.is_null()) found.interval = interval{ends.at(0), ends.at(1)};
+  if (const json& ends = from.at("interval"); !ends.is_null())
+    found.interval = ascending("interval", ends.at(0), ends.at(1));
   return found;
 }
 
@@ -41,21 +60,22 @@ work read_work(const json& from) {
   found.advice = named(from.at("advice"), {advice::normal, advice::random});
   found.durability =
       named(from.at("durability"), {durability::accepted, durability::written_through, durability::flushed});
-  found.block = from.at("block");
-  found.working_set = from.at("working_set");
+  found.block = count(from.at("block"));
+  found.working_set = count(from.at("working_set"));
   found.rate = optional<double>(from.at("rate"));
   found.poisson = from.at("poisson");
   return found;
 }
 
 latency read_latency(const json& from) {
-  latency found{from.at("samples"), from.at("min_ns"), from.at("max_ns"), read_estimate(from.at("mean_ns")), {}, {}};
+  const auto [least, most] = ascending("min_ns and max_ns", from.at("min_ns"), from.at("max_ns"));
+  latency found{count(from.at("samples")), least, most, read_estimate(from.at("mean_ns")), {}, {}};
   for (const json& each : from.at("percentiles")) {
-    percentile percentile{each.at("fraction"), each.at("samples_needed"), std::nullopt};
+    percentile percentile{each.at("fraction"), count(each.at("samples_needed")), std::nullopt};
     if (!each.at("ns").is_null()) percentile.value = read_estimate(each.at("ns"));
     found.percentiles.push_back(percentile);
   }
-  for (const json& each : from.at("bins_ns")) found.bins.push_back({each.at(0), each.at(1)});
+  for (const json& each : from.at("bins_ns")) found.bins.push_back({each.at(0), count(each.at(1))});
   return found;
 }
 
@@ -68,7 +88,7 @@ round read_round(const json& from) {
   round found{from.at("start"),
               optional<std::uint64_t>(from.value("processor", json())),
               from.at("seconds"),
-              from.at("samples"),
+              count(from.at("samples")),
               from.at("mean_ns"),
               {},
               {}};
@@ -78,8 +98,8 @@ round read_round(const json& from) {
 }
 
 service read_service(const json& from) {
-  return {from.at("engine"),    from.at("reason"),  from.at("by_call"),
-          from.at("by_inline"), from.at("by_ring"), from.at("by_worker")};
+  return {from.at("engine"),           from.at("reason"),         count(from.at("by_call")),
+          count(from.at("by_inline")), count(from.at("by_ring")), count(from.at("by_worker"))};
 }
 
 verification read_verification(const json& from) {
@@ -92,7 +112,7 @@ verification read_verification(const json& from) {
                                             : verdict::unknown;
   found.text = from.at("text");
   found.device_operations = optional<std::uint64_t>(from.at("device_operations"));
-  found.application_operations = from.at("application_operations");
+  found.application_operations = count(from.at("application_operations"));
   found.cached_pages_before = optional<std::uint64_t>(from.at("cached_pages_before"));
   found.cached_pages_after = optional<std::uint64_t>(from.at("cached_pages_after"));
   return found;
@@ -113,7 +133,7 @@ void read_measured(const json& from, series& to) {
   to.verification = read_verification(from.at("verification"));
   for (const json& each : from.at("slices"))
     to.slices.push_back(
-        {each.at("start"), each.at("seconds"), each.at("operations"), each.at("mean_ns"), each.at("max_ns")});
+        {each.at("start"), each.at("seconds"), count(each.at("operations")), each.at("mean_ns"), each.at("max_ns")});
 }
 
 series read_series(const json& from) {
@@ -128,14 +148,14 @@ series read_series(const json& from) {
 }
 
 settings read_settings(const json& from) {
-  return {from.at("path"),    from.at("file_size"), from.at("block"),  from.at("samples"),
-          from.at("seconds"), from.at("rounds"),    from.at("engine"), from.at("seed")};
+  return {from.at("path"),    count(from.at("file_size")), count(from.at("block")), count(from.at("samples")),
+          from.at("seconds"), count(from.at("rounds")),    from.at("engine"),       count(from.at("seed"))};
 }
 
 std::optional<noise> read_noise(const json& from) {
   if (from.is_null()) return std::nullopt;
   noise found{from.at("seconds"), from.at("max_ns"), {}};
-  for (const json& each : from.at("gaps_ns")) found.gaps.push_back({each.at(0), each.at(1)});
+  for (const json& each : from.at("gaps_ns")) found.gaps.push_back({each.at(0), count(each.at(1))});
   return found;
 }
 
@@ -143,7 +163,7 @@ report read_report(const json& from) {
   report found;
   found.version = from.at("version");
   found.started = from.at("started");
-  found.started_seconds = from.at("started_seconds");
+  found.started_seconds = static_cast<std::int64_t>(count(from.at("started_seconds")));
   found.command_line = from.at("command_line");
   found.complete = from.at("complete");
   found.notes = from.at("notes").get<std::vector<std::string>>();

@@ -53,7 +53,7 @@ class utf8_output {
   ~utf8_output();
 
  private:
-  unsigned before_ = 0;  // what the terminal took it for
+  [[maybe_unused]] unsigned before_ = 0;  // what the terminal took it for; on Windows
 };
 
 /// Whether standard error is watched by a person.

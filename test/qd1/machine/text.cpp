@@ -36,4 +36,6 @@ TEST_CASE("a list of CPUs") {
   CHECK(to_cpu_list("5") == std::vector<std::uint64_t>{5});
   CHECK(to_cpu_list("").empty());
   CHECK(to_cpu_list("0-x").empty());
+  CHECK(to_cpu_list("0-18446744073709551615").empty());
+  CHECK(to_cpu_list("0-3,2").empty());
 }

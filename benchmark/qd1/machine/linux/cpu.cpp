@@ -40,7 +40,8 @@ std::optional<std::uint64_t> mhz_by_cpuinfo(std::string_view cpuinfo, std::uint6
   for (const std::string_view line : lines(cpuinfo)) {
     if (const auto number = value_of(line, "processor")) of = to_number(*number);
     if (const auto mhz = value_of(line, "cpu MHz"); mhz && of == thread)
-      if (const auto value = to_decimal(*mhz)) return static_cast<std::uint64_t>(std::lround(*value));
+      if (const auto value = to_decimal(*mhz); value && *value >= 0 && *value < 1e9)
+        return static_cast<std::uint64_t>(std::lround(*value));
   }
   return std::nullopt;
 }

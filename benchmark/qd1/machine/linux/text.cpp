@@ -74,12 +74,13 @@ choice to_choice(std::string_view text) {
 }
 
 std::vector<std::uint64_t> to_cpu_list(std::string_view text) {
+  constexpr std::uint64_t most = 1 << 16;  // eight times as many as Linux knows
   std::vector<std::uint64_t> found;
   for (const std::string_view range : pieces(text, ",")) {
     const std::size_t dash = range.find('-');
     const auto first = to_number(range.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : to_number(range.substr(dash + 1));
-    if (!first || !last) return {};
+    if (!first || !last || *last >= most || (!found.empty() && *first <= found.back())) return {};
     for (std::uint64_t each = *first; each <= *last; ++each) found.push_back(each);
   }
   return found;

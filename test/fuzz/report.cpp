@@ -1,0 +1,8 @@
+// Text that is said to be a report.
+#include "fuzz.hpp"
+#include "reading.hpp"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::use_report(fuzz::input(data, size).rest());
+  return 0;
+}

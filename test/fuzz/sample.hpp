@@ -1,0 +1,15 @@
+// A report that qd1 has written.
+#pragma once
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace fuzz {
+
+inline std::string sample_report() {
+  std::ifstream file(QIO_FUZZ_REPORT, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace fuzz

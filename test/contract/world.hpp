@@ -3,13 +3,14 @@
 #pragma once
 
 #include "catch.hpp"
+#include "directory.hpp"
+#include "engines.hpp"
 #include "os.hpp"
 #include <qio/engine/simulated.hpp>
 #include <qio/qio.hpp>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -25,6 +26,9 @@
 #include <utility>
 #include <vector>
 
+template <>
+inline constexpr std::string_view qio_test::engine_name<qio::simulated> = "simulated";
+
 namespace contract {
 
 using qio::access;
@@ -33,16 +37,7 @@ using qio::errc;
 
 // --- engines and modes ---
 
-template <class Engine>
-inline constexpr std::string_view engine_name = "?";
-template <>
-inline constexpr std::string_view engine_name<qio::no_engine> = "blocking";
-template <>
-inline constexpr std::string_view engine_name<qio::automatic> = "automatic";
-template <>
-inline constexpr std::string_view engine_name<qio::pool> = "pool";
-template <>
-inline constexpr std::string_view engine_name<qio::simulated> = "simulated";
+using qio_test::engine_name, qio_test::joined;
 
 template <class Engine, class Mode>
 struct under {
@@ -56,21 +51,10 @@ template <class Engine>
 using modes_of = std::tuple<under<Engine, qio::cached>, under<Engine, qio::uncached>, under<Engine, qio::direct>,
                             under<Engine, qio::mapped>>;
 
-template <class... Lists>
-using joined = decltype(std::tuple_cat(std::declval<Lists>()...));
+template <class... Engine>
+joined<modes_of<Engine>...> in_all_modes(std::tuple<Engine...>);
 
-// A new engine is a name above and a line here.
-#if QIO_HAS_URING
-template <>
-inline constexpr std::string_view engine_name<qio::uring> = "uring";
-using of_the_system = joined<modes_of<qio::uring>, modes_of<qio::pool>, modes_of<qio::automatic>>;
-#elif QIO_HAS_IOCP
-template <>
-inline constexpr std::string_view engine_name<qio::iocp> = "iocp";
-using of_the_system = joined<modes_of<qio::iocp>, modes_of<qio::pool>, modes_of<qio::automatic>>;
-#else
-using of_the_system = joined<modes_of<qio::pool>, modes_of<qio::automatic>>;
-#endif
+using of_the_system = decltype(in_all_modes(std::declval<qio_test::engines>()));
 // Whose files are not the system's, and not mapped.
 using simulated = std::tuple<under<qio::simulated, qio::cached>, under<qio::simulated, qio::uncached>,
                              under<qio::simulated, qio::direct>>;
@@ -161,32 +145,7 @@ inline bool holds_only(std::span<const std::byte> bytes, std::byte value) {
 
 // --- the world ---
 
-/// A new directory, in QIO_TEST_DIRECTORY or the current one; gone with all its files when the case ends.
-class directory {
- public:
-  directory() {
-    const char* const parent = std::getenv("QIO_TEST_DIRECTORY");
-    static std::atomic<unsigned> number = 0;
-    path_ = std::string(parent == nullptr ? "." : parent) + "/contract-" + std::to_string(os::process_number()) + '-' +
-            std::to_string(++number);
-    std::filesystem::create_directory(path_);
-  }
-  directory(const directory&) = delete;
-  directory& operator=(const directory&) = delete;
-  ~directory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  std::string operator/(const char* name) const { return path_ + '/' + name; }
-  const std::string& path() const { return path_; }
-  std::size_t entries() const {
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
-  }
-
- private:
-  std::string path_;
-};
+using qio_test::directory;
 
 inline void put(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
 inline std::string contents(const std::string& path) {

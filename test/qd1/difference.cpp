@@ -79,7 +79,7 @@ TEST_CASE("runs that took turns are told apart by pairs of rounds, on a host too
     std::pair<qd1::series, qd1::series> runs;
     for (qd1::series* each : {&runs.first, &runs.second}) each->turns = "file";
     for (int round = 0; round < 100; ++round) {
-      const double host = 0.2 * chance.normal();
+      const double host = 0.4 * chance.normal();
       const auto add = [&](qd1::series& to, double median) {
         const double ns = median * std::exp(host + 0.08 * chance.normal());
         to.rounds.push_back({1. * round, {}, 0.02, 5'000, ns, {{0.5, ns}}, {}});

@@ -27,15 +27,15 @@ double distribution::at(double fraction) const {
   return before->ns + part * (next->ns - before->ns);
 }
 
-double distribution::supported() const {
-  if (samples_ == 0) return 0;
-  // All samples lie below the percentile with a probability of p^n; on one side 2.5 % may be missed.
-  return std::pow(0.025, 1 / samples_);
-}
+// All samples lie below the percentile with a probability of p^n; on one side 2.5 % may be missed. Not 1 - p: for more
+// samples than anybody takes that is 0, which has no place on a logarithmic axis.
+double distribution::unsupported() const { return samples_ == 0 ? 1 : -std::expm1(std::log(0.025) / samples_); }
+
+double distribution::supported() const { return 1 - unsupported(); }
 
 std::vector<banded> distribution::band() const {
   std::vector<banded> found;
-  const double end = -std::log10(1 - supported());
+  const double end = -std::log10(unsupported());
   constexpr int points_a_decade = 24;
   const int points = static_cast<int>(std::ceil(end * points_a_decade));
   for (int point = 0; point <= points; ++point) {

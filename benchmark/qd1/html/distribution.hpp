@@ -40,6 +40,8 @@ class distribution {
   std::vector<banded> band() const;
 
  private:
+  double unsupported() const;
+
   double samples_;
   std::vector<quantile> quantiles_;
 };

@@ -5,6 +5,8 @@
 #include <qd1/html/distribution.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 
 using namespace qd1::html;
 
@@ -62,4 +64,15 @@ TEST_CASE("one sample is both minimum and maximum") {
   one.bins = {{500, 1}};
   CHECK(distribution(one).at(0.5) == 500);
   CHECK(distribution(one).supported() == Approx(0.025));
+}
+
+TEST_CASE("more samples than anybody takes have a band that ends") {
+  qd1::latency endless;
+  endless.samples = std::numeric_limits<std::uint64_t>::max();
+  endless.min = 400;
+  endless.max = 500;
+  endless.bins = {{400, endless.samples / 2}, {500, endless.samples / 2}};
+  const auto band = distribution(endless).band();
+  CHECK(band.size() > 100);
+  CHECK(band.size() < 1'000);
 }

@@ -135,7 +135,8 @@ class simulated_disk {
   detail::raw_result read(std::uint64_t number, const detail::piece& what) {
     if (!take_call()) return answer(std::errc::io_error);
     const open_file* const file = find(number);
-    if (file == nullptr || file->granted == access::write) return answer(std::errc::bad_file_descriptor);
+    if (file == nullptr) return answer(std::errc::bad_file_descriptor);
+    if (file->granted == access::write) return answer(platform::not_opened_for);
     if (chance_.comes_true(options_.interruptions)) return answer(std::errc::interrupted);
     std::size_t bytes = shortened(length(what));
     if (chance_.comes_true(options_.read_errors)) file->of->go_bad(what.offset + chance_.below(bytes), 1);
@@ -149,7 +150,8 @@ class simulated_disk {
   detail::raw_result write(std::uint64_t number, const detail::piece& what) {
     if (!take_call()) return answer(std::errc::io_error);
     const open_file* const file = find(number);
-    if (file == nullptr || file->granted == access::read) return answer(std::errc::bad_file_descriptor);
+    if (file == nullptr) return answer(std::errc::bad_file_descriptor);
+    if (file->granted == access::read) return answer(platform::not_opened_for);
     if (chance_.comes_true(options_.interruptions)) return answer(std::errc::interrupted);
     std::size_t bytes = shortened(length(what));
     const bool fails = chance_.comes_true(options_.write_errors);
@@ -198,7 +200,8 @@ class simulated_disk {
   result<void> resize(std::uint64_t number, std::uint64_t bytes) {
     if (!take_call()) return failure(std::errc::io_error);
     const open_file* const file = find(number);
-    if (file == nullptr || file->granted == access::read) return failure(std::errc::bad_file_descriptor);
+    if (file == nullptr) return failure(std::errc::bad_file_descriptor);
+    if (file->granted == access::read) return failure(platform::not_opened_for);
     file->of->resize(bytes);
     return BOOST_OUTCOME_V2_NAMESPACE::success();
   }

@@ -114,6 +114,9 @@ inline const std::error_category& system_category() noexcept {
   return category;
 }
 
+/// What a transfer meets that the file was not opened for.
+inline constexpr std::errc not_opened_for = std::errc::permission_denied;
+
 /// What the system calls a condition.
 inline int system_code(std::errc condition) noexcept { return static_cast<int>(windows_category::code_of(condition)); }
 

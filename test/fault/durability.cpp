@@ -66,7 +66,8 @@ TEMPLATE_TEST_CASE("so it is on a context, whichever of the syncs blocks", "", q
     for (const qio::sync_kind kind : every_kind)
       CHECK(context.run(file.async_sync(kind)).error() == std::errc::io_error);
     CHECK(file.sync().error() == std::errc::io_error);
-    CHECK(context.run(std::move(made_before)).error() == std::errc::io_error);
+    const auto told = context.run(std::move(made_before));
+    CHECK(told.error() == std::errc::io_error);
   });
   fault::on_every_engine([&](auto& context) {
     fault::full_device device;

@@ -391,7 +391,9 @@ class [[nodiscard]] basic_file {
   }
 
   void end_operations() noexcept {
-    if constexpr (engine<Engine>) loop_->end(state_->activity);
+    // An open file has a loop; GCC 12 does not see it, and warns of what would come of none.
+    if constexpr (engine<Engine>)
+      if (loop_ != nullptr) loop_->end(state_->activity);
   }
 
   [[no_unique_address]] loop_pointer loop_;  // first: what the file lies on may belong to the engine

@@ -111,6 +111,32 @@ TEST_CASE("a name is durable after its directory has been synced, and one that i
   CHECK_FALSE(disk.exists("data"));
 }
 
+TEST_CASE("a file that goes to another directory is there when either has been synced") {
+  for (const char* synced : {"a", "b"}) {
+    qio::simulated_disk disk;
+    program writer(disk);
+    auto made = writer.open("a/new").value();
+    REQUIRE(made.write_at(0, filled(512, 2)));
+    REQUIRE(made.sync());
+    REQUIRE(disk.sync_directory("a"));
+    REQUIRE(disk.rename("a/new", "b/new"));
+    REQUIRE(disk.sync_directory(synced));
+    disk.restart();
+    CHECK_FALSE(disk.exists("a/new"));
+    CHECK(contents(disk, "b/new") == filled(512, 2));
+  }
+}
+
+TEST_CASE("a sector that is no power of two is refused with the number") {
+  for (const std::uint32_t sector : {0u, 500u}) {
+    qio::simulated_disk disk({.sector = sector});
+    const auto refused = qio::basic_context<qio::simulated>::create({.disk = &disk});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == qio::errc::invalid_alignment);
+    CHECK(refused.error().given() == sector);
+  }
+}
+
 TEST_CASE("an open that is refused, or not finished, changes nothing") {
   qio::simulated_disk disk;
   program one(disk);

@@ -8,6 +8,7 @@
 #include <qio/simulation/system.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +32,12 @@ class simulated {
  public:
   using system = simulated_system;
 
+  /// Fails where the disk's sector is no power of two (errc::invalid_alignment).
   static result<std::unique_ptr<simulated>> create(const context_options& options) {
-    return std::make_unique<simulated>(options);
+    auto made = std::make_unique<simulated>(options);
+    const std::uint32_t sector = made->disk_.options_.sector;
+    if (!std::has_single_bit(sector)) return error(errc::invalid_alignment, sector, std::bit_ceil(sector));
+    return made;
   }
 
   explicit simulated(const context_options& options)
@@ -58,9 +63,10 @@ class simulated {
     const auto under_way = std::ranges::find(events_, &r, [](const auto& each) { return each.second.about; });
     if (under_way == events_.end()) return;
     // Sooner than it would be over.
-    const event moved = under_way->second;
+    const auto& [due, moved] = *under_way;
+    const auto left = std::max(due.first - disk_.now_, detail::clock::duration::zero());
+    schedule(moved, detail::clock::duration(disk_.chance_.below(static_cast<std::uint64_t>(left.count()) + 1)));
     events_.erase(under_way);
-    schedule(moved);
   }
 
   void wait(completed_requests& completed, wait_limit limit) noexcept {
@@ -72,9 +78,9 @@ class simulated {
     while (!events_.empty() && events_.begin()->first.first <= disk_.now_) {
       const event next = events_.extract(events_.begin()).mapped();
       if (carry_out(next))
-        detail::complete(*next.about, completed);
+        complete(*next.about, completed);
       else
-        schedule(next);
+        schedule(next, disk_.duration());
     }
     admit();
   }
@@ -105,27 +111,30 @@ class simulated {
     for (; !backlog_.empty() && events_.size() < places_; backlog_.pop_front()) {
       request& r = *backlog_.front();
       if (r.op == opcode::read) disk_.scribble(platform::number_of(r.handle), r.io.next());
-      schedule({&r, disk_.has_power()});
+      schedule({&r, disk_.has_power()}, disk_.duration());
     }
   }
 
-  void schedule(const event& what) noexcept {
-    events_.emplace(std::pair(disk_.now_ + disk_.duration(), ++last_event_), what);
+  void schedule(const event& what, detail::clock::duration from_now) noexcept {
+    events_.emplace(std::pair(disk_.now_ + from_now, ++last_event_), what);
   }
 
   detail::clock::time_point next_time() const noexcept {
     return events_.empty() ? detail::clock::time_point::max() : events_.begin()->first.first;
   }
 
-  /// True if the request is over.
+  /// True if the request is over. One that is cancelled may end before, in the middle, or as if it were not.
   bool carry_out(const event& what) noexcept {
     request& r = *what.about;
-    const bool transfers = r.op == opcode::read || r.op == opcode::write;
-    switch (r.cancel_requested.load(std::memory_order_relaxed) ? disk_.chance_.below(3) : 2) {
-      case 0: r.fail_as_cancelled(); return served(r);
-      case 1: return (transfers ? transfer(what, part_of(r.io.next())) : carry_out_whole(r)) && served(r);
-      default: return (transfers ? transfer(what, r.io.next()) : carry_out_whole(r)) && served(r);
+    const std::uint64_t fate = r.cancel_requested.load(std::memory_order_relaxed) ? disk_.chance_.below(3) : 2;
+    if (fate == 0) {
+      r.fail_as_cancelled();
+      return true;
     }
+    if (r.op == opcode::read || r.op == opcode::write)
+      return transfer(what, fate == 1 ? part_of(r.io.next()) : r.io.next());
+    carry_out_whole(r);
+    return true;
   }
 
   bool transfer(const event& what, const detail::piece& now) noexcept {
@@ -136,17 +145,16 @@ class simulated {
     return detail::take_answer(r, disk_.write(number, now));
   }
 
-  bool carry_out_whole(request& r) noexcept {
+  void carry_out_whole(request& r) noexcept {
     const auto sync = [&] { return disk_.sync(platform::number_of(r.handle)); };
     const auto done = r.op == opcode::call ? r.call(r) : r.activity->sync_failure.answer_of(sync);
     if (!done) r.failure = done.error();
-    return true;
   }
 
-  static bool served(request& r) noexcept {
+  static void complete(request& r, completed_requests& completed) noexcept {
     file_statistics& counted = r.activity->statistics;
     ++(r.op == opcode::call ? counted.served_by_worker : counted.served_by_ring);
-    return true;
+    detail::complete(r, completed);
   }
 
   // Less of it, where that can be: what a cancelled transfer may have moved.

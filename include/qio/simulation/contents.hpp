@@ -75,18 +75,21 @@ class simulated_contents {
   void sync(std::uint64_t offset, std::size_t bytes) {
     // What was written before the file was cut off must not come after that.
     if (was_cut_) return sync();
-    std::erase_if(unwritten_, [&](const change& each) {
-      const bool is_part = each.is_size || (each.offset < offset + bytes && offset < each.offset + each.data.size());
-      if (is_part) apply(each);
-      return is_part;
-    });
+    const auto is_part = [&](const change& each) {
+      return each.is_size || (each.offset < offset + bytes && offset < each.offset + each.data.size());
+    };
+    for (const change& each : unwritten_)
+      if (is_part(each)) apply(each);
+    std::erase_if(unwritten_, is_part);
   }
 
   /// A part becomes durable, and nothing is known to be unwritten any more: the rest is durable when it is written
   /// again.
   void fail_to_sync(chance& chance) {
-    std::erase_if(unwritten_, [&](const change& each) { return !each.is_size && chance.comes_true(0.5); });
-    sync();
+    for (const change& each : unwritten_)
+      if (each.is_size || chance.comes_true(0.5)) apply(each);
+    unwritten_.clear();
+    was_cut_ = false;
   }
 
   /// What is durable is seen; of the rest chance decides.

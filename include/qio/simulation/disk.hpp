@@ -37,7 +37,7 @@ class simulated_disk {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  explicit simulated_disk(const simulation_options& options = {}) noexcept : options_(options), chance_(options.seed) {}
+  explicit simulated_disk(const simulation_options& options = {}) : options_(options), chance_(options.seed) {}
   simulated_disk(const simulated_disk&) = delete;
   simulated_disk& operator=(const simulated_disk&) = delete;
 
@@ -63,7 +63,8 @@ class simulated_disk {
   bool exists(std::string_view path) const { return names_.contains(std::string(path)); }
   /// Errors: no_such_file_or_directory.
   result<void> remove(std::string_view path) { return rename(path, {}); }
-  /// Replaces what is at `to`. Durable, as every change of names is, after sync_directory().
+  /// Replaces what is at `to`. Durable, as every change of names is, after sync_directory(), of either directory if
+  /// there are two.
   result<void> rename(std::string_view from, std::string_view to) {
     if (!take_call()) return failure(std::errc::io_error);
     const auto found = names_.find(std::string(from));
@@ -74,11 +75,13 @@ class simulated_disk {
   /// As qio::sync_directory(): what was created, renamed and removed in it is durable. The files themselves are not.
   result<void> sync_directory(std::string_view directory) {
     if (!take_call()) return failure(std::errc::io_error);
-    std::erase_if(unwritten_names_, [&](const change_of_names& each) {
-      const bool is_here = directory_of(each.from.empty() ? each.to : each.from) == directory;
-      if (is_here) apply(each, durable_names_);
-      return is_here;
-    });
+    const auto is_here = [&](const change_of_names& each) {
+      return (!each.from.empty() && directory_of(each.from) == directory) ||
+             (!each.to.empty() && directory_of(each.to) == directory);
+    };
+    for (const change_of_names& each : unwritten_names_)
+      if (is_here(each)) apply(each, durable_names_);
+    std::erase_if(unwritten_names_, is_here);
     return BOOST_OUTCOME_V2_NAMESPACE::success();
   }
 
@@ -132,12 +135,17 @@ class simulated_disk {
     return true;
   }
 
+  // Why a transfer is not even begun; 0 if it is.
+  detail::raw_result refusal(const open_file* file, access without) noexcept {
+    if (file == nullptr) return answer(std::errc::bad_file_descriptor);
+    if (file->granted == without) return answer(platform::not_opened_for);
+    return chance_.comes_true(options_.interruptions) ? answer(std::errc::interrupted) : 0;
+  }
+
   detail::raw_result read(std::uint64_t number, const detail::piece& what) {
     if (!take_call()) return answer(std::errc::io_error);
     const open_file* const file = find(number);
-    if (file == nullptr) return answer(std::errc::bad_file_descriptor);
-    if (file->granted == access::write) return answer(platform::not_opened_for);
-    if (chance_.comes_true(options_.interruptions)) return answer(std::errc::interrupted);
+    if (const auto refused = refusal(file, access::write); refused != 0) return refused;
     std::size_t bytes = shortened(length(what));
     if (chance_.comes_true(options_.read_errors)) file->of->go_bad(what.offset + chance_.below(bytes), 1);
     const std::size_t readable = file->of->readable(what.offset, bytes);
@@ -150,9 +158,7 @@ class simulated_disk {
   detail::raw_result write(std::uint64_t number, const detail::piece& what) {
     if (!take_call()) return answer(std::errc::io_error);
     const open_file* const file = find(number);
-    if (file == nullptr) return answer(std::errc::bad_file_descriptor);
-    if (file->granted == access::read) return answer(platform::not_opened_for);
-    if (chance_.comes_true(options_.interruptions)) return answer(std::errc::interrupted);
+    if (const auto refused = refusal(file, access::read); refused != 0) return refused;
     std::size_t bytes = shortened(length(what));
     const bool fails = chance_.comes_true(options_.write_errors);
     if (fails) bytes = static_cast<std::size_t>(chance_.below(bytes));
@@ -312,8 +318,9 @@ class simulated_disk {
   // To look at what is over takes time, too, or who only polls would see nothing ever.
   void pass_a_moment() noexcept { now_ += std::chrono::microseconds(chance_.below(4)); }
   std::chrono::nanoseconds duration() noexcept {
-    return std::chrono::nanoseconds(chance_.between(static_cast<std::uint64_t>(options_.shortest.count()),
-                                                    static_cast<std::uint64_t>(options_.longest.count())));
+    const auto first = static_cast<std::uint64_t>(options_.shortest.count());
+    return std::chrono::nanoseconds(
+        chance_.between(first, std::max(first, static_cast<std::uint64_t>(options_.longest.count()))));
   }
 
   static constexpr std::uint64_t page = detail::sparse_bytes::page_bytes;

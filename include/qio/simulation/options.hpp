@@ -7,15 +7,17 @@
 
 namespace qio {
 
-/// All of it is of one simulated_disk. Probabilities are from 0, never, to 1, always; those of a fault that is never
-/// to happen do not change when others happen.
+/// Of one simulated_disk. Probabilities are from 0, never, to 1, always; a fault that is switched off leaves what else
+/// happens from a seed as it is.
 struct simulation_options {
   std::uint64_t seed = 1;
 
-  std::uint32_t sector = 512;  ///< bytes: what is written whole or not at all, and what a direct file is aligned to
+  std::uint32_t sector =
+      512;  ///< bytes, a power of two: what is written whole or not at all, and what a direct file is aligned to
   std::uint64_t capacity = std::uint64_t(1) << 40;  ///< bytes of all files, in pages of 4096; beyond: ENOSPC
 
-  /// What one system call of a transfer takes, chosen evenly; so operations overtake each other.
+  /// What one system call of a transfer takes, chosen evenly; so operations overtake each other. A `longest` that is
+  /// less than `shortest` is taken for that.
   std::chrono::nanoseconds shortest = std::chrono::microseconds(10);
   std::chrono::nanoseconds longest = std::chrono::microseconds(200);
 

@@ -23,7 +23,7 @@ enum class form : std::uint8_t { blocking, asynchronous };
 enum class temperature : std::uint8_t { warm, cold };
 /// What the kernel is told about a mapping: nothing, so that it reads ahead, or MADV_RANDOM.
 enum class advice : std::uint8_t { normal, random };
-/// When a write is over: accepted by the page cache or the device, written through (RWF_DSYNC), or flushed by a sync
+/// When a write is over: accepted by the page cache or the device, written through (O_DSYNC), or flushed by a sync
 /// after it.
 enum class durability : std::uint8_t { accepted, written_through, flushed };
 

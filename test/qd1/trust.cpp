@@ -126,9 +126,14 @@ TEST_CASE("traps 12 and 13: read-ahead of mappings and the kinds of writes have 
   const directory here;
   const outcome reads = run_qd1(here, "run --modes mapped --ops read --advice normal,random" + small);
   CHECK_THAT(reads.out, Contains("mapped, MADV_RANDOM"));
-  const outcome writes = run_qd1(here, "run --modes cached --ops write --writes accepted,through,flushed" + small);
+  const outcome writes =
+      run_qd1(here, "run --modes cached --ops write --writes accepted,through,flushed --json report.json" + small);
   CHECK_THAT(writes.out,
              Contains("write, accepted") && Contains("write, written through") && Contains("write, flushed"));
+  // Each kind in both forms.
+  const auto report = nlohmann::json::parse(contents(here.path / "report.json"));
+  for (const auto& series : report.at("qio").at("series")) CHECK(series.at("latency").at("samples") > 0);
+  CHECK(report.at("qio").at("series").size() == 6);
 }
 
 TEST_CASE("trap 14: working sets are told apart, and writes that have not settled are named") {

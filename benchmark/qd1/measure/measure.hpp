@@ -57,16 +57,9 @@ void transfer_blocking(File& file, const course& course, recorder& recorder) {
   const auto buffer = course.buffer;
   if (course.work.operation == operation::read)
     return repeat(course, recorder, [&](std::uint64_t offset) { return file.read_at(offset, buffer); });
-  switch (course.work.durability) {
-    case durability::accepted:
-      return repeat(course, recorder, [&](std::uint64_t offset) { return file.write_at(offset, buffer); });
-    case durability::written_through: {
-      const platform::writing_through to(file.native_handle(), File::mode_type::is_direct);
-      return repeat(course, recorder, [&](std::uint64_t offset) { return to.write(offset, buffer); });
-    }
-    case durability::flushed:
-      return repeat(course, recorder, [&](std::uint64_t offset) { return write_and_flush(file, offset, buffer); });
-  }
+  if (course.work.durability == durability::flushed)
+    return repeat(course, recorder, [&](std::uint64_t offset) { return write_and_flush(file, offset, buffer); });
+  repeat(course, recorder, [&](std::uint64_t offset) { return file.write_at(offset, buffer); });
 }
 
 template <class File>

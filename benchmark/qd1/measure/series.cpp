@@ -197,12 +197,19 @@ void leave_as_found(File& file, tally& series, const laboratory& laboratory) {
   if (!starts_with_pages(series.subject())) platform::drop_cached_pages(laboratory.file.path());
 }
 
+qio::open_options how_to_open(const work& work) {
+  qio::open_options options;
+  options.durable_writes = work.operation == operation::write && work.durability == durability::written_through;
+  return options;
+}
+
 // Opens by `open`, which answers with a file, and hands it on.
 template <class Open, class Use>
 void with_file(tally& series, const laboratory& laboratory, Open&& open, Use&& use) {
   const work& work = series.subject();
   auto opened =
-      open(laboratory.file.path(), work.operation == operation::read ? qio::access::read : qio::access::read_write);
+      open(laboratory.file.path(), work.operation == operation::read ? qio::access::read : qio::access::read_write,
+           qio::creation::open_existing, how_to_open(work));
   if (!opened) return series.is_not_available(opened.error().message());
   auto& file = opened.value();
   require_alignment(work, file.alignment());
@@ -226,9 +233,7 @@ void measure_on(tally& series, qio::result<Context> created, const laboratory& l
   series.is_served_by(engine, reason);
   if (laboratory.engine == platform::own_engine_option && engine != platform::own_engine)
     return series.is_not_available(fmt::format("{}: {}", platform::own_engine, reason));
-  const auto open = [&](const std::string& path, qio::access wanted) {
-    return qio::basic_file<Mode>::open(context, path, wanted);
-  };
+  const auto open = [&](const auto&... how) { return qio::basic_file<Mode>::open(context, how...); };
   with_file(series, laboratory, open,
             [&](auto& file) { measure_asynchronous(series, context, file, laboratory, next_offset, plan); });
 }
@@ -236,9 +241,7 @@ void measure_on(tally& series, qio::result<Context> created, const laboratory& l
 template <class Mode>
 void measure_in(tally& series, const laboratory& laboratory, const offset_source& next_offset, const round_plan& plan) {
   if (series.subject().form == form::blocking) {
-    const auto open = [](const std::string& path, qio::access wanted) {
-      return qio::basic_file<Mode>::open(path, wanted);
-    };
+    const auto open = [](const auto&... how) { return qio::basic_file<Mode>::open(how...); };
     return with_file(series, laboratory, open,
                      [&](auto& file) { measure_blocking(series, file, laboratory, next_offset, plan); });
   }
@@ -249,9 +252,7 @@ void measure_in(tally& series, const laboratory& laboratory, const offset_source
 
 std::string why_not_written_through(const work& work) {
   if (work.operation != operation::write || work.durability != durability::written_through) return {};
-  if (work.mode == mode::mapped) return "a copy into a mapping cannot be written through; see flushed";
-  if (work.form == form::asynchronous) return "qd1 writes through by blocking calls only; see flushed";
-  return {};
+  return work.mode == mode::mapped ? "a copy into a mapping cannot be written through; see flushed" : "";
 }
 
 std::string why_not_advised(const work& work) {

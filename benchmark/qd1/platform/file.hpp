@@ -42,21 +42,6 @@ std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::ui
 /// cannot be told.
 bool advise_random(std::span<const std::byte> mapping) noexcept;
 
-/// Writes to an open file that are over when their data are durable. (The library has files all of whose writes are.)
-class writing_through {
- public:
-  /// The file stays open as long as this is used. `direct`: it was opened so.
-  writing_through(qio::platform::native_handle file, bool direct) noexcept;
-  writing_through(const writing_through&) = delete;
-  writing_through& operator=(const writing_through&) = delete;
-  ~writing_through();
-
-  qio::result<std::size_t> write(std::uint64_t offset, std::span<const std::byte> data) const noexcept;
-
- private:
-  qio::platform::native_handle handle_;
-};
-
 /// A file with parts that are locked by one process at a time, and free when that ends, however it does. It is made
 /// where there is none, and stays.
 class lock_file {

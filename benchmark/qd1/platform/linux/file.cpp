@@ -13,7 +13,6 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -186,17 +185,6 @@ std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::ui
 
 bool advise_random(std::span<const std::byte> mapping) noexcept {
   return ::madvise(const_cast<std::byte*>(mapping.data()), mapping.size(), MADV_RANDOM) == 0;
-}
-
-writing_through::writing_through(qio::platform::native_handle file, bool) noexcept : handle_(file) {}
-
-writing_through::~writing_through() {}  // on Windows the handle is its own
-
-qio::result<std::size_t> writing_through::write(std::uint64_t offset, std::span<const std::byte> data) const noexcept {
-  const iovec part{const_cast<std::byte*>(data.data()), data.size()};
-  const ssize_t written = ::pwritev2(handle_, &part, 1, static_cast<off_t>(offset), RWF_DSYNC);
-  if (written < 0) return qio::error(std::error_code(errno, std::system_category()));
-  return static_cast<std::size_t>(written);
 }
 
 lock_file::lock_file(const std::string& path)

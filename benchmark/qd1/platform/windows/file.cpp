@@ -144,25 +144,6 @@ std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::ui
 
 bool advise_random(std::span<const std::byte>) noexcept { return false; }
 
-// Of a handle of its own to the same file: whether writes go through is asked for when that is opened.
-writing_through::writing_through(qio::platform::native_handle file, bool direct) noexcept
-    : handle_(::ReOpenFile(file, GENERIC_WRITE, share_all,
-                           FILE_FLAG_WRITE_THROUGH | (direct ? FILE_FLAG_NO_BUFFERING : 0u))) {}
-
-writing_through::~writing_through() {
-  if (handle_ != qio::platform::invalid_handle) ::CloseHandle(handle_);
-}
-
-qio::result<std::size_t> writing_through::write(std::uint64_t offset, std::span<const std::byte> data) const noexcept {
-  if (handle_ == qio::platform::invalid_handle) return qio::platform::system_error(ERROR_INVALID_HANDLE);
-  OVERLAPPED at{};
-  qio::platform::set_offset(at, offset);
-  DWORD written = 0;
-  if (::WriteFile(handle_, data.data(), static_cast<DWORD>(data.size()), &written, &at) == 0)
-    return qio::platform::last_error();
-  return static_cast<std::size_t>(written);
-}
-
 lock_file::lock_file(const std::string& path)
     : path_(path), handle_(open(native(path), GENERIC_READ | GENERIC_WRITE, OPEN_ALWAYS)) {
   if (handle_ == INVALID_HANDLE_VALUE) fail(path);

@@ -1,6 +1,7 @@
 // The engines that tests go through. A new one is a name and a place in the list.
 #pragma once
 
+#include <qio/engine/simulated.hpp>
 #include <qio/qio.hpp>
 
 #include <string_view>
@@ -17,6 +18,9 @@ template <>
 inline constexpr std::string_view engine_name<qio::automatic> = "automatic";
 template <>
 inline constexpr std::string_view engine_name<qio::pool> = "pool";
+/// In none of the lists below: its files are not the system's.
+template <>
+inline constexpr std::string_view engine_name<qio::simulated> = "simulated";
 
 #if QIO_HAS_URING
 template <>

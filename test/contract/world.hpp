@@ -6,7 +6,6 @@
 #include "directory.hpp"
 #include "engines.hpp"
 #include "os.hpp"
-#include <qio/engine/simulated.hpp>
 #include <qio/qio.hpp>
 
 #include <algorithm>
@@ -25,9 +24,6 @@
 #include <tuple>
 #include <utility>
 #include <vector>
-
-template <>
-inline constexpr std::string_view qio_test::engine_name<qio::simulated> = "simulated";
 
 namespace contract {
 

@@ -1,6 +1,7 @@
 // A transfer that is carried out: its memory, its operation, and what became of it.
 #pragma once
 
+#include "place.hpp"
 #include "plan.hpp"
 #include "room.hpp"
 #include <qio/qio.hpp>
@@ -116,10 +117,10 @@ class flight {
 
   bool may_end_early() const { return plan.ending != ending::none; }
   bool is_controlled() const { return plan.ending >= ending::deadline && plan.ending <= ending::stopped_elsewhere; }
-  qio::operation_options options() const {
+  qio::operation_options options(const place<Engine>& where) const {
     qio::operation_options chosen;
     if (plan.ending == ending::deadline)
-      chosen.deadline = std::chrono::microseconds(plan.patience_us);
+      chosen.deadline = where.deadline_in(std::chrono::microseconds(plan.patience_us));
     else
       chosen.stop = token;
     return chosen;

@@ -1,10 +1,10 @@
 // Random sequences of operations on one file, on each engine and in all modes, held against a model in memory, as the
 // file system exerciser fsx does. Of what it finds it prints the seed, the shortest sequence that it could find of the
 // same seed, and the command that plays it again. Exit status: 0 all agree, 1 a mismatch, 77 nothing can be had here.
-#include "directory.hpp"
 #include "engines.hpp"
 #include "model.hpp"
 #include "os.hpp"
+#include "place.hpp"
 #include "plan.hpp"
 #include "player.hpp"
 #include "tally.hpp"
@@ -15,11 +15,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -44,19 +41,9 @@ void say(const std::string& line) {
 
 using numbers = std::vector<std::uint64_t>;
 
-void overwrite(const std::string& path) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  const int first = file.get();
-  file.seekp(0);
-  file.put(static_cast<char>(~first));
-}
-
-// An independent look at it.
-void check_contents(const std::string& path, const model& right) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  require(text.size() == right.size(), "at the end the file has " + std::to_string(text.size()) + " bytes");
-  right.expect(0, std::as_bytes(std::span(text)), "at the end");
+void check_contents(const std::vector<std::byte>& found, const model& right) {
+  require(found.size() == right.size(), "at the end the file has " + std::to_string(found.size()) + " bytes");
+  right.expect(0, found, "at the end");
 }
 
 template <class Engine>
@@ -94,18 +81,17 @@ class sequences {
   }
 
   std::optional<failed_play> play(std::uint64_t seed, const numbers& steps) {
-    const qio_test::directory where;
-    const std::string path = where / "data";
+    place<Engine> where(seed);
     const surroundings in = surroundings_of(seed, possible_);
     numbers done;
     try {
-      player<Engine> now(path, seed, in, counts_);
+      player<Engine> now(where, seed, in, counts_);
       for (const std::uint64_t number : steps) {
         done.push_back(number);
         now.play(make_step(seed, number, in), number);
-        if (wanted_.damage == number) overwrite(path);
+        if (wanted_.damage == number) where.damage();
       }
-      check_contents(path, now.finish());
+      check_contents(where.contents(), now.finish());
       return std::nullopt;
     } catch (const std::exception& thrown) {
       return failed_play{done, thrown.what()};
@@ -135,6 +121,7 @@ class sequences {
     std::string open, only;
     for (const mode each : in.modes) open += ' ' + std::string(property::name(each));
     say("the shortest sequence found, of a file of at most " + std::to_string(in.limit) + " bytes, open as:" + open);
+    if (const std::string on = place<Engine>(seed).text(); !on.empty()) say("on " + on);
     for (const std::uint64_t number : shortest.steps) {
       say("step " + std::to_string(number) + ":\n" + text(make_step(seed, number, in)));
       only += (only.empty() ? "" : ",") + std::to_string(number);
@@ -152,9 +139,9 @@ class sequences {
 template <class Engine>
 std::optional<surroundings> possible() {
   const std::string engine(qio_test::engine_name<Engine>);
-  const qio_test::directory where;
+  place<Engine> where(0);
   random_numbers random(0, 0);
-  world<Engine> probe(where / "probe");
+  world<Engine> probe(where);
   const auto missing = [&](std::string_view what, const qio::error& why) {
     say("SKIPPED: property: " + engine + std::string(what) + ": " + why.message());
   };
@@ -164,10 +151,11 @@ std::optional<surroundings> possible() {
   }
   surroundings found;
   found.asynchronous = world<Engine>::is_async;
-  found.threads_stop = os::why_stops_hang.empty();
+  found.threads_stop = os::why_stops_hang.empty() && !place<Engine>::repeats;
   found.mapped_may_be_cut = os::mapped_may_be_cut;
   found.mapped_shows_direct = os::mapped_shows_direct;
   for (const mode each : {mode::cached, mode::uncached, mode::mapped, mode::direct}) {
+    if (each == mode::mapped && !place<Engine>::can_map) continue;
     if (const auto opened = probe.open(each, random); !opened) {
       missing('/' + std::string(name(each)), opened.error());
       continue;
@@ -203,7 +191,8 @@ int play(const arguments& wanted, std::tuple<Engine...>*) {
 int main(int argc, char** argv) {
   property::arguments wanted;
   CLI::App program("Random operations on one file, held against a model in memory", "property");
-  program.add_option("--engine", wanted.engine, "blocking, pool, automatic, or the system's own. Default: all");
+  program.add_option("--engine", wanted.engine,
+                     "blocking, pool, automatic, simulated, or the system's own. Default: all");
   program.add_option("--seed", wanted.seed, "The first seed")->capture_default_str();
   program.add_option("--seeds", wanted.seeds, "How many, one after the other")->capture_default_str();
   program.add_option("--steps", wanted.steps, "Steps of a sequence, of one to eight operations each")
@@ -211,5 +200,6 @@ int main(int argc, char** argv) {
   program.add_option("--only", wanted.only, "Numbers of steps; the others are left out")->delimiter(',');
   program.add_option("--damage", wanted.damage, "Change the file behind the library's back after this step");
   CLI11_PARSE(program, argc, argv);
-  return property::play(wanted, static_cast<qio_test::all_engines*>(nullptr));
+  using engines = qio_test::joined<qio_test::all_engines, std::tuple<qio::simulated>>;
+  return property::play(wanted, static_cast<engines*>(nullptr));
 }

@@ -9,6 +9,7 @@
 #include <qio/qio.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -27,8 +28,8 @@ class player {
  public:
   static constexpr bool is_async = world<Engine>::is_async;
 
-  player(const std::string& path, std::uint64_t seed, const surroundings& in, tally& counts)
-      : seed_(seed), in_(in), counts_(counts), world_(path) {
+  player(place<Engine>& where, std::uint64_t seed, const surroundings& in, tally& counts)
+      : where_(where), seed_(seed), in_(in), counts_(counts), world_(where) {
     random_numbers random(seed_, 0);
     open_all(random);
   }
@@ -64,7 +65,11 @@ class player {
   }
   void open_all(random_numbers& random) {
     succeeded(world_.make_context(random), "create the context");
-    for (const mode each : in_.modes) succeeded(world_.open(each, random), "open");
+    for (const mode each : in_.modes) open(each, random);
+  }
+  void open(mode which, random_numbers& random, bool asynchronously = false) {
+    succeeded(world_.open(which, random, asynchronously), "open");
+    has_failed_to_sync_[index_of(which)] = false;
   }
   void restart(random_numbers& random) {
     forget_mapping();
@@ -74,7 +79,7 @@ class player {
   void reopen(mode which, bool asynchronously, random_numbers& random) {
     if (which == mode::mapped) forget_mapping();
     world_.close(which, asynchronously);
-    succeeded(world_.open(which, random, asynchronously), "open");
+    open(which, random, asynchronously);
   }
 
   // --- transfers ---
@@ -153,7 +158,7 @@ class player {
       world_.close(step.mode, false);
     }
     world_.context->run();
-    if (step.end == step::finale::close_file) succeeded(world_.open(step.mode, random), "open");
+    if (step.end == step::finale::close_file) open(step.mode, random);
   }
 
   void start(flight_type& each) {
@@ -173,7 +178,7 @@ class player {
     const transfer& plan = each.plan;
     const auto make = [&](auto how) {
       if (each.is_controlled())
-        each.operation.make_controlled(how, each.options());
+        each.operation.make_controlled(how, each.options(where_));
       else
         each.operation.make_plain(how);
     };
@@ -260,8 +265,12 @@ class player {
     for (flight_type& each : all) {
       judge_ending(step, each);
       if (each.plan.what == action::read && !each.is_lost()) judge_read(each);
+      if (each.plan.what == action::sync && !each.is_lost()) judge_sync(each);
       counts_.count(each.plan, each.result);
     }
+    for (const flight_type& each : all)
+      if (each.plan.what == action::sync && !is_open_again(step, each.plan.mode) && has_failed(each))
+        has_failed_to_sync_[index_of(each.plan.mode)] = true;
     judge_size(all, random);
     for (flight_type& each : all)
       if (each.plan.what == action::write) judge_write(each);
@@ -280,7 +289,7 @@ class player {
     const bool may_be_cancelled = each.may_end_early() || step.end != step::finale::wait;
     const bool is_early = (failure == std::errc::operation_canceled && may_be_cancelled) ||
                           (failure == std::errc::timed_out && each.plan.ending == ending::deadline);
-    require(is_early && !failure.is_qio(), who + ": " + failure.message());
+    require((is_early || has_failed(each)) && !failure.is_qio(), who + ": " + failure.message());
   }
 
   void judge_read(const flight_type& each) const {
@@ -289,6 +298,18 @@ class player {
     require(each.result.failure ? moved <= expected : moved == expected,
             text(plan) + ": answers " + std::to_string(moved) + ", not " + std::to_string(expected));
     model_.expect(plan.offset, each.memory.get(moved), text(plan));
+  }
+
+  // One that failed is the answer of all later ones, until the file is closed.
+  void judge_sync(const flight_type& each) const {
+    require(each.result.failure || !has_failed_to_sync_[index_of(each.plan.mode)],
+            text(each.plan) + ": succeeds though an earlier one failed");
+  }
+  bool has_failed(const flight_type& each) const {
+    return each.result.failure && where_.may_fail(each.plan.what, *each.result.failure);
+  }
+  static bool is_open_again(const step& step, mode which) {
+    return step.end == step::finale::destroy_context || (step.end == step::finale::close_file && step.mode == which);
   }
 
   // The file is as large as what has certainly been written, and not larger than all that may have been.
@@ -353,18 +374,22 @@ class player {
             "the file has " + std::to_string(found) + " bytes, not " + std::to_string(model_.size()));
   }
 
+  static std::size_t index_of(mode which) { return static_cast<std::size_t>(which); }
+
   static constexpr std::size_t most_views = 4, most_looked_at = 8192;
   struct kept_view {
     std::uint64_t offset;
     std::span<const std::byte> bytes;
   };
 
+  place<Engine>& where_;
   std::uint64_t seed_;
   const surroundings& in_;
   tally& counts_;
   model model_;
   world<Engine> world_;
   std::deque<kept_view> views_;
+  std::array<bool, modes> has_failed_to_sync_{};
   bool cut_by_others_ = false;  // the file, since its mapping has last looked
 };
 

@@ -18,7 +18,9 @@ struct tally {
     if (each.what == action::look || each.what == action::change) return;
     if (result.told == 0) ++destroyed;
     if (!result.failure) return;
-    ++(*result.failure == std::errc::timed_out ? timed_out : cancelled);
+    ++(*result.failure == std::errc::timed_out            ? timed_out
+       : *result.failure == std::errc::operation_canceled ? cancelled
+                                                          : failed);
     if (result.moved != 0) ++partial;
   }
 
@@ -40,12 +42,12 @@ struct tally {
       if (!line.empty()) lines += "  " + std::string(name(static_cast<mode>(by))) + ':' + line + '\n';
     }
     return lines + "  ended early: cancelled " + std::to_string(cancelled) + ", timed out " +
-           std::to_string(timed_out) + ", destroyed " + std::to_string(destroyed) + "; after a part of it " +
-           std::to_string(partial) + '\n';
+           std::to_string(timed_out) + ", destroyed " + std::to_string(destroyed) + ", failed " +
+           std::to_string(failed) + "; after a part of it " + std::to_string(partial) + '\n';
   }
 
   std::array<std::array<std::uint64_t, actions>, modes> done{};
-  std::uint64_t cancelled = 0, timed_out = 0, destroyed = 0, partial = 0;
+  std::uint64_t cancelled = 0, timed_out = 0, destroyed = 0, failed = 0, partial = 0;
 };
 
 }  // namespace property

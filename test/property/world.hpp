@@ -3,6 +3,7 @@
 
 #include "engines.hpp"
 #include "model.hpp"
+#include "place.hpp"
 #include "plan.hpp"
 #include "random.hpp"
 #include <qio/qio.hpp>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -32,15 +34,15 @@ class world {
   template <class Mode>
   using file = qio::basic_file<Mode, Engine>;
 
-  explicit world(std::string path) : path_(std::move(path)) {}
+  explicit world(place<Engine>& where) : where_(where) {}
 
   /// Makes the context: small or large queues, any way of waiting.
   qio::result<void> make_context(random_numbers& random) {
     if constexpr (is_async) {
-      const qio::context_options options = {
-          .queue_depth = random.one_of({4u, 256u}),
-          .workers = static_cast<unsigned>(random.below(4)),
-          .waiting = random.one_of({qio::wait_policy::sleep, qio::wait_policy::spin, qio::wait_policy::adaptive})};
+      qio::context_options options = where_.context_options();
+      options.queue_depth = random.one_of({4u, 256u});
+      options.workers = static_cast<unsigned>(random.below(4));
+      options.waiting = random.one_of({qio::wait_policy::sleep, qio::wait_policy::spin, qio::wait_policy::adaptive});
       auto made = context_type::create(options);
       if (!made) return made.error();
       context.emplace(std::move(made).value());
@@ -94,28 +96,36 @@ class world {
       case mode::cached: return use(std::get<0>(files_));
       case mode::uncached: return use(std::get<1>(files_));
       case mode::direct: return use(std::get<2>(files_));
-      default: return use(std::get<3>(files_));
+      default: break;
     }
+    if constexpr (place<Engine>::can_map)
+      return use(std::get<3>(files_));
+    else
+      throw std::logic_error("files of this engine cannot be mapped");
   }
 
   template <class Mode>
   qio::result<file<Mode>> opened_file(const qio::open_options& options, bool asynchronously) {
     using qio::access, qio::creation;
+    const std::string path = where_.path();
     if constexpr (is_async) {
       using opening = qio::basic_file<Mode>;
       if (asynchronously)
-        return context->run(opening::async_open(*context, path_, access::read_write, creation::if_needed, options));
-      return opening::open(*context, path_, access::read_write, creation::if_needed, options);
+        return context->run(opening::async_open(*context, path, access::read_write, creation::if_needed, options));
+      return opening::open(*context, path, access::read_write, creation::if_needed, options);
     } else {
       static_cast<void>(asynchronously);
-      return file<Mode>::open(path_, access::read_write, creation::if_needed, options);
+      return file<Mode>::open(path, access::read_write, creation::if_needed, options);
     }
   }
 
-  std::string path_;
-  std::tuple<std::optional<file<qio::cached>>, std::optional<file<qio::uncached>>, std::optional<file<qio::direct>>,
-             std::optional<file<qio::mapped>>>
-      files_;
+  template <class... Mode>
+  using files = std::tuple<std::optional<file<Mode>>...>;
+
+  place<Engine>& where_;
+  typename std::conditional_t<place<Engine>::can_map,
+                              std::type_identity<files<qio::cached, qio::uncached, qio::direct, qio::mapped>>,
+                              std::type_identity<files<qio::cached, qio::uncached, qio::direct>>>::type files_;
 };
 
 }  // namespace property

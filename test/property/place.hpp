@@ -1,0 +1,127 @@
+// Where the file is: in a directory of this machine, or on a simulated disk.
+#pragma once
+
+#include "directory.hpp"
+#include "engines.hpp"
+#include "plan.hpp"
+#include "random.hpp"
+#include <qio/qio.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace property {
+
+template <class Engine>
+class place {
+ public:
+  static constexpr bool can_map = true;
+  static constexpr bool repeats = false;  ///< the same seed is the same history, to the last answer
+
+  explicit place(std::uint64_t) {}
+
+  std::string text() const { return {}; }
+  std::string path() const { return directory_ / "data"; }
+  qio::context_options context_options() const { return {}; }
+  qio::deadline deadline_in(std::chrono::microseconds patience) const { return patience; }
+  /// Whether what is asked rightly may be answered by that.
+  bool may_fail(action, const qio::error&) const { return false; }
+
+  /// An independent look at the file.
+  std::vector<std::byte> contents() const {
+    std::ifstream file(path(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto found = std::as_bytes(std::span(text));
+    return {found.begin(), found.end()};
+  }
+
+  /// Changes the file behind the library's back.
+  void damage() const {
+    std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
+    const int first = file.get();
+    file.seekp(0);
+    file.put(static_cast<char>(~first));
+  }
+
+ private:
+  qio_test::directory directory_;
+};
+
+/// A new disk for each sequence: of some seeds one without faults, of others one that is short, interrupted and slow,
+/// as no program may notice, and of others one on which writes and syncs fail, too, and that may be full. (Reads do
+/// not: what has become of the file could not be seen.)
+template <>
+class place<qio::simulated> {
+ public:
+  static constexpr bool can_map = false;
+  static constexpr bool repeats = true;
+
+  explicit place(std::uint64_t seed) : options_(options_of(seed)), disk_(options_) {}
+
+  std::string text() const {
+    return "a disk with short transfers " + std::to_string(options_.short_transfers) + ", interruptions " +
+           std::to_string(options_.interruptions) + ", write errors " + std::to_string(options_.write_errors) +
+           ", sync errors " + std::to_string(options_.sync_errors) + ", room for " + std::to_string(options_.capacity) +
+           " bytes";
+  }
+  std::string path() const { return "data"; }
+  qio::context_options context_options() { return {.disk = &disk_}; }
+  qio::deadline deadline_in(std::chrono::microseconds patience) const { return disk_.now() + patience; }
+  bool may_fail(action what, const qio::error& failure) const {
+    if (failure == std::errc::no_space_on_device) return what == action::write && options_.capacity != unlimited;
+    if (failure != std::errc::io_error) return false;
+    return (what == action::write && options_.write_errors > 0) || (what == action::sync && options_.sync_errors > 0);
+  }
+
+  std::vector<std::byte> contents() {
+    auto context = new_context();
+    auto file = qio::cached_file::open(context, path()).value();
+    std::vector<std::byte> found(static_cast<std::size_t>(file.size().value()));
+    found.resize(file.read_at(0, found).value());
+    return found;
+  }
+
+  void damage() {
+    auto context = new_context();
+    auto file = qio::cached_file::open(context, path(), qio::access::read_write).value();
+    std::vector<std::byte> first(1);
+    static_cast<void>(file.read_at(0, first));
+    first[0] = ~first[0];
+    file.write_at(0, first).value();
+  }
+
+ private:
+  static constexpr std::uint64_t unlimited = qio::simulation_options().capacity;
+
+  static qio::simulation_options options_of(std::uint64_t seed) {
+    random_numbers random(~seed, 0);
+    qio::simulation_options made;
+    made.seed = seed;
+    made.longest = random.one_of({made.shortest, made.longest, 10 * made.longest});
+    const std::uint64_t kind = random.below(3);
+    if (kind == 0) return made;
+    made.short_transfers = random.one_of({0.0, 0.1, 0.6});
+    made.interruptions = random.one_of({0.0, 0.1, 0.6});
+    if (kind == 1) return made;
+    made.write_errors = random.one_of({0.0, 0.05, 0.3});
+    made.sync_errors = random.one_of({0.0, 0.3});
+    made.capacity = random.one_of<std::uint64_t>({unlimited, 10 * 4096, 50 * 4096});
+    return made;
+  }
+
+  qio::basic_context<qio::simulated> new_context() {
+    return qio::basic_context<qio::simulated>::create(context_options()).value();
+  }
+
+  qio::simulation_options options_;
+  qio::simulated_disk disk_;
+};
+
+}  // namespace property

@@ -7,6 +7,7 @@
 #include <qio/detail/buffers.hpp>
 #include <qio/detail/exceptions.hpp>
 #include <qio/detail/file_state.hpp>
+#include <qio/directory.hpp>
 #include <qio/explanation.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>

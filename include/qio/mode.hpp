@@ -94,6 +94,8 @@ struct alignment {
   friend bool operator==(const alignment&, const alignment&) = default;
 };
 
+class directory;
+
 /// How open() creates files, and what it puts up with.
 struct open_options {
   std::uint32_t permissions = 0666;  ///< POSIX permission bits of a created file, before the process's umask
@@ -114,6 +116,10 @@ struct open_options {
   /// For mapped files only: bytes of address space to reserve, so that the file can grow so far without a second
   /// mapping. 0 chooses. Costs no memory.
   std::uint64_t reservation = 0;
+  /// For paths that come from elsewhere (an archive, a request): the path begins at this directory, and the file is
+  /// beneath it, else the open fails with errc::leaves_directory. See directory. It must stay until the file is open;
+  /// null means that the path may lead anywhere.
+  const directory* beneath = nullptr;
 };
 
 }  // namespace qio

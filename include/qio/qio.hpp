@@ -4,6 +4,7 @@
 
 #include <qio/buffer.hpp>
 #include <qio/context.hpp>
+#include <qio/directory.hpp>
 #include <qio/engine/automatic.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/engine/pool.hpp>

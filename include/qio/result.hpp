@@ -29,6 +29,9 @@ enum class errc : int {
   context_closed,          ///< the context that this file was opened on no longer runs
   invalid_alignment,       ///< an alignment that is not a power of two
   cannot_be_bound,         ///< Windows cannot bind this file to the completion port of a context
+  leaves_directory,        ///< the path leads out of the directory that it must stay beneath
+  beneath_not_supported,   ///< the system cannot see to it that a path stays beneath a directory
+  beneath_forbidden,       ///< it could, but a sandbox forbids the call
 };
 
 }  // namespace qio
@@ -61,6 +64,12 @@ class qio_category final : public std::error_category {
       case errc::invalid_alignment: return "the alignment is not a power of two";
       case errc::cannot_be_bound:
         return "this file cannot be bound to a completion port: open it without a context, or on one of the pool";
+      case errc::leaves_directory: return "the path leads out of the directory that it must stay beneath";
+      case errc::beneath_not_supported:
+        return "a path cannot be kept beneath a directory here: that needs Linux 5.6 (openat2), and files of the "
+               "system";
+      case errc::beneath_forbidden:
+        return "a path cannot be kept beneath a directory here: a sandbox (seccomp) forbids the system call openat2";
     }
     return "unknown qio error " + std::to_string(value);
   }
@@ -78,7 +87,10 @@ class qio_category final : public std::error_category {
       case errc::direct_unknown:
       case errc::direct_in_memory:
       case errc::uncached_not_supported:
-      case errc::cannot_be_bound: return std::errc::operation_not_supported;
+      case errc::cannot_be_bound:
+      case errc::beneath_not_supported:
+      case errc::beneath_forbidden: return std::errc::operation_not_supported;
+      case errc::leaves_directory: return std::errc::cross_device_link;  // what Linux calls it
       case errc::access_not_granted: return std::errc::bad_file_descriptor;
       case errc::context_closed: return std::errc::operation_canceled;
     }

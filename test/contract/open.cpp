@@ -121,6 +121,26 @@ PROMISE(not_inherited, everywhere_in_the_system, "handles are not inherited by c
   CHECK(!os::is_inherited(file.native_handle()));
 }
 
+PROMISE(silent_messages, everywhere, "messages tell no contents and no paths") {
+  put(w.where / "confidential", "confidential");
+  const auto is_silent = [](const std::string& text) { return text.find("confidential") == std::string::npos; };
+  for (const auto how : {creation::only_if_missing, creation::truncate_existing}) {
+    const auto refused = w.open("confidential", access::read, how);
+    if (refused) continue;  // a simulated disk has no such file
+    CHECK(is_silent(refused.error().message()));
+  }
+  CHECK(is_silent(w.open("confidential/no/such", access::read, creation::open_existing).error().message()));
+
+  auto file = w.open("confidential", access::read, creation::if_needed).value();
+  memory buffer(4096);
+  REQUIRE(w.read(file, 0, buffer.all()));
+  const auto refused = w.write(file, 0, buffer.all());
+  REQUIRE(!refused);
+  CHECK(is_silent(refused.error().message()));
+  CHECK(is_silent(w.read(file, ~std::uint64_t(0) - 4095, buffer.all()).error().message()));
+  CHECK(is_silent(file.explain().text()));
+}
+
 PROMISE(no_leak, each_mode, "an open that fails closes what it had opened") {
   put(w.where / "old", "contents");
   CHECK(!w.open("old", access::read, creation::truncate_existing));

@@ -60,6 +60,7 @@ template <class... Where>
 auto cached_ones(std::tuple<Where...>*) -> joined<
     std::conditional_t<std::is_same_v<typename Where::mode, qio::cached>, std::tuple<Where>, std::tuple<>>...>;
 using each_engine = decltype(cached_ones(static_cast<asynchronous*>(nullptr)));
+using each_engine_of_the_system = decltype(cached_ones(static_cast<of_the_system*>(nullptr)));
 
 using each_mode = modes_of<qio::no_engine>;
 using everywhere = joined<each_mode, asynchronous>;

@@ -48,3 +48,11 @@ TEST_CASE("a path may be longer than MAX_PATH, absolute or not, in each creation
   }
   CHECK(where.entries() == 0);
 }
+
+TEST_CASE("no path can be kept beneath a directory, and asking for it says so") {
+  const contract::directory where;
+  const auto refused = qio::directory::open(where.path());
+  REQUIRE(!refused);
+  CHECK(refused.error() == qio::errc::beneath_not_supported);
+  CHECK(refused.error() == std::errc::operation_not_supported);
+}

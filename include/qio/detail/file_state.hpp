@@ -56,7 +56,9 @@ struct file_state {
     constexpr bool is_on_context = !std::is_same_v<Loop, no_loop>;
     const System system = system_on<System>(loop);
     const handle_kind kind{Mode::is_direct, is_on_context, options.durable_writes};
-    auto opening = system.begin(path, wanted, how, options.permissions, kind);
+    const platform::native_handle beneath =
+        options.beneath == nullptr ? platform::anywhere : options.beneath->native_handle();
+    auto opening = system.begin(path, beneath, wanted, how, options.permissions, kind);
     if (!opening) return opening.error();
     const platform::native_handle opened = opening.value().handle();
     auto state = std::make_unique<file_state>(system, opened, wanted, options);

@@ -21,9 +21,9 @@ struct operating_system {
 
   using opening = platform::opening;
 
-  static result<opening> begin(path_view path, access wanted, creation how, std::uint32_t permissions,
-                               handle_kind kind) {
-    return opening::begin(path, wanted, how, permissions, kind);
+  static result<opening> begin(path_view path, platform::native_handle beneath, access wanted, creation how,
+                               std::uint32_t permissions, handle_kind kind) {
+    return opening::begin(path, beneath, wanted, how, permissions, kind);
   }
   static platform::direct_support make_direct(const opening& of) { return platform::make_direct(of); }
   static bool takes_flags(platform::native_handle handle, platform::transfer_flags flags) noexcept {

@@ -62,7 +62,9 @@ class simulated_system {
     std::uint64_t number_ = 0;
   };
 
-  result<opening> begin(path_view path, access wanted, creation how, std::uint32_t, detail::handle_kind kind) const {
+  result<opening> begin(path_view path, platform::native_handle beneath, access wanted, creation how, std::uint32_t,
+                        detail::handle_kind kind) const {
+    if (beneath != platform::anywhere) return error(errc::beneath_not_supported);  // its directories are names
     if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
     disk_->pass_time();
     if (!disk_->take_call()) return simulated_disk::failure(std::errc::io_error);

@@ -51,6 +51,23 @@ PROMISE(permissions, each_mode, "a created file has the permissions asked for, l
   CHECK(permissions_of(w.where / "unwritable") == 0440);
 }
 
+PROMISE(context_not_inherited, each_engine_of_the_system,
+        "what a context has open is not inherited by other programs") {
+  const auto open_handles = [] {
+    std::vector<int> found;
+    for (int handle = 0; handle < 1024; ++handle)
+      if (os::is_open(handle)) found.push_back(handle);
+    return found;
+  };
+  const std::vector<int> before = open_handles();
+  auto another = world<Where>::context_type::create().value();
+  another.poll();
+  const std::vector<int> after = open_handles();
+  CHECK((after.size() > before.size()) == (another.explain().find("engine")->value != "pool"));
+  for (const int handle : after)
+    if (std::find(before.begin(), before.end(), handle) == before.end()) CHECK(!os::is_inherited(handle));
+}
+
 PROMISE(direct_flag, everywhere_in_the_system, "a direct file, and no other, has the system's flag") {
   auto file = w.with(0);
   CHECK(((::fcntl(file.native_handle(), F_GETFL) & O_DIRECT) != 0) == Where::mode::is_direct);

@@ -3,14 +3,14 @@
 #pragma once
 
 #include <qio/detail/bounds.hpp>
-#include <qio/detail/posix/open.hpp>
+#include <qio/detail/linux/kernel.hpp>
+#include <qio/detail/linux/open.hpp>
 #include <qio/mode.hpp>
 
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <sys/vfs.h>
 
 #include <bit>
@@ -74,14 +74,6 @@ inline std::uint32_t logical_block_size(dev_t device) noexcept {
   return std::has_single_bit(bytes) ? bytes : 0;
 }
 
-/// tmpfs accepts O_DIRECT since 6.6, and an overlay over it with it; before, what an overlay accepted was direct.
-inline bool kernel_is_older_than_6_6() noexcept {
-  struct utsname kernel;
-  unsigned major = 0, minor = 0;
-  return ::uname(&kernel) == 0 && std::sscanf(kernel.release, "%u.%u", &major, &minor) == 2 &&
-         (major < 6 || (major == 6 && minor < 6));
-}
-
 /// File systems that have no device of their own and answer no question, of which it is known that O_DIRECT goes past
 /// the page cache.
 inline bool is_known_to_be_direct(const struct statfs& system) noexcept {
@@ -92,7 +84,8 @@ inline bool is_known_to_be_direct(const struct statfs& system) noexcept {
     case 0x00c36400:  // Ceph
     case 0xca451a4e:  // bcachefs
       return true;
-    case OVERLAYFS_SUPER_MAGIC: return kernel_is_older_than_6_6();
+    // tmpfs accepts O_DIRECT since 6.6, and an overlay over it with it; before, what an overlay accepted was direct.
+    case OVERLAYFS_SUPER_MAGIC: return kernel_is_older_than(6, 6);
     default: return false;
   }
 }

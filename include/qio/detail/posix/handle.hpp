@@ -19,6 +19,8 @@ namespace qio::platform {
 
 using native_handle = int;
 inline constexpr native_handle invalid_handle = -1;
+/// In the place of a directory that a path must stay beneath.
+inline constexpr native_handle anywhere = AT_FDCWD;
 
 /// Handles that are no handles of the system, but somebody else's numbers from 1 on.
 inline native_handle handle_of(std::uint64_t number) noexcept { return static_cast<native_handle>(number); }

@@ -16,6 +16,8 @@ namespace qio::platform {
 using native_handle = HANDLE;
 /// INVALID_HANDLE_VALUE, which is no constant expression.
 inline const native_handle invalid_handle = INVALID_HANDLE_VALUE;
+/// In the place of a directory that a path must stay beneath.
+inline constexpr native_handle anywhere = nullptr;
 
 /// Handles that are no handles of the system, but somebody else's numbers from 1 on.
 inline native_handle handle_of(std::uint64_t number) noexcept {

@@ -20,8 +20,9 @@ namespace qio::platform {
 class opening {
  public:
   /// Of `permissions` only this is known here: a created file that nobody may write is read-only.
-  static result<opening> begin(path_view path, access wanted, creation how, std::uint32_t permissions,
-                               detail::handle_kind kind) {
+  static result<opening> begin(path_view path, native_handle beneath, access wanted, creation how,
+                               std::uint32_t permissions, detail::handle_kind kind) {
+    if (beneath != anywhere) return error(errc::beneath_not_supported);
     if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
     auto name = native_path(path);
     if (!name) return name.error();

@@ -2,7 +2,10 @@
 // Opening a file in steps, so that an open that fails late (the mode cannot be had) leaves the disk as it found it.
 #pragma once
 
+#include <qio/detail/exceptions.hpp>
 #include <qio/detail/handle_kind.hpp>
+#include <qio/detail/linux/directory.hpp>
+#include <qio/detail/linux/directory_entry.hpp>
 #include <qio/detail/posix/handle.hpp>
 #include <qio/mode.hpp>
 #include <qio/path.hpp>
@@ -14,8 +17,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -25,12 +26,13 @@ namespace qio::platform {
 /// commit(), destruction closes the handle and removes what begin() created.
 class opening {
  public:
-  /// Handles become direct afterwards here, and serve any engine.
-  static result<opening> begin(path_view path, access wanted, creation how, std::uint32_t permissions,
-                               detail::handle_kind kind) {
+  /// Handles become direct afterwards here, and serve any engine. Of a path that is to stay beneath a directory each
+  /// step is.
+  static result<opening> begin(path_view path, native_handle beneath, access wanted, creation how,
+                               std::uint32_t permissions, detail::handle_kind kind) {
     // POSIX leaves O_TRUNC without write access undefined, and Linux truncates.
     if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
-    opening self(path.c_str(), how);
+    opening self(path.c_str(), beneath, how);
     const int flags = access_flags(wanted) | (kind.writes_durably ? O_DSYNC : 0);
     if (const error failure = self.open(flags, static_cast<mode_t>(permissions)); failure.exists()) return failure;
     struct stat status;
@@ -40,14 +42,15 @@ class opening {
   }
 
   opening(opening&& other) noexcept
-      : path_(std::move(other.path_)),
+      : beneath_(other.beneath_),
+        path_(std::move(other.path_)),
         replaced_(std::move(other.replaced_)),
         how_(other.how_),
         handle_(std::exchange(other.handle_, invalid_handle)),
         created_(std::exchange(other.created_, false)) {}
   opening& operator=(opening&&) = delete;
   ~opening() {
-    if (created_) ::unlink(path_.c_str());
+    if (created_) remove();
     if (handle_ != invalid_handle) ::close(handle_);
   }
 
@@ -58,13 +61,16 @@ class opening {
     if (how_ == creation::truncate_existing)
       if (auto emptied = resize(handle_, 0); !emptied) return emptied.error();
     // rename(2) is atomic: nobody finds nothing, or half of it, at that name.
-    if (how_ == creation::always_new && std::rename(path_.c_str(), replaced_.c_str()) != 0) return last_error();
+    const native_handle within = replaced_.directory;
+    if (how_ == creation::always_new && ::renameat(within, path_.c_str(), within, replaced_.name.c_str()) != 0)
+      return last_error();
     created_ = false;
     return std::exchange(handle_, invalid_handle);
   }
 
  private:
-  opening(std::string path, creation how) : path_(std::move(path)), how_(how) {}
+  opening(std::string path, native_handle beneath, creation how)
+      : beneath_(beneath), path_(std::move(path)), how_(how) {}
 
   static int access_flags(access wanted) noexcept {
     switch (wanted) {
@@ -83,12 +89,15 @@ class opening {
       case creation::if_needed: return open_or_create(flags, permissions);
       case creation::always_new: break;
     }
-    return create_beside(flags, permissions);
+    return create_new(flags, permissions);
   }
 
-  error open_path(int flags, mode_t permissions) {
-    handle_ = open_retrying(path_.c_str(), flags, permissions);
-    return handle_ == invalid_handle ? last_error() : error();
+  error open_path(int flags, mode_t permissions) { return take(open_at(beneath_, path_.c_str(), flags, permissions)); }
+
+  error take(const result<native_handle>& opened) noexcept {
+    if (!opened) return opened.error();
+    handle_ = opened.value();
+    return error();
   }
 
   error create_path(int flags, mode_t permissions) {
@@ -110,34 +119,37 @@ class opening {
     return open_path(flags | O_CREAT, permissions);
   }
 
-  // Under another name in the same directory, from where commit() moves it.
-  error create_beside(int flags, mode_t permissions) {
-    if (const error failure = find_replaced(); failure.exists()) return failure;
-    const std::string directory = replaced_.substr(0, replaced_.rfind('/') + 1);
+  // Under another name in the same directory, from where commit() moves it. What a symbolic link leads to is replaced,
+  // not the link. Devices and directories are not.
+  error create_new(int flags, mode_t permissions) {
+    auto found = find_regular_entry(beneath_, path_);
+    if (!found) return found.error();
+    replaced_ = std::move(found).value();
     error failure;
     for (int attempt = 0; attempt < 100; ++attempt) {
-      path_ = directory + ".qio-" + std::to_string(::getpid()) + '-' + std::to_string(attempt);
-      failure = create_path(flags, permissions);
+      path_ = ".qio-" + std::to_string(::getpid()) + '-' + std::to_string(attempt);
+      failure = take(create_beside(replaced_, path_, flags, permissions));
+      created_ = !failure.exists();
       if (failure != std::errc::file_exists) break;
     }
     return failure;
   }
 
-  // What a symbolic link leads to is replaced, not the link. Devices and directories are not.
-  error find_replaced() {
-    replaced_ = path_;
-    struct stat status;
-    if (::stat(path_.c_str(), &status) != 0) return errno == ENOENT ? error() : last_error();
-    if (!S_ISREG(status.st_mode)) return system_error(S_ISDIR(status.st_mode) ? EISDIR : EEXIST);
-    char* const resolved = ::realpath(path_.c_str(), nullptr);
-    if (resolved == nullptr) return last_error();
-    replaced_ = resolved;
-    std::free(resolved);
-    return error();
+  // By its directory, since unlink(2) cannot be told to stay beneath another one. (Without memory, the file stays.)
+  void remove() const noexcept {
+    if (how_ == creation::always_new) {
+      ::unlinkat(replaced_.directory, path_.c_str(), 0);
+      return;
+    }
+    detail::succeeds([&] {
+      if (const auto made = find_entry(beneath_, path_))
+        ::unlinkat(made.value().directory, made.value().name.c_str(), 0);
+    });
   }
 
-  std::string path_;      // of the open file
-  std::string replaced_;  // of creation::always_new: where it is to go
+  native_handle beneath_;
+  std::string path_;          // of the open file; of creation::always_new its name beside …
+  directory_entry replaced_;  // … where it is to go
   creation how_;
   native_handle handle_ = invalid_handle;
   bool created_ = false;

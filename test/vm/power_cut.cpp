@@ -1,9 +1,17 @@
-// power_cut write DIRECTORY NOTES   appends records, each made durable, until it is killed; what has been acknowledged
-//                                   is noted in NOTES, which is to be elsewhere
-// power_cut rename DIRECTORY NOTES  gives a file another name, and makes that durable
-// power_cut verify DIRECTORY NOTES  after the power was cut: is every record there that was noted, and that name?
+// power_cut write DIRECTORY NOTES
+//   appends records, each made durable, until it is killed; what has been acknowledged is noted in NOTES, which is to
+//   be elsewhere
+// power_cut log DIRECTORY DRIVE RECORDS
+//   appends so many by each writer; what has been acknowledged is marked in the log of the drive: see marks_in_log.hpp
+// power_cut rename DIRECTORY NOTES
+//   gives a file another name, and makes that durable
+// power_cut verify DIRECTORY NOTES
+//   after the power was cut: is every record there that was noted, and that name?
+// power_cut verify_moment DIRECTORY NOTES
+//   the same where it was cut at any moment of a log; and notes whether what was written and not flushed is lost
 //
 // So does a database: a record counts from the moment on when sync() has returned, or a durable write.
+#include "marks_in_log.hpp"
 #include <qio/qio.hpp>
 
 #include <algorithm>
@@ -13,9 +21,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace {
 
@@ -30,6 +40,9 @@ void fill(std::span<std::byte> memory, std::uint64_t number) {
 
 std::string in(const std::string& directory, std::string_view name) { return directory + '/' + std::string(name); }
 
+/// Called when a writer knows that so many of its records are durable.
+using acknowledge = std::function<void(std::string_view writer, std::uint64_t records)>;
+
 // The old number is there until the new one is: whoever writes this is killed at any moment.
 void note(const std::string& notes, std::string_view writer, std::uint64_t records) {
   const std::string next = in(notes, "next");
@@ -37,64 +50,76 @@ void note(const std::string& notes, std::string_view writer, std::uint64_t recor
   std::filesystem::rename(next, in(notes, writer));
 }
 
-template <class File>
-bool append(File& file, std::uint64_t number, std::span<std::byte> memory) {
-  fill(memory, number);
-  return file.write_at(number * record, memory) && file.sync(qio::sync_kind::data_and_size);
+std::uint64_t noted(const std::string& notes, std::string_view writer) {
+  std::uint64_t records = 0;
+  std::ifstream(in(notes, writer)) >> records;
+  return records;
 }
 
 template <class File>
-qio::task<bool> async_append(File& file, std::uint64_t number, std::span<std::byte> memory) {
-  fill(memory, number);
-  co_return co_await file.async_write_at(number * record, memory) &&
-      co_await file.async_sync(qio::sync_kind::data_and_size);
+bool append(File& file, std::uint64_t offset, std::span<const std::byte> memory) {
+  return file.write_at(offset, memory) && file.sync(qio::sync_kind::data_and_size);
 }
 
-// Writes that are durable when they are over, without a sync.
 template <class File>
-bool write_durably(File& file, std::uint64_t number, std::span<std::byte> memory) {
-  fill(memory, number);
-  return file.write_at(number * record, memory).has_value();
+qio::task<bool> async_append(File& file, std::uint64_t offset, std::span<const std::byte> memory) {
+  co_return co_await file.async_write_at(offset, memory) && co_await file.async_sync(qio::sync_kind::data_and_size);
 }
+
+// Four that write and sync, and four whose writes are durable when they are over.
+class all_writers {
+ public:
+  all_writers(const std::string& directory, acknowledge done) : directory_(directory), done_(std::move(done)) {
+    qio::sync_directory(directory).value();
+  }
+
+  /// By each writer. False if one of them failed.
+  bool append_record(std::uint64_t number) {
+    fill(memory_, number);
+    const auto at = number * record;
+    const auto is_done = [&](std::string_view writer, bool durable) {
+      if (durable) done_(writer, number + 1);
+      return durable;
+    };
+    return is_done("cached", append(cached_, at, memory_)) && is_done("direct", append(direct_, at, memory_)) &&
+           is_done("mapped", append(mapped_, at, memory_)) &&
+           is_done("asynchronous", context_.run(async_append(asynchronous_, at, memory_))) &&
+           is_done("durable cached", durable_cached_.write_at(at, memory_).has_value()) &&
+           is_done("durable direct", durable_direct_.write_at(at, memory_).has_value()) &&
+           is_done("durable mapped", durable_mapped_.write_at(at, memory_).has_value()) &&
+           is_done("durable asynchronous", context_.run(durable_asynchronous_.async_write_at(at, memory_)).has_value());
+  }
+
+ private:
+  static constexpr auto access = qio::access::read_write;
+  static constexpr auto creation = qio::creation::always_new;
+  static constexpr qio::open_options durably{.durable_writes = true};
+
+  std::string path(std::string_view name) const { return in(directory_, name); }
+
+  std::string directory_;
+  acknowledge done_;
+  qio::aligned_buffer memory_ = qio::aligned_buffer::allocate(record).value();
+  qio::context context_ = qio::context::create().value();
+  qio::cached_file cached_ = qio::cached_file::open(path("cached"), access, creation).value();
+  qio::direct_file direct_ = qio::direct_file::open(path("direct"), access, creation).value();
+  qio::mapped_file mapped_ = qio::mapped_file::open(path("mapped"), access, creation).value();
+  qio::async_direct_file asynchronous_ =
+      qio::direct_file::open(context_, path("asynchronous"), access, creation).value();
+  qio::cached_file durable_cached_ = qio::cached_file::open(path("durable cached"), access, creation, durably).value();
+  qio::direct_file durable_direct_ = qio::direct_file::open(path("durable direct"), access, creation, durably).value();
+  qio::mapped_file durable_mapped_ = qio::mapped_file::open(path("durable mapped"), access, creation, durably).value();
+  qio::async_cached_file durable_asynchronous_ =
+      qio::cached_file::open(context_, path("durable asynchronous"), access, creation, durably).value();
+};
 
 int write(const std::string& directory, const std::string& notes) {
-  constexpr auto access = qio::access::read_write;
-  constexpr auto creation = qio::creation::always_new;
-  constexpr qio::open_options durably{.durable_writes = true};
-  auto context = qio::context::create().value();
-  auto cached = qio::cached_file::open(in(directory, "cached"), access, creation).value();
-  auto direct = qio::direct_file::open(in(directory, "direct"), access, creation).value();
-  auto mapped = qio::mapped_file::open(in(directory, "mapped"), access, creation).value();
-  auto asynchronous = qio::direct_file::open(context, in(directory, "asynchronous"), access, creation).value();
-  auto durable_cached = qio::cached_file::open(in(directory, "durable cached"), access, creation, durably).value();
-  auto durable_direct = qio::direct_file::open(in(directory, "durable direct"), access, creation, durably).value();
-  auto durable_mapped = qio::mapped_file::open(in(directory, "durable mapped"), access, creation, durably).value();
-  auto durable_asynchronous =
-      qio::cached_file::open(context, in(directory, "durable asynchronous"), access, creation, durably).value();
-  qio::sync_directory(directory).value();
-
-  auto memory = qio::aligned_buffer::allocate(record).value();
-  for (std::uint64_t number = 0;; ++number) {
-    if (!append(cached, number, memory)) return 1;
-    note(notes, "cached", number + 1);
-    if (!append(direct, number, memory)) return 1;
-    note(notes, "direct", number + 1);
-    if (!append(mapped, number, memory)) return 1;
-    note(notes, "mapped", number + 1);
-    if (!context.run(async_append(asynchronous, number, memory))) return 1;
-    note(notes, "asynchronous", number + 1);
-    if (!write_durably(durable_cached, number, memory)) return 1;
-    note(notes, "durable cached", number + 1);
-    if (!write_durably(durable_direct, number, memory)) return 1;
-    note(notes, "durable direct", number + 1);
-    if (!write_durably(durable_mapped, number, memory)) return 1;
-    note(notes, "durable mapped", number + 1);
-    fill(memory, number);
-    if (!context.run(durable_asynchronous.async_write_at(number * record, memory))) return 1;
-    note(notes, "durable asynchronous", number + 1);
+  all_writers all(directory, [&](std::string_view writer, std::uint64_t records) { note(notes, writer, records); });
+  for (std::uint64_t number = 0; all.append_record(number); ++number) {
     // What was not made durable is lost, or the power was not cut.
     if (number == 0) std::ofstream(in(directory, "not synced")) << std::string(record, 'x');
   }
+  return 1;
 }
 
 // A file that is durable under one name gets another, and that is made durable, too.
@@ -107,35 +132,108 @@ int rename(const std::string& directory) {
   return 0;
 }
 
-int verify(const std::string& directory, const std::string& notes) {
-  bool complete = true;
-  for (const std::string_view writer : writers) {
-    std::uint64_t noted = 0, found = 0;
-    std::ifstream(in(notes, writer)) >> noted;
-    auto file = qio::cached_file::open(in(directory, writer)).value();
-    std::array<std::byte, record> memory, expected;
-    for (fill(expected, 0); found < noted; fill(expected, ++found))
-      if (file.read_at(found * record, memory).value() != record || memory != expected) break;
-    std::printf("%s: %ju records acknowledged, %ju found\n", std::string(writer).c_str(), std::uintmax_t{noted},
-                std::uintmax_t{found});
-    complete = complete && noted != 0 && found == noted;
+// A drive has this in its cache: written, and not flushed. What its log says to be on the drive must not have it.
+class unflushed_writer {
+ public:
+  explicit unflushed_writer(const std::string& directory)
+      : file_(qio::direct_file::open(in(directory, "not flushed"), qio::access::write, qio::creation::always_new)
+                  .value()) {
+    overwrite(0);
+    file_.sync().value();
   }
-  const bool is_renamed = std::filesystem::exists(in(directory, "renamed"));
-  if (!is_renamed) std::puts("a name that was made durable is not there");
-  complete = complete && is_renamed;
+  void overwrite(std::uint64_t number) {
+    fill(memory_, number);
+    file_.write_at(0, memory_).value();
+  }
+
+ private:
+  qio::aligned_buffer memory_ = qio::aligned_buffer::allocate(record).value();
+  qio::direct_file file_;
+};
+
+int log(const std::string& directory, const std::string& drive, std::uint64_t records) {
+  marks_in_log marks(drive);
+  const auto mark = [&](std::string_view writer, std::uint64_t number) {
+    marks.add(std::string(writer) + '=' + std::to_string(number));
+  };
+  unflushed_writer unflushed(directory);
+  all_writers all(directory, mark);
+  for (std::uint64_t number = 0; number != records; ++number) {
+    if (!all.append_record(number)) return 1;
+    unflushed.overwrite(number + 1);
+    mark("not flushed", number + 1);
+  }
+  rename(directory);
+  mark("renamed", 1);
+  return 0;
+}
+
+// Of the records that are said to be there, how many are.
+std::uint64_t found(const std::string& directory, std::string_view writer, std::uint64_t acknowledged) {
+  const auto file = qio::cached_file::open(in(directory, writer));
+  std::array<std::byte, record> memory, expected;
+  std::uint64_t number = 0;
+  if (!file) return number;
+  for (fill(expected, 0); number < acknowledged; fill(expected, ++number))
+    if (file.value().read_at(number * record, memory).value() != record || memory != expected) break;
+  return number;
+}
+
+bool is_complete(const std::string& directory, std::string_view writer, std::uint64_t acknowledged) {
+  const std::uint64_t there = found(directory, writer, acknowledged);
+  if (there == acknowledged) return true;
+  std::printf("%s: %ju records acknowledged, %ju found\n", std::string(writer).c_str(), std::uintmax_t{acknowledged},
+              std::uintmax_t{there});
+  return false;
+}
+
+bool is_renamed(const std::string& directory) {
+  if (std::filesystem::exists(in(directory, "renamed"))) return true;
+  std::puts("a name that was made durable is not there");
+  return false;
+}
+
+int verify(const std::string& directory, const std::string& notes) {
+  bool complete = is_renamed(directory);
+  for (const std::string_view writer : writers) {
+    const std::uint64_t acknowledged = noted(notes, writer);
+    std::printf("%s: %ju records acknowledged\n", std::string(writer).c_str(), std::uintmax_t{acknowledged});
+    complete = is_complete(directory, writer, acknowledged) && acknowledged != 0 && complete;
+  }
   const auto unsynced = qio::cached_file::open(in(directory, "not synced"));
   const bool was_cut = !unsynced || unsynced.value().size().value() == 0;
   if (!was_cut) std::puts("what was not synced is there, too: the power was not cut");
   return complete && was_cut ? 0 : 1;
 }
 
+// Whether the last of those writes that were not flushed is not there, but the one before.
+bool is_lost(const std::string& directory, std::uint64_t written) {
+  std::array<std::byte, record> memory, before;
+  fill(before, written - 1);
+  const auto file = qio::cached_file::open(in(directory, "not flushed")).value();
+  return file.read_at(0, memory).value() == record && memory == before;
+}
+
+// As verify(), of a moment at which there may be nothing yet.
+int verify_moment(const std::string& directory, const std::string& notes) {
+  bool complete = noted(notes, "renamed") == 0 || is_renamed(directory);
+  for (const std::string_view writer : writers)
+    if (const std::uint64_t acknowledged = noted(notes, writer); acknowledged != 0)
+      complete = is_complete(directory, writer, acknowledged) && complete;
+  if (const std::uint64_t written = noted(notes, "not flushed"); written != 0 && is_lost(directory, written))
+    note(notes, "lost", 1);
+  return complete ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::string_view task = count == 4 ? arguments[1] : "";
+  const std::string_view task = count == 4 || count == 5 ? arguments[1] : "";
   if (task == "write") return write(arguments[2], arguments[3]);
+  if (task == "log" && count == 5) return log(arguments[2], arguments[3], std::stoull(arguments[4]));
   if (task == "rename") return rename(arguments[2]);
   if (task == "verify") return verify(arguments[2], arguments[3]);
-  std::fprintf(stderr, "usage: %s write|rename|verify DIRECTORY NOTES\n", arguments[0]);
+  if (task == "verify_moment") return verify_moment(arguments[2], arguments[3]);
+  std::fprintf(stderr, "usage: %s write|log|rename|verify|verify_moment DIRECTORY …\n", arguments[0]);
   return 2;
 }

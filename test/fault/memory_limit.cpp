@@ -1,0 +1,201 @@
+// A process that may not have as much memory as its files are large: a container's limit, and address space that is
+// refused.
+#include "../engines.hpp"
+#include "catch.hpp"
+#include "child.hpp"
+#include "disk.hpp"
+#include <qio/qio.hpp>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using qio::access;
+using qio::creation;
+
+constexpr std::size_t limit = std::size_t(48) << 20, file_bytes = 3 * limit;
+constexpr std::size_t chunk = std::size_t(256) << 10;  // beyond what is written inline
+constexpr std::size_t in_flight = 16;
+
+/// A control group of this test's own that limits memory: page cache included. Needs root.
+class memory_group {
+ public:
+  memory_group() {
+    if (::geteuid() != 0) {
+      missing = "needs root";
+      return;
+    }
+    const std::string name = "qio-test-" + std::to_string(::getpid());
+    // Version 1 has a tree of its own for memory; in version 2 the controller must have been handed down.
+    for (const auto& [root, file, counter] :
+         {std::tuple{"/sys/fs/cgroup/memory/", "memory.limit_in_bytes", "memory.failcnt"},
+          {"/sys/fs/cgroup/", "memory.max", "memory.events"}}) {
+      path_ = root + name;
+      std::error_code refused;
+      if (!std::filesystem::exists(std::string(root) + "cgroup.procs") ||
+          !std::filesystem::create_directory(path_, refused))
+        continue;
+      counter_ = path_ + '/' + counter;
+      if (std::filesystem::exists(path_ + '/' + file) && put(file, std::to_string(limit))) return;
+      std::filesystem::remove(path_, refused);
+    }
+    path_.clear();
+    missing = "no control group that limits memory can be made here";
+  }
+  memory_group(const memory_group&) = delete;
+  memory_group& operator=(const memory_group&) = delete;
+  ~memory_group() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove(path_, ignored);
+  }
+
+  bool enter() const { return put("cgroup.procs", std::to_string(::getpid())); }
+
+  /// How often it was full, and pages had to be given back. ("max 12" of version 2, a plain number of version 1.)
+  std::uint64_t times_full() const {
+    std::ifstream file(counter_);
+    std::string word;
+    while (file >> word)
+      if (word.find_first_not_of("0123456789") == std::string::npos)
+        return std::stoull(word);
+      else if (word != "max")
+        file >> word;
+    return 0;
+  }
+
+  std::string missing;
+
+ private:
+  bool put(const char* file, const std::string& text) const {
+    std::ofstream opened(path_ + '/' + file);
+    opened << text << std::flush;
+    return opened.good();
+  }
+
+  std::string path_, counter_;
+};
+
+/// What the file has at `offset` after its `turn`th writing.
+std::uint64_t word_of(std::uint64_t offset, std::uint64_t turn) { return (offset + turn) * 0x9e3779b97f4a7c15u; }
+
+void fill(std::span<std::byte> bytes, std::uint64_t offset, std::uint64_t turn) {
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = word_of(offset + at, turn);
+    std::memcpy(&bytes[at], &word, sizeof word);
+  }
+}
+
+bool holds(std::span<const std::byte> bytes, std::uint64_t offset, std::uint64_t turn) {
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = word_of(offset + at, turn);
+    if (std::memcmp(&bytes[at], &word, sizeof word) != 0) return false;
+  }
+  return bytes.size() % sizeof(std::uint64_t) == 0;
+}
+
+/// Transfers what others have left of the file, chunk by chunk. False when one has failed, or read what is not there.
+template <class File>
+qio::task<bool> transfer_chunks(File& file, std::uint64_t& next, std::uint64_t turn, bool writes) {
+  auto buffer = qio::aligned_buffer::allocate(chunk).value();
+  const std::span<std::byte> bytes(buffer.data(), chunk);
+  while (next < file_bytes) {
+    const std::uint64_t offset = std::exchange(next, next + chunk);
+    if (writes) fill(bytes, offset, turn);
+    const auto told = writes ? co_await file.async_write_at(offset, bytes) : co_await file.async_read_at(offset, bytes);
+    if (!told || told.value() != chunk || !holds(bytes, offset, turn)) co_return false;
+  }
+  co_return true;
+}
+
+template <class Context, class File>
+bool transfer_all(Context& context, File& file, std::uint64_t turn, bool writes) {
+  std::uint64_t next = 0;
+  std::vector<qio::task<bool>> tasks;
+  for (std::size_t i = 0; i < in_flight; ++i) tasks.push_back(transfer_chunks(file, next, turn, writes));
+  bool all_right = true;
+  for (const bool each : context.run(qio::when_all(std::move(tasks)))) all_right = all_right && each;
+  return all_right;
+}
+
+template <class Context, class Mode>
+bool serves(std::type_identity<Mode>, Context& context, const std::string& path, std::uint64_t turn) {
+  auto file = qio::basic_file<Mode>::open(context, path, access::read_write, creation::if_needed);
+  if (!file) return Mode::is_direct && file.error() == std::errc::operation_not_supported;
+  return transfer_all(context, file.value(), turn, true) && transfer_all(context, file.value(), turn, false) &&
+         file.value().sync().has_value();
+}
+
+/// By views: what is stored there is dirty memory that only the device can take.
+template <class Context>
+bool serves_views(Context& context, const std::string& path, std::uint64_t turn) {
+  auto file = qio::mapped_file::open(context, path, access::read_write);
+  if (!file) return false;
+  for (std::uint64_t offset = 0; offset < file_bytes; offset += chunk)
+    fill(file.value().writable_view(offset, chunk).value(), offset, turn);
+  for (std::uint64_t offset = 0; offset < file_bytes; offset += chunk)
+    if (!holds(file.value().view(offset, chunk).value(), offset, turn)) return false;
+  return file.value().sync().has_value();
+}
+
+/// 0 if all the modes serve a file that is larger than the memory of this process may be.
+template <class Engine>
+int serves_everything(const std::string& path) {
+  auto context = qio::basic_context<Engine>::create();
+  if (!context) return 0;  // other tests say why there is no ring
+  if (!serves(std::type_identity<qio::cached>(), context.value(), path, 1)) return 10;
+  if (!serves(std::type_identity<qio::direct>(), context.value(), path, 2)) return 11;
+  if (!serves(std::type_identity<qio::mapped>(), context.value(), path, 3)) return 12;
+  return serves_views(context.value(), path, 4) ? 0 : 13;
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("a file larger than a container's memory is read and written, in each mode", "",
+                        qio_test::engines) {
+  const fault::scratch directory;
+  const memory_group group;
+  if (!group.missing.empty()) QIO_SKIP(group.missing);
+  CHECK(fault::in_child([&] {
+          if (!group.enter()) return 1;
+          return serves_everything<TestType>(directory.path + "/file");
+        }) == 0);
+  CHECK(group.times_full() > 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("memory that is refused is an error, and nothing else comes of it", "", qio_test::engines) {
+  const fault::scratch directory;
+  const std::string path = directory.path + "/file";
+  CHECK(fault::in_child([&] {
+          auto context = qio::basic_context<TestType>::create();
+          if (!context) return 0;
+          auto file = qio::cached_file::open(context.value(), path, access::read_write, creation::if_needed);
+          std::byte byte{7};
+          if (!file || !file.value().write_at(0, std::span(&byte, 1))) return 1;
+          // Whatever has been mapped so far, and no more.
+          const rlimit nothing{0, 0};
+          if (::setrlimit(RLIMIT_AS, &nothing) != 0) return 2;
+          if (qio::aligned_buffer::allocate(std::size_t(64) << 20).error() != std::errc::not_enough_memory) return 3;
+          const auto mapped = qio::mapped_file::open(path, access::read_write);
+          if (mapped || mapped.error() != std::errc::not_enough_memory) return 4;
+          const auto another = qio::basic_context<TestType>::create({.queue_depth = 4096});
+          if (!another && another.error() != std::errc::not_enough_memory) return 5;
+          // What is open goes on.
+          byte = {};
+          const auto read = context.value().run(file.value().async_read_at(0, std::span(&byte, 1)));
+          return read && byte == std::byte{7} ? 0 : 6;
+        }) == 0);
+}

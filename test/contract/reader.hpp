@@ -1,17 +1,12 @@
 // Operations that tell what became of them.
 #pragma once
 
+#include "made_by.hpp"
 #include "world.hpp"
 
 namespace contract {
 
-/// Makes what cannot be moved in its place: optional.emplace(made_by([&] { return file.async_read_at(…); })).
-template <class Make>
-struct made_by {
-  explicit made_by(Make how) : make(std::move(how)) {}
-  operator std::invoke_result_t<Make&>() { return make(); }
-  Make make;
-};
+using qio_test::made_by;
 
 /// A read with a callback.
 template <class World>

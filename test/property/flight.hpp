@@ -1,6 +1,7 @@
 // A transfer that is carried out: its memory, its operation, and what became of it.
 #pragma once
 
+#include "made_by.hpp"
 #include "place.hpp"
 #include "plan.hpp"
 #include "room.hpp"
@@ -43,14 +44,6 @@ struct outcome {
   }
 };
 
-/// Makes what cannot be moved in its place.
-template <class Make>
-struct made_by {
-  explicit made_by(Make how) : make(std::move(how)) {}
-  operator std::invoke_result_t<Make&>() { return make(); }
-  Make make;
-};
-
 /// An operation of any answer, with or without options.
 template <class Engine>
 class any_operation {
@@ -63,12 +56,12 @@ class any_operation {
   /// `make(options...)` makes it.
   template <class Make>
   void make_plain(Make make) {
-    held_.template emplace<std::invoke_result_t<Make&>>(made_by([&] { return make(); }));
+    held_.template emplace<std::invoke_result_t<Make&>>(qio_test::made_by([&] { return make(); }));
   }
   template <class Make>
   void make_controlled(Make make, const qio::operation_options& options) {
     held_.template emplace<std::invoke_result_t<Make&, const qio::operation_options&>>(
-        made_by([&] { return make(options); }));
+        qio_test::made_by([&] { return make(options); }));
   }
 
   void start(outcome& of) {

@@ -11,22 +11,18 @@ namespace {
 
 using namespace simulation;
 
-constexpr std::uint64_t seeds = 200;
-
 TEST_CASE("what a sync has answered for is there after a crash, whatever the seed") {
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    INFO("seed " << seed);
+  each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed, .short_transfers = 0.3, .interruptions = 0.3});
     make_durable(disk, 5000, 1);
     disk.restart();
     CHECK(contents(disk, "data") == filled(5000, 1));
-  }
+  });
 }
 
 TEST_CASE("of what was not synced each sector is there or not, and none in part") {
   std::set<int> kept;  // of the eight sectors
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    INFO("seed " << seed);
+  each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed});
     make_durable(disk, 4096, 1);
     {
@@ -48,14 +44,13 @@ TEST_CASE("of what was not synced each sector is there or not, and none in part"
     kept.insert(sectors);
     disk.restart();
     CHECK(contents(disk, "data") == found);
-  }
+  });
   CHECK(kept.size() > 5);
 }
 
 TEST_CASE("later writes may be kept where earlier ones are lost, and sizes only in their order") {
   std::set<std::string> seen;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    INFO("seed " << seed);
+  each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed});
     make_durable(disk, 512, 1);
     {
@@ -73,7 +68,7 @@ TEST_CASE("later writes may be kept where earlier ones are lost, and sizes only 
     std::string sectors;
     for (std::size_t at = 512; at < found.size(); at += 512) sectors += std::to_string(static_cast<int>(found[at]));
     seen.insert(std::to_string(found.size()) + ':' + sectors);
-  }
+  });
   // The second written sector without the first, the first without the second, both, and neither.
   for (const char* each : {"1536:03", "1536:20", "1536:23", "1536:00", "512:", "700:2", "700:0"})
     CHECK(seen.contains(each));
@@ -81,8 +76,7 @@ TEST_CASE("later writes may be kept where earlier ones are lost, and sizes only 
 
 TEST_CASE("a name is durable after its directory has been synced, and one that is replaced is the old or the new") {
   std::set<std::string> seen;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    INFO("seed " << seed);
+  each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed});
     make_durable(disk, 512, 1);
     {
@@ -97,7 +91,7 @@ TEST_CASE("a name is durable after its directory has been synced, and one that i
     const bytes found = contents(disk, "data");
     CHECK((found == filled(512, 1) || found == filled(512, 2)));
     seen.insert(std::string(disk.exists("new") ? "new " : "") + std::to_string(static_cast<int>(found[0])));
-  }
+  });
   CHECK(seen == std::set<std::string>{"1", "new 1", "2"});
 
   qio::simulated_disk disk;
@@ -209,8 +203,7 @@ TEST_CASE("sectors go bad while they are read, and stay so") {
 
 TEST_CASE("after a sync that failed a part is lost, though another sync of a new handle succeeds") {
   std::set<bool> lost;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    INFO("seed " << seed);
+  each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed, .sync_errors = 0.5});
     program writer(disk);
     auto data = writer.open("data").value();
@@ -223,7 +216,7 @@ TEST_CASE("after a sync that failed a part is lost, though another sync of a new
     const bool whole = contents(disk, "data") == filled(2048, 1);
     if (!failed) CHECK(whole);
     lost.insert(!whole);
-  }
+  });
   CHECK(lost.size() == 2);
 }
 
@@ -240,8 +233,7 @@ TEST_CASE("a sync that failed is the answer of all later ones of that handle") {
 
 TEST_CASE("a durable write is there after a crash, with the size, and another one of the same file may be lost") {
   std::set<bool> lost;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    INFO("seed " << seed);
+  each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed, .short_transfers = 0.3, .interruptions = 0.3});
     make_durable(disk, 512, 1);
     {
@@ -261,7 +253,7 @@ TEST_CASE("a durable write is there after a crash, with the size, and another on
         std::ranges::all_of(std::span(found).subspan(1024, 1024), [](std::byte each) { return each == std::byte(3); }));
     CHECK(std::ranges::all_of(std::span(found).subspan(2048), [](std::byte each) { return each == std::byte(4); }));
     lost.insert(found[0] != std::byte(2));
-  }
+  });
   CHECK(lost.size() == 2);
 }
 
@@ -277,15 +269,15 @@ TEST_CASE("a durable write that fails is a failed sync") {
 
 TEST_CASE("a write that fails may have written a part, and one that is misdirected says nothing") {
   std::set<std::size_t> written;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+  each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed, .write_errors = 0.5});
     program writer(disk);
     auto data = writer.open("data").value();
     const auto answer = data.write_at(0, filled(4096, 1));
-    if (answer) continue;
+    if (answer) return;
     CHECK(answer.error() == std::errc::io_error);
     written.insert(contents(disk, "data").size());
-  }
+  });
   CHECK(written.size() > 10);
 
   qio::simulated_disk disk({.seed = 5, .misdirected_writes = 1});

@@ -15,8 +15,6 @@ namespace {
 using namespace simulation;
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t seeds = 200;
-
 qio::task<> rewrite(file& data, std::uint64_t offset, std::string& history, qio::simulated_disk& disk) {
   const bytes block = filled(1500, static_cast<int>(offset % 251));
   const auto written = co_await data.async_write_at(offset, block);
@@ -104,8 +102,7 @@ TEST_CASE("what a read's buffer holds before it is over is not what the file hol
 
 TEST_CASE("an operation that is cancelled ends before, in the middle, or as if it were not, and tells the truth") {
   int before = 0, between = 0, after = 0;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    INFO("seed " << seed);
+  each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed});
     program one(disk);
     auto data = one.open("data").value();
@@ -123,7 +120,7 @@ TEST_CASE("an operation that is cancelled ends before, in the middle, or as if i
     bytes expected = filled(4096, 1);
     std::fill_n(expected.begin(), moved, std::byte(2));
     CHECK(contents(disk, "data") == expected);
-  }
+  });
   CHECK(std::min({before, between, after}) > 20);
 }
 
@@ -138,12 +135,11 @@ TEST_CASE("a deadline on the disk's clock passes, or does not, as the seed has i
     return written.has_value();
   };
   int in_time = 0;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    INFO("seed " << seed);
+  each_seed([&](std::uint64_t seed) {
     const bool first = outcome(seed);
     CHECK(outcome(seed) == first);
     if (first) ++in_time;
-  }
+  });
   CHECK(in_time > 20);
   CHECK(in_time < 180);
 }
@@ -161,8 +157,7 @@ TEST_CASE("no time passes but on the disk's clock") {
 
 TEST_CASE("of writes under way when the power fails any part may have come through, and none is answered for") {
   std::set<std::size_t> sizes;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    INFO("seed " << seed);
+  each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed});
     make_durable(disk, 512, 1);
     {
@@ -184,7 +179,7 @@ TEST_CASE("of writes under way when the power fails any part may have come throu
     REQUIRE(found.size() >= 512);
     CHECK(std::ranges::count(std::span(found).first(512), std::byte(1)) == 512);
     sizes.insert(found.size());
-  }
+  });
   CHECK(sizes.size() > 10);
 }
 

@@ -17,6 +17,15 @@ using qio::access;
 using qio::creation;
 
 using bytes = std::vector<std::byte>;
+
+/// `check(seed)` for many of them; one that fails is named.
+template <class Check>
+void each_seed(Check check) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    INFO("seed " << seed);
+    check(seed);
+  }
+}
 using file = qio::async_file<qio::cached, qio::simulated>;
 using direct_file = qio::async_file<qio::direct, qio::simulated>;
 

@@ -1,5 +1,6 @@
 // What an operation costs besides the transfer: no allocation, and one system call.
 #include "catch.hpp"
+#include "made_by.hpp"
 #include <qio/qio.hpp>
 
 #include <sys/ptrace.h>
@@ -68,20 +69,13 @@ std::span<std::byte> part(std::size_t index) { return std::span(block).subspan(i
 template <class File>
 using read_of = decltype(std::declval<File&>().async_read_at(0, part(0)));
 
-template <class Make>
-struct made_by {
-  explicit made_by(Make how) : make(std::move(how)) {}
-  operator std::invoke_result_t<Make&>() { return make(); }
-  Make make;
-};
-
 /// Starts `count` reads with callbacks, and waits for them.
 template <class Context, class File>
 bool read_batch(Context& context, File& file, std::size_t count) {
   static std::array<std::optional<read_of<File>>, 32> reads;
   std::size_t right = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    reads[i].emplace(made_by([&] { return file.async_read_at(i * 4096, part(i)); }));
+    reads[i].emplace(qio_test::made_by([&] { return file.async_read_at(i * 4096, part(i)); }));
     reads[i]->start([&right](qio::result<std::size_t> answer) {
       if (answer && answer.value() == 4096) ++right;
     });

@@ -75,6 +75,7 @@ struct file_state {
       : files(system), map(opened, wanted != access::read, options.reservation) {
     activity.reads = System::has_page_cache && !Mode::is_direct && !Mode::is_uncached;
     activity.writes_durably = options.durable_writes;
+    activity.is_direct = Mode::is_direct;
   }
   file_state(const file_state&) = delete;
   file_state& operator=(const file_state&) = delete;

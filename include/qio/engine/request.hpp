@@ -32,6 +32,7 @@ struct file_activity {
   std::uint32_t in_flight = 0;  ///< requests that an engine holds
   std::uint8_t polled = 0;      ///< a bit for each opcode to be polled; cleared by the engine if the device refuses
   bool writes_durably = false;  ///< a write is over when it is durable
+  bool is_direct = false;       ///< transfers go to the device
   file_statistics statistics;
   detail::sync_failure sync_failure;
   [[no_unique_address]] platform::activity_state system;

@@ -2,6 +2,7 @@
 #include "command_line.hpp"
 
 #include "commands/compare.hpp"
+#include "commands/depth.hpp"
 #include "commands/env.hpp"
 #include "commands/run_command.hpp"
 #include "failure.hpp"
@@ -26,18 +27,21 @@ std::string as_typed(int argc, const char* const* argv) {
 }  // namespace
 
 int command_line(int argc, const char* const* argv) {
-  CLI::App program("Latencies of small reads and writes at queue depth 1: direct, cached and mapped.", "qd1");
+  CLI::App program("Latencies of small reads and writes: direct, cached and mapped, one at a time or many.", "qd1");
   program.set_version_flag("--version",
                            fmt::format("qd1 {}.{}.{}", QIO_VERSION_MAJOR, QIO_VERSION_MINOR, QIO_VERSION_PATCH));
   program.require_subcommand(1);
   run_arguments run_options;
   add_run(program, run_options);
+  depth_arguments depth_options;
+  const CLI::App& depth_command = add_depth(program, depth_options);
   env_arguments env_options;
   const CLI::App& env_command = add_env(program, env_options);
   compare_arguments compare_options;
   const CLI::App& compare_command = add_compare(program, compare_options);
   try {
     program.parse(argc, argv);
+    if (depth_command.parsed()) return depth(depth_options, as_typed(argc, argv));
     if (env_command.parsed()) return env(env_options);
     if (compare_command.parsed()) return compare(compare_options);
     return run(run_options, as_typed(argc, argv));

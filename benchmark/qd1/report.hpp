@@ -40,6 +40,24 @@ constexpr std::string_view name(durability value) {
   return names[static_cast<int>(value)];
 }
 
+/// In which order offsets come.
+enum class order : std::uint8_t { random, sequential };
+
+constexpr std::string_view name(order value) { return value == order::random ? "random" : "sequential"; }
+
+/// How much is in flight at once, and by whom.
+struct load {
+  std::uint64_t workers = 1;          ///< threads for each target, each with a context of its own
+  std::uint64_t depth = 1;            ///< transfers that each of them keeps in flight
+  std::uint64_t targets = 1;          ///< files or devices that are used at once
+  std::optional<std::uint64_t> only;  ///< of the targets given, the one that is used alone, counted from 0
+  qd1::order order = order::random;
+  double share = 1;  ///< part of the operations that are of this series; the others are in flight beside it
+
+  std::uint64_t in_flight() const { return workers * depth * targets; }
+  friend bool operator==(const load&, const load&) = default;
+};
+
 /// What one series measures. Two series are comparable if these agree.
 struct work {
   qd1::mode mode = mode::direct;
@@ -52,6 +70,7 @@ struct work {
   std::uint64_t working_set = 0;                      ///< bytes from which the offsets are chosen
   std::optional<double> rate;                         ///< open loop: operations a second; else closed loop
   bool poisson = false;                               ///< open loop: intervals distributed exponentially
+  qd1::load load;
 
   friend bool operator==(const work&, const work&) = default;
 };
@@ -97,6 +116,12 @@ struct slice {
   std::uint64_t operations = 0;
   double mean = 0;  ///< ns
   double max = 0;   ///< ns
+  // Where the slices are long enough: qd1 depth.
+  std::optional<double> p50 = {}, p99 = {};  ///< ns
+  // At the slice's end, where the system tells.
+  std::optional<std::uint64_t> cached_pages = {};      ///< of the targets
+  std::optional<std::uint64_t> dirty_bytes = {};       ///< of the machine's memory, with what is being written back
+  std::optional<std::uint64_t> device_in_flight = {};  ///< operations that the devices have not completed
 };
 
 /// What else went on while a round was measured, as far as the system tells.
@@ -196,6 +221,7 @@ struct settings {
   std::uint64_t rounds = 0;     ///< in which each series was measured
   std::string engine;           ///< "auto", "uring", "pool"
   std::uint64_t seed = 0;
+  std::vector<std::string> targets = {};  ///< of qd1 depth: as given
 };
 
 /// "direct read, blocking, 1 GiB", "mapped read, blocking, cold, MADV_RANDOM, 64 MiB, 1000/s Poisson": the name of a

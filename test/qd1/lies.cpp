@@ -191,7 +191,8 @@ qd1::report judged(const std::function<void(qd1::report&)>& change) {
   const qd1::data_file file({"", std::uint64_t(1) << 20, 4096, false, 1});
   qd1::report report;
   change(report);
-  qd1::judge_conditions(file, report);
+  qd1::judge_data(file, report);
+  qd1::judge_conditions(report);
   return report;
 }
 

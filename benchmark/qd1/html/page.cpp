@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // The page: what a reader has to know first comes first.
 #include "cdf_chart.hpp"
+#include "depth_chart.hpp"
 #include "html.hpp"
+#include "load_panel.hpp"
 #include "machine.hpp"
 #include "markup.hpp"
 #include "overview.hpp"
@@ -14,6 +16,7 @@
 #include "verdict.hpp"
 
 #include <fmt/format.h>
+#include <qd1/depth/rungs.hpp>
 
 #include <string>
 #include <string_view>
@@ -31,6 +34,9 @@ constexpr std::string_view script =
 
 using runs_shown = std::span<const named_report>;
 
+// Runs that are compared show each step by itself.
+bool shows_loads(runs_shown runs) { return runs.size() == 1 && has_loads(*runs.front().run); }
+
 std::string_view sign_of(standing which) {
   switch (which) {
     case standing::sound: return "";
@@ -47,11 +53,15 @@ std::string date_text(std::string iso) {
   return iso;
 }
 
+std::string_view subject(runs_shown runs) {
+  return has_loads(*runs.front().run) ? "under load" : "latency at queue depth 1";
+}
+
 std::string title(runs_shown runs) {
   std::string text(sign_of(worst_of(runs)));
   if (runs.size() == 1)
-    return text + fmt::format("File I/O latency at queue depth 1, {}", date_text(runs.front().run->started));
-  text += "File I/O latency at queue depth 1:";
+    return text + fmt::format("File I/O {}, {}", subject(runs), date_text(runs.front().run->started));
+  text += fmt::format("File I/O {}:", subject(runs));
   for (const named_report& each : runs) text += (&each == &runs.front() ? " " : ", ") + each.name;
   return text;
 }
@@ -67,15 +77,17 @@ node head(runs_shown runs) {
 
 std::string subtitle(const report& run) {
   const settings& with = run.settings;
-  return fmt::format("{} blocks, {} file, queue depth 1, one operation after the other · {} · qd1 {}",
-                     size_text(with.block), size_text(with.file_size), date_text(run.started), run.version);
+  return fmt::format("{} blocks, {} file, {} · {} · qd1 {}", size_text(with.block), size_text(with.file_size),
+                     has_loads(run) ? "many operations in flight" : "queue depth 1, one operation after the other",
+                     date_text(run.started), run.version);
 }
 
 node header(runs_shown runs) {
   node found = element("header");
   if (runs.size() == 1) {
     const report& run = *runs.front().run;
-    found.add(element("h1", {}, {"How long one file operation takes"}));
+    found.add(element("h1", {},
+                      {has_loads(run) ? "How much file I/O can be in flight" : "How long one file operation takes"}));
     found.add(element("p", {{"class", "subtitle"}}, {subtitle(run)}));
     found.add(assurances(run));
     return found;
@@ -89,21 +101,29 @@ node header(runs_shown runs) {
 }
 
 nodes verdict(const panel& from, runs_shown runs) {
+  if (shows_loads(runs)) return {verdict_of_load(from)};
   if (runs.size() == 1) return verdict_of_modes(from);
   if (!comparable(runs)) return {"No verdict: the runs are not of the same thing."};
   return verdict_of_runs(from);
+}
+
+// The modes beside each other; of loads, what depth brings.
+node picture(const panel& from, runs_shown runs) {
+  node throughput = shows_loads(runs) ? throughput_chart(from) : "";
+  return throughput.empty() ? overview(from) : throughput;
 }
 
 // The answer: a sentence and a picture for each kind of work.
 node answer(const panel& from, runs_shown runs) {
   return element("article", {},
                  {element("h2", {}, {from.title}), element("p", {{"class", "detail"}}, {from.detail}),
-                  element("p", {{"class", "verdict"}}, verdict(from, runs)), overview(from)});
+                  element("p", {{"class", "verdict"}}, verdict(from, runs)), picture(from, runs)});
 }
 
 node answers(const std::vector<panel>& panels, runs_shown runs) {
   node found = element("section", {{"class", "answers"}});
   for (const panel& each : panels) found.add(answer(each, runs));
+  if (shows_loads(runs)) return found;
   found.add(
       element("p", {{"class", "how"}},
               {"Dot: median, with its 95 % interval. Thick bar: up to p99. Thin line: up to p99.9. Logarithmic: each "
@@ -111,11 +131,14 @@ node answers(const std::vector<panel>& panels, runs_shown runs) {
   return found;
 }
 
-node details(const panel& from) {
+node details(const panel& from, runs_shown runs) {
   node found = element(
       "section", {{"class", "details"}},
       {element("h2", {}, {from.title}), element("p", {{"class", "detail"}}, {from.detail}), figures_table(from)});
-  if (from.any_drawable()) found.add(element("div", {{"class", "charts"}}, {percentile_chart(from), cdf_chart(from)}));
+  node latency = shows_loads(runs) ? latency_chart(from) : "";
+  if (from.any_drawable())
+    found.add(element("div", {{"class", "charts"}},
+                      {percentile_chart(from), latency.empty() ? cdf_chart(from) : std::move(latency)}));
   found.add(strips(from));
   found.add(evidence_table(from));
   return found;
@@ -147,7 +170,7 @@ std::string page(runs_shown runs, const std::vector<panel>& panels) {
   node body = element("body", {{"class", worst_of(runs) == standing::invalid ? "invalid" : ""}});
   for (node& each : banners(runs)) body.add(std::move(each));
   node main = element("main", {}, {header(runs), answers(panels, runs)});
-  for (const panel& each : panels) main.add(details(each));
+  for (const panel& each : panels) main.add(details(each, runs));
   main.add(notes(runs));
   main.add(advice_block(runs));
   main.add(machine_block(runs));
@@ -165,7 +188,7 @@ std::string page(runs_shown runs, const std::vector<panel>& panels) {
 
 std::string render(const report& run) {
   const named_report only[] = {{"", &run}};
-  return page(only, panels_of(run));
+  return page(only, has_loads(run) ? panels_of_loads(run) : panels_of(run));
 }
 
 std::string render(std::span<const named_report> runs) {

@@ -8,6 +8,11 @@ R"js(
     return (ns / unit).toPrecision(3) + ' ' + name;
   };
 
+  const rate = count => {
+    const [unit, name] = count >= 1e6 ? [1e6, ' M'] : count >= 1e3 ? [1e3, ' k'] : [1, ''];
+    return (count / unit).toPrecision(3) + name + '/s';
+  };
+
   // The points of a path, as parts of width and height, from the bottom up.
   const points = (path, view) => {
     let x = 0, y = 0;
@@ -38,7 +43,8 @@ R"js(
     const curves = [...plot.querySelectorAll('.line')].map(path => ({
       kind: path.classList[1], name: path.dataset.name, line: points(path, plot.viewBox.baseVal)}));
     const low = Number(at.low), span = Number(at.high) - low;
-    const rare = at.kind == 'percentiles';
+    const rare = at.kind == 'percentiles', loaded = at.kind == 'throughput' || at.kind == 'waiting';
+    const value = y => at.kind == 'throughput' ? rate(low + y * span) : rare || loaded ? duration(10 ** (low + y * span)) : share(y);
     const share = part => (part * 100).toPrecision(3) + ' %';
 
     chart.addEventListener('pointermove', event => {
@@ -48,9 +54,10 @@ R"js(
       found.sort((a, b) => b.y - a.y);
       const exponent = x * Number(at.decades);
       const heading = rare ? 'p' + (100 - 100 * 10 ** -exponent).toFixed(Math.max(Math.ceil(exponent) - 1, 0))
+                    : loaded ? 'depth ' + Math.round(2 ** (Number(at.first) + x * (at.last - at.first)))
                            : 'within ' + duration(10 ** (low + x * span));
       box.replaceChildren(row('', heading, ''), ...found.map(({kind, name, y}) =>
-        row(kind, name, rare ? duration(10 ** (low + y * span)) : share(y))));
+        row(kind, name, value(y))));
       const left = event.clientX + 16 + box.offsetWidth > innerWidth ? event.clientX - 16 - box.offsetWidth : event.clientX + 16;
       box.style.transform = `translate(${Math.max(left, 4)}px, ${event.clientY + 16}px)`;
       box.style.visibility = cross.style.visibility = 'visible';

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace qd1 {
 
@@ -20,5 +21,8 @@ memory_facts find_memory();
 /// How often the control groups of this process have met their limit of memory so far, and had to throw pages out.
 /// None where the system does not tell.
 std::optional<std::uint64_t> memory_limit_hits();
+
+/// The processors next to the devices of the machine, by the system's numbers. Empty where nothing is known.
+std::vector<std::uint64_t> processors_near(const machine_facts& machine);
 
 }  // namespace qd1

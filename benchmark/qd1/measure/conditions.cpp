@@ -68,11 +68,12 @@ void notice_missed_rate(report& run) {
 void notice_memory_limit(report& run) {
   const auto limit = run.machine.host.limits.memory_bytes;
   for (series& each : run.series)
-    if (limit && each.work.mode != mode::direct && each.measured() && each.work.working_set > *limit)
+    if (limit && each.work.mode != mode::direct && each.measured() &&
+        each.work.working_set * each.work.load.targets > *limit)
       each.notes.push_back(
           fmt::format("memory is limited to {} bytes by a control group, less than the {} that are worked on: pages "
                       "may have been thrown out and written back meanwhile, and this may have waited for it",
-                      grouped(*limit), grouped(each.work.working_set)));
+                      grouped(*limit), grouped(each.work.working_set * each.work.load.targets)));
 }
 
 // The same work within more.
@@ -160,9 +161,12 @@ double entropy(std::span<const std::byte> data) {
   return data.empty() ? 0 : bits / static_cast<double>(data.size());
 }
 
-void judge_conditions(const data_file& file, report& run) {
+void judge_data(const data_file& file, report& run) {
   refuse_reads_without_data(file, run);
   notice_compressible_data(file, run);
+}
+
+void judge_conditions(report& run) {
   notice_stolen_time(run);
   refuse_other_engines(run);
   notice_missed_rate(run);

@@ -43,4 +43,12 @@ inline offset_source unvisited_offsets(std::uint64_t seed, std::uint64_t bytes, 
   };
 }
 
+/// One block after the other, and from the beginning again. Several sources of one file, `number` of `sources` counted
+/// from 0, begin at equal distances.
+inline offset_source sequential_offsets(std::uint64_t number, std::uint64_t sources, std::uint64_t bytes,
+                                        std::uint64_t block) {
+  const std::uint64_t blocks = bytes / block;
+  return [next = blocks / sources * number, blocks, block]() mutable { return next++ % blocks * block; };
+}
+
 }  // namespace qd1

@@ -5,21 +5,18 @@
 #include "measure/conditions.hpp"
 #include "measure/data_file.hpp"
 #include "measure/interruption.hpp"
-#include "measure/noise.hpp"
 #include "measure/offsets.hpp"
 #include "measure/plan.hpp"
 #include "measure/progress.hpp"
 #include "measure/series.hpp"
+#include "measure/surroundings.hpp"
 #include "measure/turns.hpp"
 #include "platform/file.hpp"
 #include "platform/process.hpp"
-#include <qio/version.hpp>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 
 namespace qd1 {
 namespace {
@@ -92,48 +89,24 @@ void measure_all(const std::vector<work>& works, const laboratory& laboratory, s
     if (found.has_begun()) out.series.push_back(found.finished());
 }
 
-void judge_noise(report& out) {
-  for (series& each : out.series) {
-    each.trusted_fraction = trusted_fraction(each, *out.noise_before, *out.noise_after);
-    if (each.trusted_fraction)
-      out.trusted_fraction = std::min(out.trusted_fraction.value_or(1), *each.trusted_fraction);
-  }
-}
-
-constexpr double listening_seconds = 0.5;
-
 }  // namespace
 
 report run(const run_request& request) {
-  report out;
-  out.version = fmt::format("{}.{}.{}", QIO_VERSION_MAJOR, QIO_VERSION_MINOR, QIO_VERSION_PATCH);
-  out.started_seconds = std::time(nullptr);
-  out.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(out.started_seconds));
-  out.command_line = request.command_line;
-
+  report out = begun_report(request.command_line);
   std::optional<turns> turns;
   if (!request.turns.empty()) turns.emplace(request.turns);
   const data_file file({request.path, request.file_size, request.block, request.overwrite, request.seed});
   const clock clock = clock::calibrated();
   out.machine = find_machine(request.path.empty() ? "." : request.path);
-  out.advice = advise(out.machine);
   out.settings = {request.path,    file.bytes(),   request.block,  request.samples,
                   request.seconds, request.rounds, request.engine, request.seed};
   const std::vector<work> works = plan(request, allowed_operations(request, file, out), file.bytes());
   const laboratory laboratory{clock, file, out.machine, request.engine};
-
-  const machine_counters before = count(out.machine);
-  out.noise_before = listen(clock, listening_seconds);
-  measure_all(works, laboratory, turns, out);
-  for (series& each : out.series) each.turns = request.turns;
-  out.noise_after = listen(clock, listening_seconds);
-  progress::clear();
-  out.counters = count(out.machine) - before;
-  out.memory_after = find_memory();
-  judge_conditions(file, out);
-  judge_noise(out);
-  out.complete = !interrupted();
-  out.clock = clock.facts();
+  measure_amid(out, clock, [&] {
+    measure_all(works, laboratory, turns, out);
+    for (series& each : out.series) each.turns = request.turns;
+    judge_data(file, out);
+  });
   return out;
 }
 

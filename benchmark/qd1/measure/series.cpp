@@ -3,7 +3,9 @@
 
 #include "failure.hpp"
 #include "machine/find.hpp"
+#include "measure/alignment.hpp"
 #include "measure/measure.hpp"
+#include "measure/pages.hpp"
 #include "measure/verification.hpp"
 #include "platform/file.hpp"
 #include "platform/names.hpp"
@@ -15,10 +17,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <optional>
 #include <span>
-#include <thread>
 #include <utility>
 
 namespace qd1 {
@@ -27,27 +27,6 @@ namespace {
 template <class File>
 constexpr bool is_mapped = File::mode_type::is_mapped;
 
-void require_alignment(const work& work, const qio::alignment& needed) {
-  const std::uint32_t block = work.operation == operation::read ? needed.read : needed.write;
-  if (work.block % block == 0) return;
-  throw usage_error(
-      fmt::format("--block: {} is not a multiple of {}, which direct I/O on this file needs; the next is {}",
-                  work.block, block, (work.block / block + 1) * block));
-}
-
-// Reads all of the working set, so that what follows is served from memory.
-template <class File>
-void touch_all(const File& file, const work& work) {
-  constexpr std::size_t chunk = std::size_t(1) << 20;
-  std::vector<std::byte> memory(chunk);
-  for (std::uint64_t at = 0; at < work.working_set; at += chunk) {
-    const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(chunk, work.working_set - at));
-    static_cast<void>(file.read_at(at, std::span(memory).first(part)));  // what fails here will fail again, timed
-  }
-}
-
-std::uint64_t pages(std::uint64_t bytes) { return bytes / qio::platform::page_size(); }
-
 // Cached writes start without pages, like fio's: pages that a large read-ahead has brought come in large folios, and on
 // ext4 a small write into one of those walks over all of its blocks (50 µs here, not 2).
 bool starts_with_pages(const work& work) {
@@ -55,49 +34,21 @@ bool starts_with_pages(const work& work) {
   return work.mode == mode::mapped || work.operation == operation::read;
 }
 
-// Why the reads cannot be called cold; empty if they can.
-std::string why_not_cold(const work& work, const laboratory& laboratory) {
-  const auto left = platform::cached_pages(laboratory.file.path(), work.working_set);
-  if (!left) return "the system does not tell which pages are in memory, so cold cannot be verified";
-  if (*left <= pages(work.working_set) / 100) return {};
-  return fmt::format("{} of {} pages stay in memory though they were dropped (mapped, locked or dirty)", grouped(*left),
-                     grouped(pages(work.working_set)));
-}
-
-// Pages that are in memory when a round begins were brought there by an earlier one's touch_all(): what else leaves
-// pages behind has dropped them. So they lie in memory in the same way for all rounds.
-void prepare_pages(const tally& series, const laboratory& laboratory) {
-  const std::string& path = laboratory.file.path();
-  const work& work = series.subject();
-  if (!starts_with_pages(work)) return platform::drop_cached_pages(path);
-  if (const auto there = platform::cached_pages(path, work.working_set); there) {
-    if (*there == pages(work.working_set)) return;
-    platform::drop_cached_pages(path);
-  }
-  if (const auto file = qio::cached_file::open(path); file) touch_all(file.value(), work);
-}
-
 template <class File>
 void prepare_memory(const File& file, tally& series, const laboratory& laboratory) {
   const work& work = series.subject();
-  prepare_pages(series, laboratory);
+  const std::string& path = laboratory.file.path();
+  starts_with_pages(work) ? fill_cache(path, work.working_set) : platform::drop_cached_pages(path);
   if constexpr (is_mapped<File>) {
     if (work.advice == advice::random)
       if (const auto all = file.view(0, static_cast<std::size_t>(work.working_set));
           all && !platform::advise_random(all.value()))
         return series.is_not_available("the system cannot be told that a mapping will be used at random");
-    if (starts_with_pages(work)) touch_all(file, work);
+    if (starts_with_pages(work)) touch_all(file, work.working_set);
   }
   if (work.temperature != temperature::cold) return;
-  std::string reason = why_not_cold(work, laboratory);
-  for (int attempt = 0; attempt < 20 && !reason.empty(); ++attempt) {
-    // What an earlier round has read may still be held for a moment: by a ring that is being taken down, or a processor
-    // that has yet to put pages into their lists.
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    platform::drop_cached_pages(laboratory.file.path());
-    reason = why_not_cold(work, laboratory);
-  }
-  if (!reason.empty()) series.is_not_available(std::move(reason));
+  if (std::string reason = empty_cache(path, work.working_set); !reason.empty())
+    series.is_not_available(std::move(reason));
 }
 
 // Cold rounds have none: it would warm what they read.

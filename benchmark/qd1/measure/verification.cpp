@@ -12,12 +12,11 @@
 namespace qd1 {
 namespace {
 
-// Of the device nearest to the file that the system counts for.
-std::optional<std::uint64_t> operations(const machine_facts& machine, const machine_counters& counted, operation what) {
+// The device nearest to the file that the system counts for.
+const device_counters* nearest(const machine_facts& machine, const machine_counters& counted) {
   for (const device_facts& device : machine.devices)
-    if (const device_counters* found = counted.find(device.name))
-      return what == operation::read ? found->reads : found->writes;
-  return std::nullopt;
+    if (const device_counters* found = counted.find(device.name)) return found;
+  return nullptr;
 }
 
 // Where the device is a loop device that does not read its file directly: the one that the file lies on.
@@ -56,7 +55,10 @@ testimony witness::testify(const work& work, std::uint64_t application_operation
   const machine_counters counted = count(machine_) - before_;
   testimony found;
   found.verification.application_operations = application_operations;
-  found.verification.device_operations = operations(machine_, counted, work.operation);
+  if (const device_counters* device = nearest(machine_, counted)) {
+    found.device = device->name;
+    found.verification.device_operations = work.operation == operation::read ? device->reads : device->writes;
+  }
   found.below = operations_below(machine_, counted, work.operation);
   found.verification.cached_pages_before = pages_before_;
   found.verification.cached_pages_after = platform::cached_pages(path_, bytes_);

@@ -18,6 +18,7 @@ struct device_below {
 };
 
 struct testimony {
+  std::string device;              ///< the one whose operations were counted; empty: none
   qd1::verification verification;  ///< the counts; the verdict is left to judge()
   std::optional<device_below> below;
   qd1::disturbance disturbance;

@@ -133,20 +133,29 @@ ordered_json classes(const latency& latency, double unit, double from, const std
 }
 
 ordered_json options(const series& series) {
-  const bool reads = series.work.operation == operation::read;
+  const load& load = series.work.load;
+  const std::string_view order = load.order == order::random ? "rand" : "";
   return {{"name", file_title(series.work)},
-          {"rw", reads ? "randread" : "randwrite"},
+          {"rw", fmt::format("{}{}", order, name(series.work.operation))},
           {"bs", std::to_string(series.work.block)},
           {"size", std::to_string(series.work.working_set)},
           {"direct", series.work.mode == mode::direct ? "1" : "0"},
           {"ioengine", series.service.engine},
-          {"iodepth", "1"},
-          {"numjobs", "1"}};
+          {"iodepth", std::to_string(load.depth)},
+          {"numjobs", std::to_string(load.workers * load.targets)}};
+}
+
+// All of the time at one of fio's levels, of which each goes up to the next.
+ordered_json depths(std::uint64_t depth) {
+  ordered_json out = ordered_json::object();
+  for (std::uint64_t level = 1; level <= 32; level *= 2)
+    out[std::to_string(level)] = depth >= level && depth < 2 * level ? 100. : 0.;
+  out[">=64"] = depth >= 64 ? 100. : 0.;
+  return out;
 }
 
 ordered_json job(const series& series) {
   const bool reads = series.work.operation == operation::read;
-  const ordered_json depth = {{"1", 100.}, {"2", 0.}, {"4", 0.}, {"8", 0.}, {"16", 0.}, {"32", 0.}, {">=64", 0.}};
   const double busy = series.cpu_ns.value_or(0) * series.iops * 1e-9 * 100;
   const latency& latency = series.latency;
   return {{"jobname", file_title(series.work)},
@@ -165,11 +174,11 @@ ordered_json job(const series& series) {
           {"ctx", 0},
           {"majf", 0},
           {"minf", 0},
-          {"iodepth_level", depth},
+          {"iodepth_level", depths(series.work.load.depth)},
           {"latency_ns", classes(latency, 1, 0, {2, 4, 10, 20, 50, 100, 250, 500, 750, 1000}, false)},
           {"latency_us", classes(latency, 1e3, 1e3, {2, 4, 10, 20, 50, 100, 250, 500, 750, 1000}, false)},
           {"latency_ms", classes(latency, 1e6, 1e6, {2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000}, true)},
-          {"latency_depth", 1},
+          {"latency_depth", series.work.load.depth},
           {"latency_target", 0},
           {"latency_percentile", 100.},
           {"latency_window", 0}};

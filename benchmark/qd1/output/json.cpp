@@ -22,12 +22,18 @@ ordered_json to_json(const estimate& value) {
   return out;
 }
 
+ordered_json to_json(const load& load) {
+  return {{"workers", load.workers},    {"depth", load.depth},       {"targets", load.targets},
+          {"only", or_null(load.only)}, {"order", name(load.order)}, {"share", load.share}};
+}
+
 ordered_json to_json(const work& work) {
   return {{"mode", name(work.mode)},     {"operation", name(work.operation)},
           {"form", name(work.form)},     {"temperature", name(work.temperature)},
           {"advice", name(work.advice)}, {"durability", name(work.durability)},
           {"block", work.block},         {"working_set", work.working_set},
-          {"rate", or_null(work.rate)},  {"poisson", work.poisson}};
+          {"rate", or_null(work.rate)},  {"poisson", work.poisson},
+          {"load", to_json(work.load)}};
 }
 
 ordered_json to_json(const latency& latency) {
@@ -89,7 +95,12 @@ ordered_json to_json(const std::vector<slice>& slices) {
                    {"seconds", each.seconds},
                    {"operations", each.operations},
                    {"mean_ns", each.mean},
-                   {"max_ns", each.max}});
+                   {"max_ns", each.max},
+                   {"p50_ns", or_null(each.p50)},
+                   {"p99_ns", or_null(each.p99)},
+                   {"cached_pages", or_null(each.cached_pages)},
+                   {"dirty_bytes", or_null(each.dirty_bytes)},
+                   {"device_in_flight", or_null(each.device_in_flight)}});
   return out;
 }
 
@@ -117,10 +128,9 @@ ordered_json to_json(const series& series) {
 }
 
 ordered_json to_json(const settings& settings) {
-  return {{"path", settings.path},       {"file_size", settings.file_size},
-          {"block", settings.block},     {"samples", settings.samples},
-          {"seconds", settings.seconds}, {"rounds", settings.rounds},
-          {"engine", settings.engine},   {"seed", settings.seed}};
+  return {{"path", settings.path},       {"file_size", settings.file_size}, {"block", settings.block},
+          {"samples", settings.samples}, {"seconds", settings.seconds},     {"rounds", settings.rounds},
+          {"engine", settings.engine},   {"seed", settings.seed},           {"targets", settings.targets}};
 }
 
 ordered_json to_json(const timer_facts& clock) {

@@ -51,6 +51,25 @@ estimate read_estimate(const json& from) {
   return found;
 }
 
+std::uint64_t at_least_one(const json& from, const char* what) {
+  const std::uint64_t found = count(from.at(what));
+  if (found == 0) throw usage_error(fmt::format("{}: 0; needed is 1 at least", what));
+  return found;
+}
+
+load read_load(const json& from) {
+  load found;
+  found.workers = at_least_one(from, "workers");
+  found.depth = at_least_one(from, "depth");
+  found.targets = at_least_one(from, "targets");
+  found.only = optional<std::uint64_t>(from.at("only"));
+  found.order = named(from.at("order"), {order::random, order::sequential});
+  found.share = from.at("share");
+  if (!(found.share > 0 && found.share <= 1))
+    throw usage_error(fmt::format("share: {}; needed is a part of the whole, more than 0 and at most 1", found.share));
+  return found;
+}
+
 work read_work(const json& from) {
   work found;
   found.mode = named(from.at("mode"), {mode::direct, mode::cached, mode::mapped});
@@ -64,6 +83,18 @@ work read_work(const json& from) {
   found.working_set = count(from.at("working_set"));
   found.rate = optional<double>(from.at("rate"));
   found.poisson = from.at("poisson");
+  if (from.contains("load")) found.load = read_load(from.at("load"));
+  return found;
+}
+
+slice read_slice(const json& from) {
+  slice found{from.at("start"), from.at("seconds"), count(from.at("operations")), from.at("mean_ns"),
+              from.at("max_ns")};
+  found.p50 = optional<double>(from.value("p50_ns", json()));
+  found.p99 = optional<double>(from.value("p99_ns", json()));
+  found.cached_pages = optional<std::uint64_t>(from.value("cached_pages", json()));
+  found.dirty_bytes = optional<std::uint64_t>(from.value("dirty_bytes", json()));
+  found.device_in_flight = optional<std::uint64_t>(from.value("device_in_flight", json()));
   return found;
 }
 
@@ -131,9 +162,7 @@ void read_measured(const json& from, series& to) {
   to.trusted_fraction = optional<double>(from.at("trusted_fraction"));
   to.steady = optional<bool>(from.at("steady"));
   to.verification = read_verification(from.at("verification"));
-  for (const json& each : from.at("slices"))
-    to.slices.push_back(
-        {each.at("start"), each.at("seconds"), count(each.at("operations")), each.at("mean_ns"), each.at("max_ns")});
+  for (const json& each : from.at("slices")) to.slices.push_back(read_slice(each));
 }
 
 series read_series(const json& from) {
@@ -148,8 +177,9 @@ series read_series(const json& from) {
 }
 
 settings read_settings(const json& from) {
-  return {from.at("path"),    count(from.at("file_size")), count(from.at("block")), count(from.at("samples")),
-          from.at("seconds"), count(from.at("rounds")),    from.at("engine"),       count(from.at("seed"))};
+  return {from.at("path"),           count(from.at("file_size")), count(from.at("block")),
+          count(from.at("samples")), from.at("seconds"),          count(from.at("rounds")),
+          from.at("engine"),         count(from.at("seed")),      from.value("targets", std::vector<std::string>())};
 }
 
 std::optional<noise> read_noise(const json& from) {

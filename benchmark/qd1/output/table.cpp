@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/table.hpp"
 
-#include "platform/names.hpp"
+#include "depth/rungs.hpp"
+#include "output/ladder.hpp"
+#include "output/wording.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
@@ -9,14 +11,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <sstream>
 #include <vector>
 
 namespace qd1 {
 namespace {
 
 constexpr int label_width = 10;
-constexpr std::size_t page_width = 100;
 
 // Three modes beside each other on 100 columns; four, with a mapping that was told MADV_RANDOM, on 118.
 int column_width(std::size_t columns) { return columns <= 3 ? 30 : 27; }
@@ -43,16 +43,6 @@ std::vector<group> groups(const report& report) {
   return all;
 }
 
-// Four digits that tell, at whatever magnitude.
-std::string digits(double value) {
-  if (value >= 1000) return fmt::format("{:.0f}", value);
-  if (value >= 100) return fmt::format("{:.1f}", value);
-  if (value >= 10) return fmt::format("{:.2f}", value);
-  return fmt::format("{:.3f}", value);
-}
-
-std::string microseconds(double ns) { return digits(ns / 1000); }
-
 std::string cell(const estimate& ns) {
   std::string value = fmt::format("{:>8}", microseconds(ns.value));
   if (!ns.interval) return value;
@@ -62,28 +52,6 @@ std::string cell(const estimate& ns) {
 std::string cell(const percentile& found) {
   if (found.value) return cell(*found.value);
   return fmt::format("{:>8} (needs {})", "n/a", grouped(found.samples_needed));
-}
-
-std::string path_text(const service& service) {
-  const std::uint64_t total = service.by_inline + service.by_ring + service.by_worker;
-  std::string text;
-  const auto add = [&](std::uint64_t count, std::string_view path) {
-    if (count == 0) return;
-    const double part = 100 * static_cast<double>(count) / static_cast<double>(total);
-    text += fmt::format("  {} {:.3g}%", path, part);
-  };
-  add(service.by_inline, "inline");
-  add(service.by_ring, "ring");
-  add(service.by_worker, "worker");
-  return text;
-}
-
-// Rounded down to what is usually asked for.
-std::string trust_text(const series& each) {
-  if (!each.trusted_fraction) return "";
-  for (const double fraction : {0.99999, 0.9999, 0.999, 0.99, 0.95, 0.5})
-    if (*each.trusted_fraction >= fraction) return fmt::format("{:>8}", percentile_name(fraction));
-  return fmt::format("{:>8}", "nothing");
 }
 
 using describe = std::function<std::string(const series&)>;
@@ -110,39 +78,6 @@ std::string column_name(const work& work) {
   return fmt::format("{:>8}{}", name(work.mode), work.advice == advice::random ? ", MADV_RANDOM" : "");
 }
 
-// Lines broken between words, those after the first indented.
-std::string wrapped(const std::string& text) {
-  std::istringstream words(text);
-  std::string lines;
-  std::string line;
-  for (std::string word; words >> word;) {
-    if (!line.empty() && line.size() + 1 + word.size() > page_width) {
-      lines += line + '\n';
-      line = "   ";
-    }
-    line += (line.empty() ? "" : " ") + word;
-  }
-  return lines + line + '\n';
-}
-
-// What has to be said about one series, a line each.
-std::vector<std::string> remarks(const series& each) {
-  std::vector<std::string> lines;
-  const auto about_it = [&](const std::string& text) { lines.push_back(title(each.work) + ": " + text); };
-  if (!each.not_available.empty())
-    lines.push_back(fmt::format("{}: not available: {}", name(each.work.mode), each.not_available));
-  for (const std::string& reason : each.invalid) lines.push_back("INVALID: " + title(each.work) + ": " + reason);
-  for (const std::string& note : each.notes) about_it(note);
-  if (!each.complete) about_it("INCOMPLETE: interrupted");
-  if (!each.service.reason.empty()) about_it(fmt::format("not {}: {}", platform::own_engine, each.service.reason));
-  if (!each.measured()) return lines;
-  const bool tells = each.work.mode == mode::direct || each.work.temperature == temperature::cold;
-  if (tells && !each.verification.text.empty())
-    lines.push_back(fmt::format("{}: {}", name(each.work.mode), each.verification.text));
-  if (each.steady == false) about_it("not steady: its latency was still changing; give it more --time");
-  return lines;
-}
-
 std::string block(const group& members) {
   std::string text = heading(members.front()->work);
   std::string columns = fmt::format("{:<{}}", "", label_width);
@@ -167,15 +102,19 @@ std::string block(const group& members) {
     text += row("IOPS", members, [](const series& each) { return fmt::format("{:>8.0f}", each.iops); });
     text += row("MB/s", members, [&](const series& each) { return number(each.bytes_per_second / 1e6); });
     text += row("samples", members, [](const series& each) { return fmt::format("{:>8}", each.latency.samples); });
-    text += row("trust to", members, [](const series& each) { return trust_text(each); });
+    text += row("trust to", members, [](const series& each) { return fmt::format("{:>8}", trusted_percentile(each)); });
     text +=
         row("CPU/op", members, [&](const series& each) { return each.cpu_ns ? number(*each.cpu_ns / 1000) : "  n/a"; });
     text += row("engine", members, [](const series& each) { return "  " + each.service.engine; });
     if (first->work.form == form::asynchronous)
       text += row("path", members, [](const series& each) { return path_text(each.service); });
   }
-  for (const series* each : members)
+  for (const series* each : members) {
     for (const std::string& line : remarks(*each)) text += wrapped(line);
+    const bool tells = each->work.mode == mode::direct || each->work.temperature == temperature::cold;
+    if (each->measured() && tells && !each->verification.text.empty())
+      text += wrapped(fmt::format("{}: {}", name(each->work.mode), each->verification.text));
+  }
   return text + '\n';
 }
 
@@ -204,8 +143,11 @@ std::string footer(const report& report) {
                                  report.clock.source, report.clock.floor_ns);
   if (!report.clock.reason.empty()) text += wrapped("Not the processor's counter: " + report.clock.reason);
   text += wrapped(
-      "Closed loop, unless it says open loop: a transfer begins when the one before it is over, so these are service "
-      "times; nothing waits in a queue.");
+      has_loads(report)
+          ? "Closed loop: so many transfers are in flight all the time, the next begins when one is over, and waits "
+            "behind those beside it."
+          : "Closed loop, unless it says open loop: a transfer begins when the one before it is over, so these are "
+            "service times; nothing waits in a queue.");
   text += noise_text(report) + memory_text(report);
   for (const std::string& note : report.notes) text += wrapped(note);
   for (const recommendation& each : report.advice)
@@ -221,6 +163,7 @@ std::string footer(const report& report) {
 
 std::string table(const report& report) {
   std::string text;
+  if (has_loads(report)) return ladder_blocks(report) + footer(report);
   for (const group& each : groups(report)) text += block(each);
   return text + footer(report);
 }

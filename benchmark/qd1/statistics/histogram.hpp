@@ -13,9 +13,10 @@
 
 namespace qd1 {
 
-/// 512 bins of equal width between each power of two and the next: a sample is within 1/1024 of the middle of its bin.
-/// Minimum, maximum and sum are exact. Histograms merge without loss, since all have the same bins.
-class histogram {
+/// 2^precision bins of equal width between each power of two and the next. Minimum, maximum and sum are exact.
+/// Histograms of one precision merge without loss, since all have the same bins.
+template <unsigned precision>
+class basic_histogram {
  public:
   void record(std::uint64_t picoseconds) noexcept {
     ++counts_[index(picoseconds)];
@@ -25,7 +26,7 @@ class histogram {
     maximum_ = std::max(maximum_, picoseconds);
   }
 
-  void merge(const histogram& other) noexcept {
+  void merge(const basic_histogram& other) noexcept {
     for (std::size_t each = 0; each < counts_.size(); ++each) counts_[each] += other.counts_[each];
     samples_ += other.samples_;
     sum_ += other.sum_;
@@ -59,7 +60,6 @@ class histogram {
   }
 
  private:
-  static constexpr unsigned precision = 9;  // bits below the leading one that choose the bin
   static constexpr std::uint64_t bins_an_octave = 1u << precision;
   static constexpr std::size_t bin_count = (64 - precision + 1) * bins_an_octave;
 
@@ -88,5 +88,11 @@ class histogram {
   std::uint64_t minimum_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t maximum_ = 0;
 };
+
+/// A sample is within 1/1024 of the middle of its bin.
+using histogram = basic_histogram<9>;
+
+/// Within 1/32, in a thirtieth of the memory: for many short times.
+using coarse_histogram = basic_histogram<4>;
 
 }  // namespace qd1

@@ -142,8 +142,8 @@ class uring {
   static constexpr std::uint64_t wake_tag = 3;
   static constexpr std::uint64_t nap_tag = 5;
 
-  // Entries for a device that are gathered before it gets them. At a depth of 32, a virtual drive did 17 to 20 % more by
-  // four at a time than by all at once, for as much processor time (docs/benchmarks.md).
+  // Entries for a device that are gathered before it gets them. At a depth of 32, a virtual drive did 17 to 20 % more
+  // by four at a time than by all at once, for as much processor time (docs/benchmarks.md).
   static constexpr unsigned most_gathered = 4;
 
   explicit uring(const context_options& options)

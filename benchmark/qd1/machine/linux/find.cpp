@@ -8,6 +8,7 @@
 #include <qd1/machine/linux/location.hpp>
 #include <qd1/machine/linux/machine.hpp>
 #include <qd1/machine/linux/memory.hpp>
+#include <qd1/machine/linux/text.hpp>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -52,6 +53,12 @@ machine_facts find_machine(const std::string& path) {
 memory_facts find_memory() { return linux_system::find_memory(linux_system::tree(), page_bytes()); }
 
 std::optional<std::uint64_t> memory_limit_hits() { return linux_system::memory_limit_hits(linux_system::tree()); }
+
+std::vector<std::uint64_t> processors_near(const machine_facts& machine) {
+  for (const device_facts& device : machine.devices)
+    if (device.pcie && device.pcie->local_cpus) return linux_system::to_cpu_list(*device.pcie->local_cpus);
+  return {};
+}
 
 machine_counters count(const machine_facts& machine) { return linux_system::count(linux_system::tree(), machine); }
 

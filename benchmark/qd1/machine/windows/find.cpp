@@ -61,6 +61,8 @@ memory_facts find_memory() {
 
 std::optional<std::uint64_t> memory_limit_hits() { return std::nullopt; }
 
+std::vector<std::uint64_t> processors_near(const machine_facts&) { return {}; }
+
 machine_counters count(const machine_facts& machine) {
   machine_counters now;
   FILETIME idle, kernel, user;  // idle time is a part of the kernel's

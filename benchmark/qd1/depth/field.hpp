@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+// What all steps of a run have in common.
+#pragma once
+
+#include "depth/worker.hpp"
+#include "measure/clock.hpp"
+#include "measure/data_file.hpp"
+#include "report.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace qd1 {
+
+/// A file or device, and what it lies on.
+struct target {
+  const data_file& file;
+  machine_facts machine;
+};
+
+struct field {
+  const qd1::clock& clock;
+  std::vector<target> targets;
+  machine_facts machine;  ///< the host, and the devices under all targets
+  double reads = 1;       ///< part of the transfers that read
+  engine_choice engine;
+  bool timed = true;    ///< the clock is read for each transfer
+  bool pinned = false;  ///< each worker keeps to a processor
+  std::uint64_t seed = 1;
+};
+
+}  // namespace qd1

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+// The loop that is timed: one of the transfers that a worker keeps in flight.
+#pragma once
+
+#include "depth/ledger.hpp"
+#include "measure/measure.hpp"
+#include "measure/offsets.hpp"
+#include "report.hpp"
+#include <qio/qio.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace qd1 {
+
+/// Which of the transfers read, in a mix by chance.
+class mixture {
+ public:
+  mixture(double reads, std::uint64_t seed) : reads_(reads), random_(~seed) {}
+
+  operation next() noexcept {
+    if (reads_ >= 1) return operation::read;
+    if (reads_ <= 0) return operation::write;
+    return static_cast<double>(random_() >> 11) * 0x1p-53 < reads_ ? operation::read : operation::write;
+  }
+
+ private:
+  double reads_;
+  splitmix64 random_;
+};
+
+/// What the coroutines of a worker have in common.
+struct course_of_worker {
+  ledger& to;
+  mixture mix;
+  offset_source next_offset;
+  std::uint64_t stamped = 0;
+};
+
+/// Transfers one after the other, of which one is in flight at a time. `file` and `course` outlive it.
+template <class File>
+qio::task<> keep_one_in_flight(File& file, std::span<std::byte> buffer, course_of_worker& course) {
+  while (course.to.goes_on()) {
+    const operation what = course.mix.next();
+    const std::uint64_t offset = course.next_offset();
+    const std::uint64_t begin = course.to.now();
+    if (what == operation::read) {
+      course.to.record(what, offset, begin, co_await file.async_read_at(offset, buffer));
+    } else {
+      stamp(buffer, ++course.stamped);
+      course.to.record(what, offset, begin, co_await file.async_write_at(offset, buffer));
+    }
+  }
+}
+
+}  // namespace qd1

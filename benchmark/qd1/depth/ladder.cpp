@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "depth/ladder.hpp"
+
+#include "depth/field.hpp"
+#include "depth/sharing.hpp"
+#include "depth/step.hpp"
+#include "failure.hpp"
+#include "machine/find.hpp"
+#include "measure/alignment.hpp"
+#include "measure/conditions.hpp"
+#include "measure/data_file.hpp"
+#include "measure/interruption.hpp"
+#include "measure/progress.hpp"
+#include "measure/surroundings.hpp"
+#include <qio/qio.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <deque>
+
+namespace qd1 {
+namespace {
+
+// Those that have been made are kept in place: targets refer to them.
+std::deque<data_file> files_of(const ladder_request& request) {
+  std::deque<data_file> files;
+  const auto add = [&](const std::string& path) {
+    files.emplace_back(
+        data_file_request{path, request.file_size, request.block, request.overwrite, request.seed + files.size()});
+    if (request.reads < 1 && !files.back().why_read_only().empty()) throw usage_error(files.back().why_read_only());
+  };
+  for (const std::string& each : request.paths) add(each);
+  if (files.empty()) add("");
+  return files;
+}
+
+// The host, and each device under any of the targets once.
+machine_facts facts_of(const std::vector<target>& targets) {
+  machine_facts all = targets.front().machine;
+  for (const target& each : targets)
+    for (const device_facts& device : each.machine.devices)
+      if (std::ranges::find(all.devices, device.name, &device_facts::name) == all.devices.end())
+        all.devices.push_back(device);
+  return all;
+}
+
+field field_of(const ladder_request& request, const clock& clock, const std::deque<data_file>& files) {
+  field found{clock, {}, {}, request.reads, request.engine, request.timed, request.pinned, request.seed};
+  for (std::size_t each = 0; each < files.size(); ++each) {
+    const bool is_named = each < request.paths.size();
+    found.targets.push_back({files[each], find_machine(is_named ? request.paths[each] : ".")});
+  }
+  found.machine = facts_of(found.targets);
+  return found;
+}
+
+void require_direct_blocks(const work& work, const field& field) {
+  if (work.mode != mode::direct) return;
+  for (const target& each : field.targets)
+    if (const auto file = qio::direct_file::open(each.file.path()); file)
+      require_alignment(work, file.value().alignment());
+}
+
+// The least of the targets' sizes: workers of all of them choose from as much.
+std::uint64_t working_set(const std::deque<data_file>& files) {
+  std::uint64_t least = files.front().bytes();
+  for (const data_file& each : files) least = std::min(least, each.bytes());
+  return least;
+}
+
+std::vector<work> plan(const ladder_request& request, std::uint64_t bytes, std::uint64_t targets) {
+  std::vector<work> all;
+  for (const mode mode : request.modes)
+    for (const std::uint64_t workers : request.workers)
+      for (const std::uint64_t depth : request.depths) {
+        work each;
+        each.mode = mode;
+        each.operation = request.reads > 0 ? operation::read : operation::write;
+        each.form = form::asynchronous;
+        each.temperature = mode == mode::direct ? temperature::warm : request.temperature;
+        each.durability = request.durability;
+        each.block = request.block;
+        each.working_set = bytes;
+        each.load = {workers, depth, 1, std::nullopt, request.order, 1};
+        for (std::uint64_t only = 0; request.each_alone && only < targets; ++only) {
+          each.load.only = only;
+          all.push_back(each);
+        }
+        each.load.only.reset();
+        each.load.targets = targets;
+        all.push_back(each);
+      }
+  return all;
+}
+
+// Round after round, each time beginning with another step, so that what changes meanwhile meets all of them.
+void measure_all(std::vector<step>& steps, const field& field, report& out) {
+  const std::uint64_t began = field.clock.after();
+  const double seconds = out.settings.seconds / static_cast<double>(out.settings.rounds);
+  for (std::uint64_t round = 0; round < out.settings.rounds; ++round)
+    for (std::size_t turn = 0; turn < steps.size(); ++turn) {
+      step& next = steps[(static_cast<std::size_t>(round) + turn) % steps.size()];
+      if (interrupted() || !next.wants_more()) continue;
+      progress::show(fmt::format("round {}/{}, {}/{}: {}", round + 1, out.settings.rounds, turn + 1, steps.size(),
+                                 title(next.subject())));
+      next.measure_round(seconds, field.clock.seconds(field.clock.after() - began));
+    }
+  for (const step& each : steps)
+    for (series& found : each.finished())
+      if (found.latency.samples != 0 || !found.not_available.empty() || !found.invalid.empty())
+        out.series.push_back(std::move(found));
+}
+
+}  // namespace
+
+report climb(const ladder_request& request) {
+  report out = begun_report(request.command_line);
+  const std::deque<data_file> files = files_of(request);
+  const clock clock = clock::calibrated();
+  const field field = field_of(request, clock, files);
+  out.machine = field.machine;
+  const std::uint64_t bytes = working_set(files);
+  out.settings = {fmt::format("{}", fmt::join(request.paths, " ")),
+                  bytes,
+                  request.block,
+                  0,
+                  request.seconds,
+                  request.rounds,
+                  request.engine.name,
+                  request.seed,
+                  request.paths};
+  std::vector<step> steps;
+  for (const work& each : plan(request, bytes, files.size())) {
+    require_direct_blocks(each, field);
+    steps.emplace_back(each, field);
+  }
+  measure_amid(out, clock, [&] {
+    measure_all(steps, field, out);
+    note_scaling(out, field.targets);
+    for (const data_file& each : files) judge_data(each, out);
+  });
+  return out;
+}
+
+}  // namespace qd1

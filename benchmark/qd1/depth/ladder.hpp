@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+// A whole run of loads: deeper and deeper, with more and more workers, on one target or several.
+#pragma once
+
+#include "depth/worker.hpp"
+#include "report.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace qd1 {
+
+struct ladder_request {
+  std::vector<std::string> paths;  ///< none: a temporary file in the current directory
+  std::vector<qd1::mode> modes = {mode::direct};
+  double reads = 1;  ///< part of the transfers that read
+  qd1::order order = order::random;
+  std::vector<std::uint64_t> depths = {1, 2, 4, 8, 16, 32, 64, 128};
+  std::vector<std::uint64_t> workers = {1};
+  bool each_alone = false;  ///< each target alone, too, before all together
+  std::uint64_t block = 4096;
+  std::optional<std::uint64_t> file_size;
+  qd1::temperature temperature = temperature::warm;
+  qd1::durability durability = durability::accepted;
+  double seconds = 5;  ///< of a step
+  std::uint64_t rounds = 5;
+  bool timed = true;
+  bool pinned = false;
+  engine_choice engine;
+  std::uint64_t seed = 1;
+  bool overwrite = false;
+  std::string command_line;
+};
+
+/// Throws usage_error where that cannot be done.
+report climb(const ladder_request& request);
+
+}  // namespace qd1

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "depth/step.hpp"
+
+#include "depth/findings.hpp"
+#include "machine/find.hpp"
+#include "measure/interruption.hpp"
+#include "measure/pages.hpp"
+#include "measure/tally.hpp"
+#include "platform/file.hpp"
+#include "platform/process.hpp"
+#include "statistics/block_means.hpp"
+#include "statistics/order_statistics.hpp"
+#include <qio/qio.hpp>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+namespace qd1 {
+namespace {
+
+constexpr double warm_up = 0.1;  // part of a round's time
+
+// Those near the target's device first, each worker the next one.
+std::optional<std::uint64_t> processor_for(const target& target, std::uint64_t number) {
+  std::vector<std::uint64_t> usable = platform::allowed_processors();
+  const std::vector<std::uint64_t> near = processors_near(target.machine);
+  const auto is_near = [&](std::uint64_t each) { return std::ranges::find(near, each) != near.end(); };
+  if (const auto far = std::ranges::stable_partition(usable, is_near); far.size() < usable.size())
+    usable.erase(far.begin(), far.end());
+  if (usable.empty()) return std::nullopt;
+  return usable[number % usable.size()];
+}
+
+double nanoseconds_at(const coarse_histogram& seen, double fraction) {
+  return seen.ranked_ns(percentile_rank(fraction, seen.samples()));
+}
+
+slice slice_of(const second_of_window& second, double start, double seconds, const glance& at_end) {
+  slice found{start, seconds, second.operations,   second.latencies.mean_ns(), second.latencies.maximum_ns(),
+              {},    {},      at_end.cached_pages, at_end.dirty_bytes,         at_end.device_in_flight};
+  if (second.latencies.samples() == 0) return found;
+  found.p50 = nanoseconds_at(second.latencies, 0.5);
+  found.p99 = nanoseconds_at(second.latencies, 0.99);
+  return found;
+}
+
+std::uint64_t growth(const verification& pages) {
+  return pages.cached_pages_after.value_or(0) - pages.cached_pages_before.value_or(0);
+}
+
+void add(service& to, const service& more) {
+  to.engine = more.engine;
+  to.reason = more.reason;
+  to.by_inline += more.by_inline;
+  to.by_ring += more.by_ring;
+  to.by_worker += more.by_worker;
+}
+
+}  // namespace
+
+step::step(const work& work, const field& field) : work_(work), field_(field) {
+  for (std::size_t each = 0; each < field.targets.size(); ++each)
+    if (work.load.only.value_or(each) == each) targets_.push_back(&field.targets[each]);
+  for (const operation what : {operation::read, operation::write}) {
+    const double share = what == operation::read ? field.reads : 1 - field.reads;
+    if (share <= 0) continue;
+    kind& added = kinds_.emplace_back();
+    added.found.work = work;
+    added.found.work.operation = what;
+    added.found.work.load.share = share;
+  }
+}
+
+std::vector<std::unique_ptr<worker>> step::hire(window& window) const {
+  std::vector<std::unique_ptr<worker>> workers;
+  for (const target* each : targets_)
+    for (std::uint64_t number = 0; number < work_.load.workers; ++number) {
+      const std::uint64_t among_all = workers.size();
+      workers.push_back(std::make_unique<worker>(
+          duty{work_, field_.reads, each->file.path(), number, field_.seed + among_all,
+               field_.pinned ? processor_for(*each, among_all) : std::nullopt, field_.engine, field_.timed},
+          field_.clock, window));
+    }
+  return workers;
+}
+
+void step::prepare_pages() {
+  const bool in_memory = work_.mode != mode::direct && work_.operation == operation::read;
+  for (const target* each : targets_) {
+    const std::string& path = each->file.path();
+    if (work_.temperature == temperature::cold)
+      not_available_ = empty_cache(path, work_.working_set);
+    else
+      in_memory ? fill_cache(path, work_.working_set) : platform::drop_cached_pages(path);
+    if (!not_available_.empty()) return;
+  }
+}
+
+void step::measure_round(double seconds, double start) {
+  prepare_pages();
+  if (!wants_more()) return;
+  round_facts facts{start, seconds, {}, {}};
+  for (const target* each : targets_) facts.before.emplace_back(each->machine, each->file.path(), each->file.bytes());
+  window window(work_.load.workers * targets_.size());
+  const auto workers = hire(window);
+  std::vector<std::thread> threads;
+  for (const auto& each : workers) threads.emplace_back([&worker = *each] { worker.run(); });
+  window.wait_for_workers();
+  const double before = work_.temperature == temperature::cold ? 0 : warm_up * seconds;
+  const std::uint64_t begin = field_.clock.after() + field_.clock.ticks(before);
+  window.open(begin, begin + field_.clock.ticks(seconds));
+  facts.seen = observe(window, field_, targets_);
+  for (std::thread& each : threads) each.join();
+  collect(workers, facts);
+  leave_as_found();
+}
+
+// So that neither what is still to be written back nor pages that writing has brought meet the next step.
+void step::leave_as_found() {
+  if (field_.reads >= 1) return;
+  for (const target* each : targets_) {
+    auto file = qio::cached_file::open(each->file.path(), qio::access::read_write);
+    if (!file) continue;
+    if (const auto synced = file.value().sync(); !synced && failure_.empty())
+      failure_ = "sync afterwards: " + synced.error().message();
+    platform::drop_cached_pages(each->file.path());
+  }
+}
+
+void step::collect(const std::vector<std::unique_ptr<worker>>& workers, const round_facts& facts) {
+  for (const auto& each : workers) {
+    if (not_available_.empty()) not_available_ = each->not_available();
+    if (failure_.empty()) failure_ = each->failure();
+  }
+  processor_seconds_ += facts.seen.processor;
+  for (kind& each : kinds_) {
+    transfers counted;
+    for (const auto& worker : workers) {
+      counted.merge(worker->of(each.found.work.operation));
+      qd1::add(each.found.service, worker->service());
+    }
+    counted_ += counted.counted;
+    if (facts.seen.measured > 0) add(each, counted, facts);
+  }
+}
+
+void step::add(kind& to, const transfers& counted, const round_facts& facts) const {
+  series& found = to.found;
+  const observation& seen = facts.seen;
+  for (std::size_t each = 0; each < seen.seconds.size() && each < counted.seconds.size(); ++each) {
+    const auto start = static_cast<double>(each);
+    found.slices.push_back(slice_of(counted.seconds[each], found.seconds + start, std::min(1.0, seen.measured - start),
+                                    seen.seconds[each]));
+  }
+  round round{
+      facts.start, {}, seen.measured, counted.counted, counted.latencies.mean_ns(), quantiles(counted.latencies), {}};
+  add_testimonies(to, counted, facts, round);
+  found.rounds.push_back(std::move(round));
+  found.seconds += seen.measured;
+  to.all.merge({counted.started, counted.counted, counted.latencies, {}});
+}
+
+// The operations of each device once, however many targets lie on it.
+void step::add_testimonies(kind& to, const transfers& counted, const round_facts& facts, round& into) const {
+  verification& all = to.found.verification;
+  all.application_operations += counted.started;
+  std::set<std::string> devices;
+  std::uint64_t before = 0, after = 0;
+  for (const witness& each : facts.before) {
+    const testimony told = each.testify(to.found.work, counted.started, facts.seen.measured, facts.seen.processor);
+    into.disturbance = told.disturbance;
+    before += told.verification.cached_pages_before.value_or(0);
+    after += told.verification.cached_pages_after.value_or(0);
+    if (!told.verification.device_operations || !devices.insert(told.device).second) continue;
+    all.device_operations = all.device_operations.value_or(0) + *told.verification.device_operations;
+    if (!told.below) continue;
+    if (!to.below) to.below = device_below{told.below->upper, told.below->lower, 0};
+    to.below->operations += told.below->operations;
+  }
+  // Of the round that brought most pages into memory.
+  if (!to.found.rounds.empty() && after <= before + growth(all)) return;
+  all.cached_pages_before = before;
+  all.cached_pages_after = after;
+}
+
+series step::finished(const kind& from) const {
+  series out = from.found;
+  out.complete = !interrupted();
+  out.not_available = not_available_;
+  if (!failure_.empty()) out.invalid.push_back(failure_);
+  out.latency = summary(from.all.latencies, block_means());
+  out.latency.samples = from.all.counted;  // also those whose time was not taken
+  if (out.latency.samples == 0 || out.seconds <= 0) return out;
+  out.iops = static_cast<double>(from.all.counted) / out.seconds;
+  out.bytes_per_second = out.iops * static_cast<double>(out.work.block);
+  constexpr int enough_steps = 10;
+  if (processor_seconds_ >= enough_steps * platform::processor_seconds_step())
+    out.cpu_ns = processor_seconds_ * 1e9 / static_cast<double>(counted_);
+  judge(out.verification, out.work, from.below);
+  if (out.verification.result == verification::verdict::refuted) out.invalid.push_back(out.verification.text);
+  if (std::string note = split(out, field_.machine); !note.empty()) out.notes.push_back(std::move(note));
+  return out;
+}
+
+std::vector<series> step::finished() const {
+  std::vector<series> found;
+  for (const kind& each : kinds_) found.push_back(finished(each));
+  if (const std::string note = contradiction(found); !note.empty())
+    for (series& each : found) each.notes.push_back(note);
+  return found;
+}
+
+}  // namespace qd1

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+// One load while it is measured, round by round: so many workers, so deep, on these targets.
+#pragma once
+
+#include "depth/field.hpp"
+#include "depth/ledger.hpp"
+#include "depth/observer.hpp"
+#include "depth/worker.hpp"
+#include "measure/verification.hpp"
+#include "report.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace qd1 {
+
+class step {
+ public:
+  /// `work`: what its transfers have in common, whether they read or write.
+  step(const work& work, const field& field);
+
+  const work& subject() const noexcept { return work_; }
+  /// Whether a further round makes sense: nothing has been refused so far.
+  bool wants_more() const noexcept { return not_available_.empty() && failure_.empty(); }
+
+  /// Opens everything anew. `start`: seconds since the run began to measure.
+  void measure_round(double seconds, double start);
+
+  /// The reads, the writes, or both.
+  std::vector<series> finished() const;
+
+ private:
+  struct kind {
+    series found;
+    transfers all;
+    std::optional<device_below> below;
+  };
+  /// How a round began, and what came of it.
+  struct round_facts {
+    double start;
+    double seconds;
+    observation seen;
+    std::vector<witness> before;
+  };
+
+  std::vector<std::unique_ptr<worker>> hire(window& window) const;
+  void prepare_pages();
+  void leave_as_found();
+  void collect(const std::vector<std::unique_ptr<worker>>& workers, const round_facts& facts);
+  void add(kind& to, const transfers& counted, const round_facts& facts) const;
+  void add_testimonies(kind& to, const transfers& counted, const round_facts& facts, round& into) const;
+  series finished(const kind& each) const;
+
+  work work_;
+  const field& field_;
+  std::vector<const target*> targets_;
+  std::vector<kind> kinds_;
+  double processor_seconds_ = 0;
+  std::uint64_t counted_ = 0;
+  std::string not_available_;
+  std::string failure_;
+};
+
+}  // namespace qd1

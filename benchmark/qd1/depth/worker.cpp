@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "depth/worker.hpp"
+
+#include "depth/in_flight.hpp"
+#include "measure/offsets.hpp"
+#include "platform/process.hpp"
+#include <qio/qio.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace qd1 {
+namespace {
+
+offset_source offsets_of(const duty& duty) {
+  const work& work = duty.work;
+  if (work.load.order == order::sequential)
+    return sequential_offsets(duty.number, work.load.workers, work.working_set, work.block);
+  return random_offsets(duty.seed, work.working_set, work.block);
+}
+
+// A block for each transfer in flight, with contents that do not compress.
+qio::aligned_buffer blocks_for(const work& work, const qio::alignment& needed) {
+  const auto bytes = static_cast<std::size_t>(work.block * work.load.depth);
+  auto blocks =
+      qio::aligned_buffer::allocate(bytes, std::max<std::size_t>(needed.memory, qio::default_buffer_alignment));
+  if (!blocks) throw std::runtime_error(blocks.error().message());
+  splitmix64 random(work.block);
+  for (std::byte& each : blocks.value()) each = static_cast<std::byte>(random());
+  return std::move(blocks).value();
+}
+
+qio::context_options options_for(const engine_choice& engine, std::uint64_t depth) {
+  qio::context_options options;
+  options.queue_depth = static_cast<unsigned>(depth);
+  if (engine.waiting == "spin") options.waiting = qio::wait_policy::spin;
+  if (engine.waiting == "adaptive") options.waiting = qio::wait_policy::adaptive;
+  if (engine.polled) options.polling = qio::polling::busy;
+  return options;
+}
+
+}  // namespace
+
+worker::worker(duty duty, const clock& clock, window& window)
+    : duty_(std::move(duty)), window_(window), ledger_(clock, window, duty_.timed, duty_.work.block) {}
+
+void worker::run() noexcept {
+  try {
+    work();
+  } catch (const std::exception& thrown) {
+    failure_ = thrown.what();
+  }
+  if (!failure_.empty() || !not_available_.empty()) window_.close();
+  if (!has_arrived_) window_.arrive();
+}
+
+void worker::work() {
+  if (duty_.processor) platform::go_to_processor(*duty_.processor);
+  std::optional<platform::pinned_to_this_processor> pinned;
+  if (duty_.processor) pinned.emplace();
+  const qio::context_options options = options_for(duty_.engine, duty_.work.load.depth);
+  if (duty_.engine.name == "pool") return work_in(qio::basic_context<qio::pool>::create(options));
+  work_in(qio::context::create(options));
+}
+
+template <class Context>
+void worker::work_in(Context&& created) {
+  if (!created) {
+    not_available_ = created.error().message();
+    return;
+  }
+  auto& context = created.value();
+  note_service(context);
+  switch (duty_.work.mode) {
+    case mode::direct: return work_on<qio::direct>(context);
+    case mode::cached: return work_on<qio::cached>(context);
+    case mode::mapped: return work_on<qio::mapped>(context);
+  }
+}
+
+template <class Context>
+void worker::note_service(const Context& context) {
+  const qio::explanation facts = context.explain();
+  service_.engine = facts.find("engine")->value;
+  if (const qio::fact* const fallback = facts.find("fallback")) service_.reason = fallback->reason;
+}
+
+template <class Mode, class Context>
+void worker::work_on(Context& context) {
+  const bool only_reads = duty_.reads >= 1;
+  qio::open_options options;
+  options.durable_writes = !only_reads && duty_.work.durability == durability::written_through;
+  auto opened =
+      qio::basic_file<Mode>::open(context, duty_.path, only_reads ? qio::access::read : qio::access::read_write,
+                                  qio::creation::open_existing, options);
+  if (!opened) {
+    not_available_ = opened.error().message();
+    return;
+  }
+  auto& file = opened.value();
+  auto blocks = blocks_for(duty_.work, file.alignment());
+  course_of_worker course{ledger_, mixture(duty_.reads, duty_.seed), offsets_of(duty_)};
+  window_.arrive();
+  has_arrived_ = true;
+  if (!window_.wait_until_open()) return;
+  ledger_.begin();
+  const auto block = static_cast<std::size_t>(duty_.work.block);
+  std::vector<qio::task<>> in_flight;
+  for (std::uint64_t each = 0; each < duty_.work.load.depth; ++each)
+    in_flight.push_back(keep_one_in_flight(file, blocks.view(each * block, block), course));
+  context.run(qio::when_all(std::move(in_flight)));
+  if (!ledger_.failure().empty()) window_.close();
+  const qio::file_statistics& served = file.statistics();
+  service_.by_inline = served.served_inline;
+  service_.by_ring = served.served_by_ring;
+  service_.by_worker = served.served_by_worker;
+}
+
+}  // namespace qd1

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// One thread of a load: keeps so many transfers in flight on one file.
+#pragma once
+
+#include "depth/ledger.hpp"
+#include "depth/window.hpp"
+#include "measure/clock.hpp"
+#include "report.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace qd1 {
+
+/// How the asynchronous operations of a load are served.
+struct engine_choice {
+  std::string name = "auto";      ///< "auto", "uring", "pool"
+  std::string waiting = "sleep";  ///< "sleep", "spin", "adaptive"
+  bool polled = false;            ///< completions are asked for, where the device has queues for that
+};
+
+/// What one worker is to do.
+struct duty {
+  qd1::work work;    ///< of its transfers; whether they read or write is told by `reads`
+  double reads = 1;  ///< part of the transfers that read
+  std::string path;
+  std::uint64_t number = 0;                ///< among those of the path, for the place where it begins
+  std::uint64_t seed = 0;                  ///< of its offsets
+  std::optional<std::uint64_t> processor;  ///< the one that it keeps to
+  engine_choice engine;
+  bool timed = true;  ///< the clock is read for each transfer
+};
+
+class worker {
+ public:
+  worker(duty duty, const clock& clock, window& window);
+
+  /// The body of its thread. Opens the file, arrives at the window, transfers until that is over.
+  void run() noexcept;
+
+  // When its thread is over.
+  const transfers& of(operation what) const noexcept { return ledger_.of(what); }
+  const std::string& failure() const noexcept { return failure_.empty() ? ledger_.failure() : failure_; }
+  const std::string& not_available() const noexcept { return not_available_; }
+  const qd1::service& service() const noexcept { return service_; }
+
+ private:
+  void work();
+  template <class Mode, class Context>
+  void work_on(Context& context);
+  template <class Context>
+  void work_in(Context&& context);
+  template <class Context>
+  void note_service(const Context& context);
+
+  duty duty_;
+  window& window_;
+  ledger ledger_;
+  bool has_arrived_ = false;
+  qd1::service service_;
+  std::string not_available_;
+  std::string failure_;
+};
+
+}  // namespace qd1

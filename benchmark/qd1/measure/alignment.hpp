@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSL-1.0
+// Whether the block of a transfer suits direct I/O on a file.
+#pragma once
+
+#include "report.hpp"
+#include <qio/qio.hpp>
+
+namespace qd1 {
+
+/// Throws usage_error, which says what would.
+void require_alignment(const work& work, const qio::alignment& needed);
+
+}  // namespace qd1

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+// What of a file is in memory before it is measured on.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace qd1 {
+
+/// Reads the first `bytes`, in the mode of the file. What fails here will fail again when it is measured.
+template <class File>
+void touch_all(const File& file, std::uint64_t bytes) {
+  constexpr std::size_t chunk = std::size_t(1) << 20;
+  std::vector<std::byte> memory(chunk);
+  for (std::uint64_t at = 0; at < bytes; at += chunk) {
+    const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(chunk, bytes - at));
+    static_cast<void>(file.read_at(at, std::span(memory).first(part)));
+  }
+}
+
+/// Sees to it that the first `bytes` are in the page cache. Unless they all are, they are brought there anew, so that
+/// they lie in memory in the same way each time.
+void fill_cache(const std::string& path, std::uint64_t bytes);
+
+/// Sees to it that they are not. Answers why that could not be done, or not be verified; empty if it was.
+std::string empty_cache(const std::string& path, std::uint64_t bytes);
+
+}  // namespace qd1

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a report says of the time around and during the measuring, whatever is measured.
+#pragma once
+
+#include "measure/clock.hpp"
+#include "report.hpp"
+
+#include <functional>
+#include <string>
+
+namespace qd1 {
+
+/// A report with when and how it was begun.
+report begun_report(const std::string& command_line);
+
+/// Calls `measure`, which fills the series. Adds what the host and the machine did before, meanwhile and afterwards,
+/// and what follows from it for the figures. The report knows its machine already.
+void measure_amid(report& out, const clock& clock, const std::function<void()>& measure);
+
+}  // namespace qd1

@@ -2,13 +2,12 @@
 // The engine that works everywhere: blocking calls on worker threads.
 #pragma once
 
+#include <qio/detail/auto_reset_event.hpp>
 #include <qio/detail/workers.hpp>
 #include <qio/engine/engine.hpp>
 
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace qio {
@@ -37,7 +36,7 @@ class pool {
   void cancel(request& r) noexcept { workers_.cancel(r); }
 
   void wait(completed_requests& completed, wait_limit limit) noexcept {
-    if (limit.may_wait() && arrivals_.empty()) sleep(limit);
+    if (limit.may_wait() && arrivals_.empty()) woken_.wait(limit);
     completed_requests arrived;
     arrivals_.take(arrived);
     while (request* const r = arrived.pop()) {
@@ -49,13 +48,7 @@ class pool {
 
   std::size_t in_flight() const noexcept { return in_flight_; }
 
-  void wake() noexcept {
-    {
-      const std::lock_guard lock(mutex_);
-      woken_ = true;
-    }
-    wakened_.notify_one();
-  }
+  void wake() noexcept { woken_.set(); }
 
   void explain(explanation& out) const {
     out.add("engine", "pool");
@@ -69,21 +62,9 @@ class pool {
     if (engine.arrivals_.push(r)) engine.wake();
   }
 
-  void sleep(wait_limit limit) noexcept {
-    std::unique_lock lock(mutex_);
-    const auto is_woken = [this] { return woken_; };
-    if (limit.is_unlimited())
-      wakened_.wait(lock, is_woken);
-    else
-      wakened_.wait_until(lock, limit.time, is_woken);
-    woken_ = false;
-  }
-
   detail::arrivals<request> arrivals_;  // completed by workers
   std::size_t in_flight_ = 0;
-  std::mutex mutex_;
-  std::condition_variable wakened_;
-  bool woken_ = false;
+  detail::auto_reset_event woken_;
   detail::workers workers_;  // last: its threads use all of the above
 };
 

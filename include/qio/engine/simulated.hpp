@@ -2,6 +2,7 @@
 // The engine that makes things go wrong: deterministic, on a disk in memory.
 #pragma once
 
+#include <qio/detail/auto_reset_event.hpp>
 #include <qio/detail/clock.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/simulation/disk.hpp>
@@ -9,13 +10,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -70,8 +69,9 @@ class simulated {
   }
 
   void wait(completed_requests& completed, wait_limit limit) noexcept {
-    if (limit.may_wait() && !is_woken()) {
-      if (in_flight() == 0 && limit.is_unlimited()) return sleep();
+    if (limit.may_wait() && !woken_.take()) {
+      // Only another thread can bring something to do.
+      if (in_flight() == 0 && limit.is_unlimited()) return woken_.wait(limit);
       disk_.now_ = std::max(disk_.now_, std::min(next_time(), limit.time));
     }
     disk_.pass_a_moment();
@@ -87,13 +87,7 @@ class simulated {
 
   std::size_t in_flight() const noexcept { return events_.size() + backlog_.size(); }
 
-  void wake() noexcept {
-    {
-      const std::lock_guard lock(mutex_);
-      woken_ = true;
-    }
-    wakened_.notify_one();
-  }
+  void wake() noexcept { woken_.set(); }
 
   void explain(explanation& out) const {
     out.add("engine", "simulated");
@@ -166,27 +160,13 @@ class simulated {
     return {whole.offset, nullptr, 0, {first.data, sectors * sector}};
   }
 
-  bool is_woken() noexcept {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(woken_, false);
-  }
-
-  // Nothing is in flight, so only another thread can bring something to do.
-  void sleep() noexcept {
-    std::unique_lock lock(mutex_);
-    wakened_.wait(lock, [this] { return woken_; });
-    woken_ = false;
-  }
-
   std::unique_ptr<simulated_disk> own_disk_;
   simulated_disk& disk_;
   std::size_t places_;
   std::deque<request*> backlog_;                                                 // more than there are places
   std::map<std::pair<detail::clock::time_point, std::uint64_t>, event> events_;  // by their time, then in their order
   std::uint64_t last_event_ = 0;
-  std::mutex mutex_;
-  std::condition_variable wakened_;
-  bool woken_ = false;
+  detail::auto_reset_event woken_;
 };
 
 static_assert(engine<simulated>);

@@ -50,7 +50,9 @@ class loop {
   bool may_go_on() const noexcept { return inline_turn_.may_go_on(); }
 
   void submit(request& r) noexcept {
-    held_.insert(r);
+    if (!r.activity->is_linked()) [[unlikely]]
+      activities_.insert(*r.activity);
+    r.activity->held.insert(r);
     engine_->submit(r);
   }
 
@@ -72,12 +74,11 @@ class loop {
     completed_.remove(r);
   }
 
-  /// A file is about to be closed: ends its operations, and waits until the system has let go of them.
-  void end(const file_activity& activity) noexcept {
+  /// A file is about to be closed: ends its operations, waits until the system has let go of them, and forgets it.
+  void end(file_activity& activity) noexcept {
+    activity.forget();
     if (activity.in_flight == 0) return;
-    held_.for_each([&](request& r) {
-      if (r.activity == &activity) engine_->cancel(r);
-    });
+    cancel_all(activity);
     while (activity.in_flight != 0) engine_->wait(completed_, wait_limit::unlimited());
   }
 
@@ -112,7 +113,7 @@ class loop {
   void close() noexcept {
     closed_ = true;
     inline_turn_.renew();  // and nothing will be spent: what is refused from now on is over at once
-    held_.for_each([&](request& r) { engine_->cancel(r); });
+    activities_.for_each([&](file_activity& each) { cancel_all(each); });
     while (engine_->in_flight() != 0) engine_->wait(completed_, wait_limit::unlimited());
     while (run_posted() || dispatch()) {}
     ended_ = true;
@@ -120,6 +121,10 @@ class loop {
 
  private:
   static constexpr unsigned dispatches_a_turn = 1024;
+
+  void cancel_all(file_activity& activity) noexcept {
+    activity.held.for_each([&](request& r) { engine_->cancel(r); });
+  }
 
   wait_limit limit(bool may_wait) const noexcept {
     if (!may_wait || !completed_.empty()) return wait_limit::none();
@@ -163,7 +168,7 @@ class loop {
   }
 
   std::unique_ptr<Engine> engine_;
-  list<request> held_;  // by the engine
+  list<file_activity> activities_;  // of every file that has had an operation; they know which are held by the engine
   completed_requests completed_;
   timers timers_;
   arrivals<posted> arrivals_;

@@ -26,9 +26,20 @@ enum class opcode : std::uint8_t {
   call,  ///< request::call, on a worker: for what has no asynchronous form (opening, resizing, closing)
 };
 
+struct request;
+
 /// What the operations of one file have in common. Belongs to the file, and is touched by its context's thread only,
-/// but for the failure of a sync.
-struct file_activity {
+/// but for the failure of a sync. From the first of them on it is in a list of the loop's.
+struct file_activity : detail::list_hook {
+  file_activity() noexcept = default;
+  ~file_activity() { forget(); }
+
+  /// Takes it out of the loop's list.
+  void forget() noexcept {
+    if (is_linked()) unlink();
+  }
+
+  detail::list<request> held;   ///< by an engine, or on the way to one
   std::uint32_t in_flight = 0;  ///< requests that an engine holds
   std::uint8_t polled = 0;      ///< a bit for each opcode to be polled; cleared by the engine if the device refuses
   bool writes_durably = false;  ///< a write is over when it is durable

@@ -21,13 +21,12 @@ namespace {
 
 constexpr double warm_up = 0.1;  // part of a round's time
 
-// Those near the target's device first, each worker the next one.
+// Those next to the target's device if there are any, each worker the next one.
 std::optional<std::uint64_t> processor_for(const target& target, std::uint64_t number) {
   std::vector<std::uint64_t> usable = platform::allowed_processors();
-  const std::vector<std::uint64_t> near = processors_near(target.machine);
-  const auto is_near = [&](std::uint64_t each) { return std::ranges::find(near, each) != near.end(); };
-  if (const auto far = std::ranges::stable_partition(usable, is_near); far.size() < usable.size())
-    usable.erase(far.begin(), far.end());
+  const std::vector<std::uint64_t> local = processors_near(target.machine);
+  const auto is_local = [&](std::uint64_t each) { return std::ranges::find(local, each) != local.end(); };
+  if (std::ranges::any_of(usable, is_local)) std::erase_if(usable, [&](std::uint64_t each) { return !is_local(each); });
   if (usable.empty()) return std::nullopt;
   return usable[number % usable.size()];
 }

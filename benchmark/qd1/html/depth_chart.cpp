@@ -45,10 +45,10 @@ class depth_scale {
 // From zero to a round number above the most.
 class rate_scale {
  public:
-  explicit rate_scale(double most) {
-    const double decade = std::pow(10, std::floor(std::log10(most)));
-    step_ = decade * (most > 5 * decade ? 2 : most > 2 * decade ? 1 : 0.5);
-    top_ = std::ceil(most / step_) * step_;
+  explicit rate_scale(double highest) {
+    const double decade = std::pow(10, std::floor(std::log10(highest)));
+    step_ = decade * (highest > 5 * decade ? 2 : highest > 2 * decade ? 1 : 0.5);
+    top_ = std::ceil(highest / step_) * step_;
   }
 
   double top() const { return top_; }
@@ -109,10 +109,10 @@ std::vector<point> latencies(const std::vector<const curve*>& steps, double frac
 node throughput_chart(const panel& from) {
   const depth_scale x(from);
   if (!x.is_ladder()) return "";
-  double most = 0;
-  for (const curve& each : from.curves) most = std::max(most, each.measured() ? each.series->iops : 0);
-  if (most <= 0) return "";
-  const rate_scale y(most);
+  double highest = 0;
+  for (const curve& each : from.curves) highest = std::max(highest, each.measured() ? each.series->iops : 0);
+  if (highest <= 0) return "";
+  const rate_scale y(highest);
   nodes lines;
   std::vector<curve> curves;
   std::vector<start_label> starts;

@@ -37,11 +37,12 @@ std::string short_name_of(const load& step) {
 
 std::string sentence(const knee& from) {
   const load& at = from.at->work.load;
-  const std::string most = fmt::format("{} a second", rate_text(from.best->iops));
+  const std::string throughput = fmt::format("{} a second", rate_text(from.best->iops));
   std::string text = at.workers > 1 ? fmt::format("With {} workers: ", at.workers) : "";
-  if (from.at == from.best) return text + fmt::format("up to depth {} each step brings more: {}.", at.depth, most);
+  if (from.at == from.best)
+    return text + fmt::format("up to depth {} each step brings more: {}.", at.depth, throughput);
   text += fmt::format("depth {} has {:.0f} % of the most there is, {} at depth {}", at.depth,
-                      from.at->iops / from.best->iops * 100, most, from.best->work.load.depth);
+                      from.at->iops / from.best->iops * 100, throughput, from.best->work.load.depth);
   const estimate* const p99 = percentile_of(*from.at, 0.99);
   const estimate* const beyond = percentile_of(*from.best, 0.99);
   if (p99 && beyond)

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <latch>
+#include <mutex>
 
 namespace qd1 {
 
@@ -13,22 +14,32 @@ namespace qd1 {
 /// counts, so all count the same time, and the sum of them is a rate.
 class window {
  public:
-  explicit window(std::size_t workers) : ready_(static_cast<std::ptrdiff_t>(workers)) {}
+  explicit window(std::size_t workers) : missing_(workers) {}
 
   /// Of a worker, exactly once.
-  void arrive() noexcept { ready_.count_down(); }
+  void arrive() {
+    const std::lock_guard lock(mutex_);
+    --missing_;
+    changed_.notify_all();
+  }
   /// Of a worker: until the window is open. False if it never will be.
-  bool wait_until_open() const noexcept {
-    opened_.wait();
+  bool wait_until_open() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_open_; });
     return !is_closed();
   }
 
-  void wait_for_workers() const noexcept { ready_.wait(); }
+  void wait_for_workers() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return missing_ == 0; });
+  }
   /// Ticks of the clock.
-  void open(std::uint64_t begin, std::uint64_t end) noexcept {
+  void open(std::uint64_t begin, std::uint64_t end) {
+    const std::lock_guard lock(mutex_);
     begin_ = begin;
     end_ = end;
-    opened_.count_down();
+    is_open_ = true;
+    changed_.notify_all();
   }
 
   /// From any thread: nobody begins another transfer.
@@ -39,9 +50,12 @@ class window {
   std::uint64_t end() const noexcept { return end_; }
 
  private:
-  std::latch ready_;
-  std::latch opened_{1};
-  std::uint64_t begin_ = 0;  // written before it is opened, read after
+  // Not std::latch: its waits lose wake-ups where GCC 12 has no futex (seen with MinGW-w64 under Wine).
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t missing_;
+  bool is_open_ = false;
+  std::uint64_t begin_ = 0;  // written before it is open, read after
   std::uint64_t end_ = 0;
   std::atomic<bool> is_closed_ = false;
 };

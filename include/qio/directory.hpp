@@ -13,8 +13,9 @@ namespace qio {
 /// A directory that paths are kept beneath, whoever chose them and whatever others rename or link meanwhile:
 ///
 ///     auto uploads = qio::directory::open("/srv/uploads").value();
-///     auto file = qio::cached_file::open(name, qio::access::read, qio::creation::open_existing, {.beneath =
-///     &uploads});
+///     qio::open_options options;
+///     options.beneath = &uploads;
+///     auto file = qio::cached_file::open(name, qio::access::read, qio::creation::open_existing, options);
 ///
 /// The kernel sees to it while it walks the path (openat2(2) with RESOLVE_BENEATH). What leads out is refused with
 /// errc::leaves_directory: an absolute path, a ".." too many, a symbolic link to either, wherever in the path. Symbolic

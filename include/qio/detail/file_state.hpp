@@ -8,6 +8,8 @@
 #include <qio/detail/inline_attempt.hpp>
 #include <qio/detail/operating_system.hpp>
 #include <qio/detail/platform.hpp>
+#include <qio/directory.hpp>
+#include <qio/engine/polling.hpp>
 #include <qio/engine/request.hpp>
 #include <qio/explanation.hpp>
 #include <qio/mode.hpp>

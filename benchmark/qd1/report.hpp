@@ -172,6 +172,16 @@ struct verification {
   std::optional<std::uint64_t> cached_pages_after;
 };
 
+/// What one of several runs contributed to a series that was merged of them.
+struct contribution {
+  std::string name;  ///< of its report
+  std::uint64_t samples = 0;
+  double iops = 0;
+  std::optional<double> p50, p99;  ///< ns
+  double max = 0;                  ///< ns
+  std::string straggles;           ///< in what it is behind the others; empty: in nothing
+};
+
 /// The work, and what came of it.
 struct series {
   qd1::work work;
@@ -191,8 +201,9 @@ struct series {
   std::optional<double> batched_ns;  ///< mean latency, of batches timed as one: free of the clock's own cost
   std::vector<slice> slices;
   qd1::verification verification;
-  std::optional<double> trusted_fraction;  ///< percentiles up to this one are not the host's noise
-  std::optional<bool> steady;              ///< of writes: whether the latency had settled; none: too short to tell
+  std::optional<double> trusted_fraction;   ///< percentiles up to this one are not the host's noise
+  std::vector<contribution> contributions;  ///< of qd1 merge: a row a run
+  std::optional<bool> steady;               ///< of writes: whether the latency had settled; none: too short to tell
 
   bool measured() const { return not_available.empty() && invalid.empty() && latency.samples != 0; }
 };

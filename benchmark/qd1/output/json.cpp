@@ -104,6 +104,19 @@ ordered_json to_json(const std::vector<slice>& slices) {
   return out;
 }
 
+ordered_json to_json(const std::vector<contribution>& contributions) {
+  ordered_json out = ordered_json::array();
+  for (const contribution& each : contributions)
+    out.push_back({{"name", each.name},
+                   {"samples", each.samples},
+                   {"iops", each.iops},
+                   {"p50_ns", or_null(each.p50)},
+                   {"p99_ns", or_null(each.p99)},
+                   {"max_ns", each.max},
+                   {"straggles", each.straggles}});
+  return out;
+}
+
 ordered_json to_json(const series& series) {
   ordered_json out = {{"work", to_json(series.work)},
                       {"not_available", series.not_available},
@@ -124,6 +137,7 @@ ordered_json to_json(const series& series) {
   out["steady"] = or_null(series.steady);
   out["verification"] = to_json(series.verification);
   out["slices"] = to_json(series.slices);
+  out["contributions"] = to_json(series.contributions);
   return out;
 }
 

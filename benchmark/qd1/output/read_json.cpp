@@ -149,6 +149,18 @@ verification read_verification(const json& from) {
   return found;
 }
 
+contribution read_contribution(const json& from) {
+  contribution found;
+  found.name = from.at("name");
+  found.samples = count(from.at("samples"));
+  found.iops = from.at("iops");
+  found.p50 = optional<double>(from.at("p50_ns"));
+  found.p99 = optional<double>(from.at("p99_ns"));
+  found.max = from.at("max_ns");
+  found.straggles = from.at("straggles");
+  return found;
+}
+
 void read_measured(const json& from, series& to) {
   to.service = read_service(from.at("service"));
   to.latency = read_latency(from.at("latency"));
@@ -162,6 +174,8 @@ void read_measured(const json& from, series& to) {
   to.trusted_fraction = optional<double>(from.at("trusted_fraction"));
   to.steady = optional<bool>(from.at("steady"));
   to.verification = read_verification(from.at("verification"));
+  for (const json& each : from.value("contributions", json::array()))
+    to.contributions.push_back(read_contribution(each));
   for (const json& each : from.at("slices")) to.slices.push_back(read_slice(each));
 }
 

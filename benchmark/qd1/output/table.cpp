@@ -2,6 +2,7 @@
 #include "output/table.hpp"
 
 #include "depth/rungs.hpp"
+#include "output/contributions.hpp"
 #include "output/ladder.hpp"
 #include "output/wording.hpp"
 #include "units.hpp"
@@ -163,9 +164,11 @@ std::string footer(const report& report) {
 
 std::string table(const report& report) {
   std::string text;
-  if (has_loads(report)) return ladder_blocks(report) + footer(report);
-  for (const group& each : groups(report)) text += block(each);
-  return text + footer(report);
+  if (has_loads(report))
+    text = ladder_blocks(report);
+  else
+    for (const group& each : groups(report)) text += block(each);
+  return text + contributions(report) + footer(report);
 }
 
 }  // namespace qd1

@@ -26,6 +26,16 @@ class basic_histogram {
     maximum_ = std::max(maximum_, picoseconds);
   }
 
+  /// As many samples as are in a bin that bins() has told, without loss but for those of the sum, minimum and maximum.
+  void add(const bin& from) noexcept {
+    const auto picoseconds = static_cast<std::uint64_t>(from.ns * 1000 + 0.5);
+    counts_[index(picoseconds)] += from.count;
+    samples_ += from.count;
+    sum_ += picoseconds * from.count;
+    minimum_ = std::min(minimum_, picoseconds);
+    maximum_ = std::max(maximum_, picoseconds);
+  }
+
   void merge(const basic_histogram& other) noexcept {
     for (std::size_t each = 0; each < counts_.size(); ++each) counts_[each] += other.counts_[each];
     samples_ += other.samples_;

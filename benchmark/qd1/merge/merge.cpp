@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "merge/merge.hpp"
+
+#include "compare/metric.hpp"
+#include "failure.hpp"
+#include "machine/differences.hpp"
+#include "measure/tally.hpp"
+#include "merge/stragglers.hpp"
+#include "statistics/block_means.hpp"
+#include "statistics/histogram.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+namespace qd1 {
+namespace {
+
+// A series of one work, of each run that has it.
+struct ingredient {
+  const std::string* name;
+  const series* found;
+};
+
+std::vector<ingredient> ingredients_of(const work& work, const std::vector<named_run>& runs) {
+  std::vector<ingredient> found;
+  for (const named_run& each : runs)
+    for (const series& one : each.run.series)
+      if (one.work == work) {
+        found.push_back({&each.name, &one});
+        break;
+      }
+  return found;
+}
+
+contribution contribution_of(const ingredient& from) {
+  const auto value = [&](std::string_view figure) {
+    const auto found = metric(*from.found, figure);
+    return found ? std::optional(found->value) : std::nullopt;
+  };
+  const latency& latency = from.found->latency;
+  return {*from.name, latency.samples, from.found->iops, value("p50"), value("p99"), latency.max, {}};
+}
+
+latency merged_latency(const std::vector<ingredient>& from_each) {
+  histogram all;
+  double sum = 0;
+  latency found;
+  found.min = std::numeric_limits<double>::max();
+  for (const auto& [_, from] : from_each) {
+    const latency& each = from->latency;
+    for (const bin& bin : each.bins) all.add(bin);
+    found.samples += each.samples;
+    found.min = std::min(found.min, each.min);
+    found.max = std::max(found.max, each.max);
+    sum += each.mean.value * static_cast<double>(each.samples);
+  }
+  const latency counted = summary(all, block_means());
+  found.percentiles = counted.percentiles;
+  found.bins = counted.bins;
+  found.mean.value = sum / static_cast<double>(found.samples);
+  return found;
+}
+
+// Of transfers that all were direct, or one was not, or it is not known of all.
+verification merged_verification(const std::vector<ingredient>& from_each) {
+  verification all = from_each.front().found->verification;
+  all.application_operations = 0;
+  std::optional<std::uint64_t> of_devices = 0;
+  bool same = true;
+  for (const auto& [_, from] : from_each) {
+    const verification& each = from->verification;
+    all.application_operations += each.application_operations;
+    of_devices =
+        of_devices && each.device_operations ? std::optional(*of_devices + *each.device_operations) : std::nullopt;
+    same = same && each.result == all.result;
+  }
+  all.device_operations = of_devices;
+  if (!same) all.result = verification::verdict::unknown;
+  if (all.result == verification::verdict::verified)
+    all.text = fmt::format("VERIFIED direct in each of {} runs: device ops {} / app {}", from_each.size(),
+                           of_devices.value_or(0), all.application_operations);
+  else if (!same)
+    all.text = "direct was verified in some of the runs only";
+  return all;
+}
+
+// Mean of what is known for each sample, by their numbers; none unless all know it.
+std::optional<double> merged_cpu(const std::vector<ingredient>& from_each, std::uint64_t samples) {
+  double sum = 0;
+  for (const auto& [_, from] : from_each) {
+    if (!from->cpu_ns) return std::nullopt;
+    sum += *from->cpu_ns * static_cast<double>(from->latency.samples);
+  }
+  return sum / static_cast<double>(samples);
+}
+
+void add_up(series& to, const std::vector<ingredient>& from_each, bool together) {
+  to.latency = merged_latency(from_each);
+  to.verification = merged_verification(from_each);
+  to.cpu_ns = merged_cpu(from_each, to.latency.samples);
+  to.service = from_each.front().found->service;
+  for (const auto& [name, from] : from_each) {
+    to.contributions.push_back(contribution_of({name, from}));
+    to.seconds = together ? std::max(to.seconds, from->seconds) : to.seconds + from->seconds;
+    if (together) to.iops += from->iops;
+    to.rounds.insert(to.rounds.end(), from->rounds.begin(), from->rounds.end());
+    if (from->trusted_fraction)
+      to.trusted_fraction = std::min(to.trusted_fraction.value_or(1), *from->trusted_fraction);
+  }
+  std::ranges::stable_sort(to.rounds, {}, &round::start);
+  if (!together && to.seconds > 0) to.iops = static_cast<double>(to.latency.samples) / to.seconds;
+  to.bytes_per_second = to.iops * static_cast<double>(to.work.block);
+  name_stragglers(to.contributions);
+}
+
+series merged_series(const std::vector<ingredient>& from_each, bool together) {
+  series out;
+  out.work = from_each.front().found->work;
+  for (const auto& [name, from] : from_each) {
+    if (!from->not_available.empty() && out.not_available.empty())
+      out.not_available = fmt::format("{}: {}", *name, from->not_available);
+    for (const std::string& reason : from->invalid) out.invalid.push_back(fmt::format("{}: {}", *name, reason));
+    for (const std::string& note : from->notes) out.notes.push_back(fmt::format("{}: {}", *name, note));
+    out.complete = out.complete && from->complete;
+  }
+  const bool all_measured =
+      std::ranges::all_of(from_each, [](const ingredient& each) { return each.found->measured(); });
+  if (all_measured) add_up(out, from_each, together);
+  return out;
+}
+
+double seconds_of(const report& run) {
+  double end = 0;
+  for (const series& each : run.series)
+    for (const round& one : each.rounds) end = std::max(end, one.start + one.seconds);
+  return end;
+}
+
+void note_differences(report& out, const std::vector<named_run>& runs) {
+  for (const named_run& each : runs) {
+    for (const std::string& note : each.run.notes) out.notes.push_back(fmt::format("{}: {}", each.name, note));
+    for (const machine_difference& difference : differences(runs.front().run.machine, each.run.machine))
+      out.notes.push_back(fmt::format("{} against {}: {}", runs.front().name, each.name, difference.in_words()));
+  }
+}
+
+}  // namespace
+
+bool ran_together(const std::vector<named_run>& runs) {
+  double latest_start = std::numeric_limits<double>::lowest(), earliest_end = std::numeric_limits<double>::max();
+  double shortest = std::numeric_limits<double>::max();
+  for (const named_run& each : runs) {
+    const auto start = static_cast<double>(each.run.started_seconds);
+    const double seconds = seconds_of(each.run);
+    latest_start = std::max(latest_start, start);
+    earliest_end = std::min(earliest_end, start + seconds);
+    shortest = std::min(shortest, seconds);
+  }
+  return earliest_end - latest_start >= shortest / 2;
+}
+
+report merged(const std::vector<named_run>& runs) {
+  report out = runs.front().run;
+  out.series.clear();
+  out.notes.clear();
+  const bool together = ran_together(runs);
+  for (const series& each : runs.front().run.series) {
+    const auto from_each = ingredients_of(each.work, runs);
+    if (from_each.size() == runs.size())
+      out.series.push_back(merged_series(from_each, together));
+    else
+      out.notes.push_back(
+          fmt::format("{}: left out, since {} of {} runs have it", title(each.work), from_each.size(), runs.size()));
+  }
+  if (out.series.empty()) throw usage_error("no series of the same work is in all of the reports");
+  out.notes.push_back(together ? "the runs went on at the same time: their operations a second are added up"
+                               : "the runs went on at different times: operations a second are the mean of theirs");
+  note_differences(out, runs);
+  for (const named_run& each : runs) {
+    out.complete = out.complete && each.run.complete;
+    if (each.run.trusted_fraction)
+      out.trusted_fraction = std::min(out.trusted_fraction.value_or(1), *each.run.trusted_fraction);
+  }
+  return out;
+}
+
+}  // namespace qd1

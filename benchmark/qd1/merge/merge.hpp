@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+// Reports of several runs as one: of the ranks of a job, of several machines, of one machine at several times.
+#pragma once
+
+#include "report.hpp"
+
+#include <string>
+#include <vector>
+
+namespace qd1 {
+
+struct named_run {
+  std::string name;  ///< how a reader tells it from the others
+  report run;
+};
+
+/// Series of the same work become one, their bins added up without loss. If the runs went on at the same time, so do
+/// their operations a second. What is not the same about them is noted. Throws usage_error if no work is common to all.
+report merged(const std::vector<named_run>& runs);
+
+/// Whether all went on at the same time, for half of the shortest at least, as far as clocks of several machines tell.
+bool ran_together(const std::vector<named_run>& runs);
+
+}  // namespace qd1

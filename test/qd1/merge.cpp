@@ -1,0 +1,130 @@
+// Reports of several runs as one.
+#include "merge/merge.hpp"
+
+#include "merge/stragglers.hpp"
+#include "output/json.hpp"
+#include "program.hpp"
+#include "statistics/histogram.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using Catch::Matchers::Contains;
+using namespace qd1_test;
+
+qd1::report recorded() {
+  const fs::path path = fs::path(QD1_REPORTS) / "linux.json";
+  return qd1::read_json(contents(path), path.string());
+}
+
+TEST_CASE("bins that were written can be added up again without loss") {
+  qd1::histogram first, again;
+  for (std::uint64_t sample = 1; sample < (std::uint64_t(1) << 40); sample = sample * 5 / 4 + 1) first.record(sample);
+  for (const qd1::bin& each : first.bins()) again.add(each);
+  const auto before = first.bins(), after = again.bins();
+  REQUIRE(before.size() == after.size());
+  for (std::size_t each = 0; each < before.size(); ++each) {
+    CHECK(before[each].count == after[each].count);
+    CHECK(std::abs(before[each].ns - after[each].ns) <= 0.001 + before[each].ns / 1024);
+  }
+}
+
+TEST_CASE("runs of the same work become one, sample by sample") {
+  const qd1::report one = recorded();
+  const qd1::report both = qd1::merged({{"a", one}, {"b", one}});
+  REQUIRE(both.series.size() == one.series.size());
+  for (std::size_t each = 0; each < one.series.size(); ++each) {
+    const qd1::latency &before = one.series[each].latency, &after = both.series[each].latency;
+    CHECK(after.samples == 2 * before.samples);
+    CHECK(after.min == before.min);
+    CHECK(after.max == before.max);
+    CHECK(after.mean.value == Approx(before.mean.value));
+    REQUIRE(after.bins.size() == before.bins.size());
+    for (std::size_t bin = 0; bin < before.bins.size(); ++bin)
+      CHECK(after.bins[bin].count == 2 * before.bins[bin].count);
+    CHECK(both.series[each].iops == Approx(2 * one.series[each].iops));  // they went on at the same time
+    CHECK(both.series[each].contributions.size() == 2);
+  }
+}
+
+TEST_CASE("operations a second of runs at different times are not added up") {
+  const qd1::report first = recorded();
+  qd1::report later = first;
+  later.started_seconds += 3600;
+  CHECK(qd1::ran_together({{"a", first}, {"b", first}}));
+  CHECK_FALSE(qd1::ran_together({{"a", first}, {"b", later}}));
+  const qd1::report both = qd1::merged({{"a", first}, {"b", later}});
+  CHECK(both.series.front().iops == Approx(first.series.front().iops));
+}
+
+TEST_CASE("the run that is behind the others is named") {
+  std::vector<qd1::contribution> all(4);
+  for (qd1::contribution& each : all) {
+    each.iops = 1000;
+    each.p50 = 50e3;
+    each.p99 = 90e3;
+  }
+  qd1::name_stragglers(all);
+  for (const qd1::contribution& each : all) CHECK(each.straggles.empty());
+  all[2].p99 = 200e3;
+  all[2].iops = 500;
+  qd1::name_stragglers(all);
+  CHECK(all[2].straggles == "STRAGGLES: p99 2.2 times the median, IOPS 0.5 times the median");
+  CHECK(all[0].straggles.empty());
+}
+
+TEST_CASE("what is invalid in one run is invalid in all") {
+  const qd1::report sound = recorded();
+  qd1::report other = sound;
+  other.series.front().invalid.push_back("it was not direct");
+  const qd1::report both = qd1::merged({{"a", sound}, {"b", other}});
+  REQUIRE(both.series.front().invalid.size() == 1);
+  CHECK(both.series.front().invalid.front() == "b: it was not direct");
+}
+
+TEST_CASE("four ranks of one machine become one report with a row each") {
+  const std::vector<directory> ranks(4);
+  std::vector<std::thread> running;
+  for (const directory& each : ranks)
+    running.emplace_back([&each] {
+      static_cast<void>(run_qd1(each,
+                                "depth --modes cached --depths 4 --workers 2 --json report.json --file-size 1M "
+                                "--time 1s --rounds 2"));
+    });
+  for (std::thread& each : running) each.join();
+  const directory here;
+  std::string names;
+  double samples = 0;
+  for (std::size_t each = 0; each < ranks.size(); ++each) {
+    const std::string name = "rank" + std::to_string(each) + ".json";
+    fs::copy_file(ranks[each].path / "report.json", here.path / name);
+    samples +=
+        nlohmann::json::parse(contents(here.path / name))["qio"]["series"][0]["latency"]["samples"].get<double>();
+    names += " " + name;
+  }
+  const outcome found = run_qd1(here, "merge --json all.json --html all.html" + names);
+  INFO(found.out << found.err);
+  REQUIRE(found.status == 0);
+  CHECK_THAT(found.out, Contains("run by run") && Contains("rank3.json"));
+  const auto all = nlohmann::json::parse(contents(here.path / "all.json")).at("qio").at("series").at(0);
+  CHECK(all.at("contributions").size() == 4);
+  CHECK(all.at("latency").at("samples") == samples);
+}
+
+TEST_CASE("reports that have nothing in common are not merged") {
+  const directory here;
+  REQUIRE(run_qd1(here, "run --modes cached --ops read --json a.json" + small).status == 0);
+  REQUIRE(run_qd1(here, "run --modes cached --ops write --writes accepted --json b.json" + small).status == 0);
+  const outcome found = run_qd1(here, "merge a.json b.json");
+  CHECK(found.status == 2);
+  CHECK_THAT(found.err, Contains("no series of the same work is in all of the reports"));
+}
+
+}  // namespace

@@ -31,7 +31,12 @@ PROMISE(always_new_limits, each_mode, "always_new replaces regular files only, a
   CHECK(w.where.entries() == 3);
 }
 
-PROMISE(dangling, each_mode, "if_needed creates what a dangling symbolic link points to") {
+PROMISE(dangling, each_mode, "if_needed and always_new create what a dangling symbolic link points to") {
+  std::filesystem::create_symlink("other", w.where / "to other");
+  CHECK(w.open("to other", access::write, creation::always_new));
+  CHECK(std::filesystem::exists(w.where / "other"));
+  CHECK(std::filesystem::is_symlink(w.where / "to other"));
+
   std::filesystem::create_symlink("target", w.where / "link");
   CHECK(w.open("link", access::read_write, creation::if_needed));
   CHECK(std::filesystem::exists(w.where / "target"));

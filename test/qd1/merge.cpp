@@ -6,12 +6,9 @@
 #include "program.hpp"
 #include "statistics/histogram.hpp"
 
-#include <nlohmann/json.hpp>
-
+#include <cmath>
 #include <cstdint>
-#include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace {
@@ -87,35 +84,6 @@ TEST_CASE("what is invalid in one run is invalid in all") {
   const qd1::report both = qd1::merged({{"a", sound}, {"b", other}});
   REQUIRE(both.series.front().invalid.size() == 1);
   CHECK(both.series.front().invalid.front() == "b: it was not direct");
-}
-
-TEST_CASE("four ranks of one machine become one report with a row each") {
-  const std::vector<directory> ranks(4);
-  std::vector<std::thread> running;
-  for (const directory& each : ranks)
-    running.emplace_back([&each] {
-      static_cast<void>(run_qd1(each,
-                                "depth --modes cached --depths 4 --workers 2 --json report.json --file-size 1M "
-                                "--time 1s --rounds 2"));
-    });
-  for (std::thread& each : running) each.join();
-  const directory here;
-  std::string names;
-  double samples = 0;
-  for (std::size_t each = 0; each < ranks.size(); ++each) {
-    const std::string name = "rank" + std::to_string(each) + ".json";
-    fs::copy_file(ranks[each].path / "report.json", here.path / name);
-    samples +=
-        nlohmann::json::parse(contents(here.path / name))["qio"]["series"][0]["latency"]["samples"].get<double>();
-    names += " " + name;
-  }
-  const outcome found = run_qd1(here, "merge --json all.json --html all.html" + names);
-  INFO(found.out << found.err);
-  REQUIRE(found.status == 0);
-  CHECK_THAT(found.out, Contains("run by run") && Contains("rank3.json"));
-  const auto all = nlohmann::json::parse(contents(here.path / "all.json")).at("qio").at("series").at(0);
-  CHECK(all.at("contributions").size() == 4);
-  CHECK(all.at("latency").at("samples") == samples);
 }
 
 TEST_CASE("reports that have nothing in common are not merged") {

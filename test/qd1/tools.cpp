@@ -49,4 +49,27 @@ TEST_CASE("an interrupted run writes what it has") {
   CHECK(report.at("series").at(0).at("latency").at("samples") > 0);
 }
 
+TEST_CASE("four ranks of one machine become one report with a row each") {
+  const directory here;
+  const bool ran =
+      os::shell("cd '" + here.path.string() +
+                "' && for rank in 0 1 2 3; do '" QD1_PROGRAM
+                "' depth --modes cached --depths 4 --workers 2 --json rank$rank.json --file-size 1M --time 1s "
+                "--rounds 2 >/dev/null & done; wait");
+  REQUIRE(ran);
+  double samples = 0;
+  for (const char* name : {"rank0.json", "rank1.json", "rank2.json", "rank3.json"}) {
+    const auto series = nlohmann::json::parse(contents(here.path / name)).at("qio").at("series").at(0);
+    samples += series.at("latency").at("samples").get<double>();
+  }
+  const outcome found =
+      run_qd1(here, "merge rank0.json rank1.json rank2.json rank3.json --json all.json --html all.html");
+  INFO(found.out << found.err);
+  REQUIRE(found.status == 0);
+  CHECK_THAT(found.out, Contains("run by run") && Contains("rank3.json"));
+  const auto all = nlohmann::json::parse(contents(here.path / "all.json")).at("qio").at("series").at(0);
+  CHECK(all.at("contributions").size() == 4);
+  CHECK(all.at("latency").at("samples") == samples);
+}
+
 }  // namespace

@@ -25,6 +25,7 @@ CLI::App& add_merge(CLI::App& program, merge_arguments& to) {
 
 int merge(const merge_arguments& arguments, const std::string& command_line) {
   std::vector<named_run> runs;
+  runs.reserve(arguments.reports.size());
   for (const std::string& path : arguments.reports) runs.push_back({path, read_json(read_file(path), path)});
   report all = merged(runs);
   all.command_line = command_line;

@@ -100,6 +100,7 @@ void step::measure_round(double seconds, double start) {
   prepare_pages();
   if (!wants_more()) return;
   round_facts facts{start, seconds, {}, {}};
+  facts.before.reserve(targets_.size());
   for (const target* each : targets_) facts.before.emplace_back(each->machine, each->file.path(), each->file.bytes());
   window window(work_.load.workers * targets_.size());
   const auto workers = hire(window);
@@ -204,6 +205,7 @@ series step::finished(const kind& from) const {
 
 std::vector<series> step::finished() const {
   std::vector<series> found;
+  found.reserve(kinds_.size());
   for (const kind& each : kinds_) found.push_back(finished(each));
   if (const std::string note = contradiction(found); !note.empty())
     for (series& each : found) each.notes.push_back(note);

@@ -33,6 +33,7 @@ class depth_scale {
   }
   std::vector<tick> ticks() const {
     std::vector<tick> found;
+    found.reserve(depths_.size());
     for (const std::uint64_t depth : depths_)
       found.push_back({(*this)(depth), fmt::format("{}", depth), found.size() % 2 == 1});
     return found;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -28,7 +29,7 @@ class basic_histogram {
 
   /// As many samples as are in a bin that bins() has told, without loss but for those of the sum, minimum and maximum.
   void add(const bin& from) noexcept {
-    const auto picoseconds = static_cast<std::uint64_t>(from.ns * 1000 + 0.5);
+    const auto picoseconds = static_cast<std::uint64_t>(std::llround(from.ns * 1000));
     counts_[index(picoseconds)] += from.count;
     samples_ += from.count;
     sum_ += picoseconds * from.count;

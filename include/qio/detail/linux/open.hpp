@@ -94,7 +94,7 @@ class opening {
 
   error open_path(int flags, mode_t permissions) { return take(open_at(beneath_, path_.c_str(), flags, permissions)); }
 
-  error take(const result<native_handle>& opened) noexcept {
+  error take(const result<native_handle>& opened) {
     if (!opened) return opened.error();
     handle_ = opened.value();
     return error();

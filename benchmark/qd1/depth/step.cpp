@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <set>
 #include <thread>
+#include <utility>
 
 namespace qd1 {
 namespace {
@@ -99,16 +100,17 @@ void step::prepare_pages() {
 void step::measure_round(double seconds, double start) {
   prepare_pages();
   if (!wants_more()) return;
-  round_facts facts{start, seconds, {}, {}};
-  facts.before.reserve(targets_.size());
-  for (const target* each : targets_) facts.before.emplace_back(each->machine, each->file.path(), each->file.bytes());
+  std::vector<witness> before;
+  before.reserve(targets_.size());
+  for (const target* each : targets_) before.emplace_back(each->machine, each->file.path(), each->file.bytes());
+  round_facts facts{start, seconds, {}, std::move(before)};
   window window(work_.load.workers * targets_.size());
   const auto workers = hire(window);
   std::vector<std::thread> threads;
   for (const auto& each : workers) threads.emplace_back([&worker = *each] { worker.run(); });
   window.wait_for_workers();
-  const double before = work_.temperature == temperature::cold ? 0 : warm_up * seconds;
-  const std::uint64_t begin = field_.clock.after() + field_.clock.ticks(before);
+  const double unmeasured = work_.temperature == temperature::cold ? 0 : warm_up * seconds;
+  const std::uint64_t begin = field_.clock.after() + field_.clock.ticks(unmeasured);
   window.open(begin, begin + field_.clock.ticks(seconds));
   facts.seen = observe(window, field_, targets_);
   for (std::thread& each : threads) each.join();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 #include <string>
 
 namespace {
@@ -229,6 +230,31 @@ TEST_CASE("a sync that failed is the answer of all later ones of that handle") {
     while (sync(blocks)) {}
     for (int more = 0; more < 20; ++more) CHECK(sync(more % 2 == 0).error() == std::errc::io_error);
   }
+}
+
+TEST_CASE("what is refused for now may be tried again, from where it was refused") {
+  std::set<bool> refused;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed, .short_transfers = 0.5, .refusals = 0.3});
+    program writer(disk);
+    auto data = writer.open("data").value();
+    const bytes wanted = filled(5000, 1);
+    for (std::size_t done = 0; done < wanted.size();) {
+      const auto rest = std::span(wanted).subspan(done);
+      const auto answer =
+          seed % 2 == 0 ? data.write_at(done, rest) : writer.context.run(data.async_write_at(done, rest));
+      refused.insert(!answer);
+      if (!answer) REQUIRE(answer.error() == std::errc::resource_unavailable_try_again);
+      done += answer ? answer.value() : answer.error().transferred();
+    }
+    bytes found(wanted.size());
+    for (std::size_t done = 0; done < found.size();) {
+      const auto answer = data.read_at(done, std::span(found).subspan(done));
+      done += answer ? answer.value() : answer.error().transferred();
+    }
+    CHECK(found == wanted);
+  });
+  CHECK(refused == std::set<bool>{false, true});
 }
 
 TEST_CASE("a durable write is there after a crash, with the size, and another one of the same file may be lost") {

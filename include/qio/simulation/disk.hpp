@@ -139,7 +139,8 @@ class simulated_disk {
   detail::raw_result refusal(const open_file* file, access without) noexcept {
     if (file == nullptr) return answer(std::errc::bad_file_descriptor);
     if (file->granted == without) return answer(platform::not_opened_for);
-    return chance_.comes_true(options_.interruptions) ? answer(std::errc::interrupted) : 0;
+    if (chance_.comes_true(options_.interruptions)) return answer(std::errc::interrupted);
+    return chance_.comes_true(options_.refusals) ? answer(std::errc::resource_unavailable_try_again) : 0;
   }
 
   detail::raw_result read(std::uint64_t number, const detail::piece& what) {

@@ -26,6 +26,7 @@ struct simulation_options {
   double interruptions = 0;    ///< a system call is interrupted (EINTR) and moves nothing
 
   // What a program is told of.
+  double refusals = 0;      ///< a system call of a transfer is refused for now (EAGAIN); the rest may be tried again
   double read_errors = 0;   ///< a sector that is read goes bad: EIO from then on, until it is written
   double write_errors = 0;  ///< a write answers EIO; a part of it may have been written
   /// A sync answers EIO. As on Linux, what it should have written is then no longer taken for unwritten: a part of it

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <chrono>
@@ -50,6 +51,14 @@ std::size_t cached_pages(File& file) {
   ::munmap(map, bytes);
   REQUIRE(failed == 0);
   return static_cast<std::size_t>(std::count_if(pages.begin(), pages.end(), [](unsigned char p) { return p & 1; }));
+}
+
+/// Whether a read that may not wait finds that byte.
+template <class File>
+bool is_cached(File& file, std::uint64_t offset) {
+  char byte;
+  const iovec part{&byte, 1};
+  return ::preadv2(file.native_handle(), &part, 1, static_cast<off_t>(offset), RWF_NOWAIT) == 1;
 }
 
 /// Writes everything back, and has the kernel forget it: which it does not do at once with a page that is still being
@@ -110,10 +119,18 @@ PROMISE(partial_pages, attempting_unmapped,
     return is_inline(w, file, [&] { return file.async_write_at(offset, source.part(offset % 4096, bytes)); });
   };
   // Asking whether a page is there has the kernel read it, and a fast drive may have done so before the answer.
+  // Where it always has, as a read by hand then shows, too, nothing can be seen.
+  bool cannot_be_seen = false;
   const auto is_given_away = [&](std::uint64_t offset, std::size_t bytes) {
     for (int tries = 0; tries < 100; ++tries)
       if (!write(offset, bytes)) return true;
-    return false;
+    int missed = 0;
+    for (int tries = 0; tries < 100; ++tries) {
+      REQUIRE(drop_from_cache(file));
+      missed += !is_cached(file, offset);
+    }
+    cannot_be_seen = missed < 10;
+    return cannot_be_seen;
   };
   const auto waited = [&] { return file.statistics().blocked_submissions != 0; };
   memory byte(1);
@@ -130,6 +147,7 @@ PROMISE(partial_pages, attempting_unmapped,
   // A record after the other, each in the page that the one before has left.
   for (std::size_t i = 1; i < 100; ++i)
     CHECK(may_be_inline(w, file, [&] { return file.async_write_at(10 * 4096 + i * 100, source.part(0, 100)); }));
+  if (cannot_be_seen) QIO_SKIP("the drive here is as fast as the question whether it has to be asked");
 }
 
 PROMISE(not_behind_others, attempting, "a write that would wait for the file's own operations goes with them") {

@@ -1,14 +1,5 @@
 # cmake -DCASE=<file> -P check.cmake -- <compiler> <argument>...: see CMakeLists.txt.
-set(command)
-set(seen FALSE)
-math(EXPR last "${CMAKE_ARGC} - 1")
-foreach(i RANGE ${last})
-  if(seen)
-    list(APPEND command "${CMAKE_ARGV${i}}")
-  elseif(CMAKE_ARGV${i} STREQUAL "--")
-    set(seen TRUE)
-  endif()
-endforeach()
+include("${CMAKE_CURRENT_LIST_DIR}/../command_given.cmake")
 
 file(STRINGS "${CASE}" expect REGEX "^// expect: " LIMIT_COUNT 1)
 string(REGEX REPLACE "^// expect: " "" expect "${expect}")

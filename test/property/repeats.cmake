@@ -1,14 +1,5 @@
 # cmake -P repeats.cmake -- <command>...: run twice, it has to succeed and to say the same.
-set(command)
-set(seen FALSE)
-math(EXPR last "${CMAKE_ARGC} - 1")
-foreach(i RANGE ${last})
-  if(seen)
-    list(APPEND command "${CMAKE_ARGV${i}}")
-  elseif(CMAKE_ARGV${i} STREQUAL "--")
-    set(seen TRUE)
-  endif()
-endforeach()
+include("${CMAKE_CURRENT_LIST_DIR}/../command_given.cmake")
 
 foreach(time first second)
   execute_process(COMMAND ${command} OUTPUT_VARIABLE ${time} COMMAND_ERROR_IS_FATAL ANY)

@@ -181,6 +181,28 @@ TEST_CASE("several targets are used at once, and each alone") {
   CHECK_THAT(found.out, Contains("of two alone") && Contains("scaling efficiency"));
 }
 
+TEST_CASE("the ways to wait, to place and to write are taken, and written down") {
+  const directory here;
+  const auto found =
+      series_of(here, "--modes cached --depths 2 --reads 0 --writes through --wait adaptive --pin --polled" + quick);
+  REQUIRE(found.size() == 1);
+  CHECK(found.at(0).at("work").at("durability") == "written through");
+  CHECK(found.at(0).at("latency").at("samples") > 0);
+  const auto pooled = series_of(here, "--modes cached --depths 2 --engine pool --wait spin" + quick);
+  CHECK(pooled.at(0).at("service").at("engine") == "pool");
+}
+
+TEST_CASE("cold steps begin without pages, or say why they cannot") {
+  const directory here;
+  const outcome found = run_qd1(here, "depth --modes cached --depths 2 --start cold --json report.json" + quick);
+  const auto series = nlohmann::json::parse(contents(here.path / "report.json")).at("qio").at("series").at(0);
+  if (const std::string why = series.at("not_available"); !why.empty()) QIO_SKIP("cold cannot be had here: " + why);
+  CHECK(found.status == 0);
+  CHECK(series.at("work").at("temperature") == "cold");
+  const std::uint64_t pages = 256;  // of the file
+  CHECK(series.at("verification").at("cached_pages_before") <= pages / 100);
+}
+
 TEST_CASE("the pages of a ladder say where it bends") {
   const directory here;
   const outcome found =

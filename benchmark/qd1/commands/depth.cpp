@@ -3,12 +3,9 @@
 
 #include "depth/ladder.hpp"
 #include "failure.hpp"
-#include "html/html.hpp"
 #include "measure/interruption.hpp"
 #include "measure/run.hpp"
-#include "output/json.hpp"
-#include "output/table.hpp"
-#include "output/text_file.hpp"
+#include "output/deliver.hpp"
 #include "platform/names.hpp"
 #include "units.hpp"
 
@@ -149,10 +146,7 @@ int depth(const depth_arguments& arguments, const std::string& command_line) {
   const ladder_request request = understood(arguments, command_line);
   heed_interrupts();
   const report found = climb(request);
-  const bool json_only = arguments.json == "-";
-  fmt::print("{}", json_only ? json(found) : table(found));
-  if (!arguments.json.empty() && !json_only) write_file(arguments.json, json(found));
-  if (!arguments.html.empty()) write_file(arguments.html, html::render(found));
+  deliver(found, arguments.json, arguments.html);
   return verdict(found);
 }
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands/merge.hpp"
 
-#include "html/html.hpp"
 #include "measure/run.hpp"
 #include "merge/merge.hpp"
+#include "output/deliver.hpp"
 #include "output/json.hpp"
-#include "output/table.hpp"
 #include "output/text_file.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 namespace qd1 {
 
@@ -29,10 +27,7 @@ int merge(const merge_arguments& arguments, const std::string& command_line) {
   for (const std::string& path : arguments.reports) runs.push_back({path, read_json(read_file(path), path)});
   report all = merged(runs);
   all.command_line = command_line;
-  const bool json_only = arguments.json == "-";
-  fmt::print("{}", json_only ? json(all) : table(all));
-  if (!arguments.json.empty() && !json_only) write_file(arguments.json, json(all));
-  if (!arguments.html.empty()) write_file(arguments.html, html::render(all));
+  deliver(all, arguments.json, arguments.html);
   return verdict(all);
 }
 

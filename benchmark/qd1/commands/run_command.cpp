@@ -2,12 +2,11 @@
 #include "commands/run_command.hpp"
 
 #include "compare/gate.hpp"
-#include "html/html.hpp"
 #include "measure/interruption.hpp"
 #include "measure/run.hpp"
+#include "output/deliver.hpp"
 #include "output/hgrm.hpp"
 #include "output/json.hpp"
-#include "output/table.hpp"
 #include "output/text_file.hpp"
 #include "platform/names.hpp"
 #include "units.hpp"
@@ -201,16 +200,10 @@ int run(const run_arguments& arguments, const std::string& command_line) {
   const gates gates = understood_gates(arguments);
   heed_interrupts();
   const report found = run(understood(arguments, command_line));
-  const bool json_only = arguments.json == "-";
-  if (json_only)
-    fmt::print("{}", json(found));
-  else
-    fmt::print("{}", table(found));
-  if (!arguments.json.empty() && !json_only) write_file(arguments.json, json(found));
-  if (!arguments.html.empty()) write_file(arguments.html, html::render(found));
+  deliver(found, arguments.json, arguments.html);
   if (!arguments.hgrm.empty()) write_hgrms(arguments.hgrm, found);
   if (!arguments.fio.empty()) write_fio_files(arguments.fio, found);
-  return worst(verdict(found), check(gates, found, json_only ? stderr : stdout));
+  return worst(verdict(found), check(gates, found, arguments.json == "-" ? stderr : stdout));
 }
 
 }  // namespace qd1

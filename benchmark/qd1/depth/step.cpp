@@ -103,10 +103,11 @@ void step::measure_round(double seconds, double start) {
   std::vector<witness> before;
   before.reserve(targets_.size());
   for (const target* each : targets_) before.emplace_back(each->machine, each->file.path(), each->file.bytes());
-  round_facts facts{start, seconds, {}, std::move(before)};
+  round_facts facts{start, {}, std::move(before)};
   window window(work_.load.workers * targets_.size());
   const auto workers = hire(window);
   std::vector<std::thread> threads;
+  threads.reserve(workers.size());
   for (const auto& each : workers) threads.emplace_back([&worker = *each] { worker.run(); });
   window.wait_for_workers();
   const double unmeasured = work_.temperature == temperature::cold ? 0 : warm_up * seconds;

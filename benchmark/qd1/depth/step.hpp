@@ -40,8 +40,7 @@ class step {
   };
   /// How a round began, and what came of it.
   struct round_facts {
-    double start;
-    double seconds;
+    double start;  ///< seconds since the run began to measure
     observation seen;
     std::vector<witness> before;
   };

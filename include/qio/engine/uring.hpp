@@ -71,7 +71,7 @@ class uring {
     if (entry == nullptr) [[unlikely]]
       return submit_later(r);
     hand_over(*entry, r);
-    if (r.activity->is_direct && ring_.pending() >= most_gathered) check(ring_.enter(0));
+    if (r.activity->is_direct && ring_.pending() >= most_gathered) give_to_device();
   }
 
   void cancel(request& r) noexcept {
@@ -91,9 +91,7 @@ class uring {
 
   void wait(completed_requests& completed, wait_limit limit) noexcept {
     if (needs_attention() && attend(completed)) limit = wait_limit::none();
-    // From another thread the kernel would take the registered descriptor for that thread's own ring.
-    if (!detail::is_this_thread(owner_)) [[unlikely]]
-      fail("a context was used by another thread than the one that first ran it");
+    require_own_thread();
     if (polled_.in_flight() != 0) [[unlikely]]
       limit = poll(completed, limit);
     if (may_be_awake_ && limit.may_wait()) [[unlikely]]
@@ -170,7 +168,18 @@ class uring {
     polled_.bind_to_this_thread();
   }
 
+  // From another thread the kernel would take the registered descriptor for that thread's own ring.
+  void require_own_thread() const noexcept {
+    if (!detail::is_this_thread(owner_)) [[unlikely]]
+      fail("a context was used by another thread than the one that first ran it");
+  }
+
   // --- to the kernel ---
+
+  void give_to_device() noexcept {
+    require_own_thread();
+    check(ring_.enter(0));
+  }
 
   [[gnu::cold, gnu::noinline]] void submit_later(request& r) noexcept {
     ++elsewhere_;

@@ -149,6 +149,19 @@ TEST_CASE("traps 12 and 15: what reads of a mapping have the device do is told, 
   CHECK(device_operations["asynchronous normal"] > device_operations["blocking normal"]);
 }
 
+// At depth, neighbours meet in the kernel's queue, and go to the device as one.
+TEST_CASE("trap 3: transfers that were merged on their way have reached the device") {
+  qd1::verification facts;
+  facts.application_operations = 1'000;
+  facts.device_operations = 900;
+  qd1::judge(facts, qd1::work{});
+  CHECK(facts.result == qd1::verification::verdict::refuted);
+  facts.merged_operations = 100;
+  qd1::judge(facts, qd1::work{});
+  CHECK(facts.result == qd1::verification::verdict::verified);
+  CHECK_THAT(facts.text, Contains("VERIFIED direct: device ops 900 + 100 merged / app 1,000"));
+}
+
 TEST_CASE("trap 15: how many operations of the device each of the application's takes is told") {
   qd1::verification facts;
   facts.application_operations = 54;

@@ -177,6 +177,7 @@ void step::add_testimonies(kind& to, const transfers& counted, const round_facts
     after += told.verification.cached_pages_after.value_or(0);
     if (!told.verification.device_operations || !devices.insert(told.device).second) continue;
     all.device_operations = all.device_operations.value_or(0) + *told.verification.device_operations;
+    all.merged_operations += told.verification.merged_operations;
     if (!told.below) continue;
     if (!to.below) to.below = device_below{told.below->upper, told.below->lower, 0};
     to.below->operations += told.below->operations;

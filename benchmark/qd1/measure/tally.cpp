@@ -78,6 +78,7 @@ void tally::add(const testimony& round) {
   else if (first)
     below_ = round.below;
   all.application_operations += counts.application_operations;
+  all.merged_operations += counts.merged_operations;
   if (first)
     all.device_operations = counts.device_operations;
   else if (all.device_operations && counts.device_operations)

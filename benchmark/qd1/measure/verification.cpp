@@ -26,7 +26,9 @@ std::optional<device_below> operations_below(const machine_facts& machine, const
     if (device.loop_direct != false) continue;
     for (const std::string& lower : device.over)
       if (const device_counters* found = counted.find(lower))
-        return device_below{device.name, lower, what == operation::read ? found->reads : found->writes};
+        return device_below{
+            device.name, lower,
+            what == operation::read ? found->reads + found->read_merges : found->writes + found->write_merges};
   }
   return std::nullopt;
 }
@@ -57,7 +59,9 @@ testimony witness::testify(const work& work, std::uint64_t application_operation
   found.verification.application_operations = application_operations;
   if (const device_counters* device = nearest(machine_, counted)) {
     found.device = device->name;
-    found.verification.device_operations = work.operation == operation::read ? device->reads : device->writes;
+    const bool reads = work.operation == operation::read;
+    found.verification.device_operations = reads ? device->reads : device->writes;
+    found.verification.merged_operations = reads ? device->read_merges : device->write_merges;
   }
   found.below = operations_below(machine_, counted, work.operation);
   found.verification.cached_pages_before = pages_before_;
@@ -83,8 +87,10 @@ disturbance disturbance_of(const machine_counters& counted, double seconds, doub
 
 void judge(verification& facts, const work& work, const std::optional<device_below>& below) {
   using verdict = verification::verdict;
+  const std::string merged =
+      facts.merged_operations == 0 ? "" : fmt::format(" + {} merged", grouped(facts.merged_operations, ','));
   const std::string counts =
-      fmt::format("device ops {} / app {}{}; pages cached {} -> {}", number(facts.device_operations),
+      fmt::format("device ops {}{} / app {}{}; pages cached {} -> {}", number(facts.device_operations), merged,
                   grouped(facts.application_operations, ','), factor(facts), number(facts.cached_pages_before),
                   number(facts.cached_pages_after));
   if (work.mode != mode::direct) {
@@ -98,7 +104,7 @@ void judge(verification& facts, const work& work, const std::optional<device_bel
     facts.result = verdict::unknown;
     facts.text =
         "direct could not be verified: the system counts no operations of the device under this file; " + counts;
-  } else if (*facts.device_operations < enough) {
+  } else if (*facts.device_operations + facts.merged_operations < enough) {
     facts.result = verdict::refuted;
     facts.text = "NOT direct: most transfers did not reach the device; " + counts;
   } else if (below && below->operations < enough) {

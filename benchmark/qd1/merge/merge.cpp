@@ -73,6 +73,7 @@ verification merged_verification(const std::vector<ingredient>& from_each) {
   for (const auto& [_, from] : from_each) {
     const verification& each = from->verification;
     all.application_operations += each.application_operations;
+    all.merged_operations += each.merged_operations;
     of_devices =
         of_devices && each.device_operations ? std::optional(*of_devices + *each.device_operations) : std::nullopt;
     same = same && each.result == all.result;

@@ -143,6 +143,7 @@ verification read_verification(const json& from) {
                                             : verdict::unknown;
   found.text = from.at("text");
   found.device_operations = optional<std::uint64_t>(from.at("device_operations"));
+  if (from.contains("merged_operations")) found.merged_operations = count(from.at("merged_operations"));
   found.application_operations = count(from.at("application_operations"));
   found.cached_pages_before = optional<std::uint64_t>(from.at("cached_pages_before"));
   found.cached_pages_after = optional<std::uint64_t>(from.at("cached_pages_after"));

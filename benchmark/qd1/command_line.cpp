@@ -5,6 +5,7 @@
 #include "commands/depth.hpp"
 #include "commands/env.hpp"
 #include "commands/merge.hpp"
+#include "commands/reproduce.hpp"
 #include "commands/run_command.hpp"
 #include "failure.hpp"
 #include "measure/progress.hpp"
@@ -42,12 +43,15 @@ int command_line(int argc, const char* const* argv) {
   const CLI::App& compare_command = add_compare(program, compare_options);
   merge_arguments merge_options;
   const CLI::App& merge_command = add_merge(program, merge_options);
+  reproduce_arguments reproduce_options;
+  const CLI::App& reproduce_command = add_reproduce(program, reproduce_options);
   try {
     program.parse(argc, argv);
     if (depth_command.parsed()) return depth(depth_options, as_typed(argc, argv));
     if (env_command.parsed()) return env(env_options);
     if (compare_command.parsed()) return compare(compare_options);
     if (merge_command.parsed()) return merge(merge_options, as_typed(argc, argv));
+    if (reproduce_command.parsed()) return reproduce(reproduce_options, as_typed(argc, argv));
     return run(run_options, as_typed(argc, argv));
   } catch (const CLI::ParseError& failure) {
     return program.exit(failure) == 0 ? exit_pass : exit_usage;

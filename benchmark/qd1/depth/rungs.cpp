@@ -22,7 +22,9 @@ bool has_loads(const report& run) {
 
 std::string target_name(const report& run, std::uint64_t number) {
   const std::vector<std::string>& names = run.settings.targets;
-  return number < names.size() ? names[static_cast<std::size_t>(number)] : "target " + std::to_string(number + 1);
+  if (number >= names.size()) return "target " + std::to_string(number + 1);
+  const std::string& given = names[static_cast<std::size_t>(number)];
+  return std::ranges::count(names, given) == 1 ? given : given + " (" + std::to_string(number + 1) + ")";
 }
 
 std::vector<rungs> rungs_of(const report& run) {

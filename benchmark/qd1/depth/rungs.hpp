@@ -17,7 +17,7 @@ bool has_loads(const report& run);
 /// Series that differ in nothing but how many workers there are and how deep they go, in the order of both.
 using rungs = std::vector<const series*>;
 
-/// As given on the command line.
+/// As given on the command line; with its number, where several are the same: files in one directory.
 std::string target_name(const report& run, std::uint64_t number);
 
 /// All ladders of a report, in the order in which they begin.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../report.hpp"
+#include "../reproduce/reproduction.hpp"
 
 #include <span>
 #include <string>
@@ -20,5 +21,8 @@ struct named_report {
 
 /// The page of several runs: for each mode, the runs side by side. The first is what the others are compared with.
 std::string render(std::span<const named_report> runs);
+
+/// The page of a repeated experiment: what repeats, the published figures beside this machine's, then each measurement.
+std::string render(const reproduction& of);
 
 }  // namespace qd1::html

@@ -101,4 +101,10 @@ std::string excess_text(double ratio) {
   return ratio < 1.45 ? fmt::format("{:.2g}\u00a0%", (ratio - 1) * 100) : ratio_text(ratio);
 }
 
+std::string date_text(std::string iso) {
+  if (const auto at = iso.find('T'); at != std::string::npos) iso[at] = ' ';
+  if (iso.ends_with('Z')) iso.replace(iso.size() - 1, 1, " UTC");
+  return iso;
+}
+
 }  // namespace qd1::html

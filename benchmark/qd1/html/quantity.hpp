@@ -40,6 +40,9 @@ std::string rate_text(double a_second);
 /// "4 KiB"
 std::string size_text(std::uint64_t bytes);
 
+/// "2026-01-02T03:04:05Z": "2026-01-02 03:04:05 UTC"
+std::string date_text(std::string iso);
+
 /// 0.999: "p99.9"
 std::string percentile_text(double fraction);
 

@@ -45,7 +45,7 @@ std::vector<work> plan(const run_request& request, const std::vector<operation>&
   for (const mode mode : request.modes)
     for (const std::uint64_t working_set : working_sets)
       for (const operation operation : operations)
-        for (const form form : {form::blocking, form::asynchronous}) {
+        for (const form form : request.forms) {
           work each;
           each.mode = mode;
           each.operation = operation;

@@ -16,6 +16,7 @@ struct run_request {
   std::string path;
   std::vector<mode> modes = {mode::direct, mode::cached, mode::mapped};
   std::optional<std::vector<operation>> operations;  ///< none: both, or reads only where the file must not be written
+  std::vector<form> forms = {form::blocking, form::asynchronous};
   std::vector<temperature> reads = {temperature::warm};
   std::vector<durability> writes = {durability::accepted, durability::flushed};
   std::vector<qd1::advice> advice = {advice::normal};

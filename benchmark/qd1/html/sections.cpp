@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sections.hpp"
+
+#include "cdf_chart.hpp"
+#include "depth_chart.hpp"
+#include "load_panel.hpp"
+#include "overview.hpp"
+#include "percentile_chart.hpp"
+#include "strip.hpp"
+#include "table.hpp"
+#include "validity.hpp"
+#include "verdict.hpp"
+
+#include <qd1/depth/rungs.hpp>
+
+#include <utility>
+
+namespace qd1::html {
+namespace {
+
+// Runs that are compared show each step by itself.
+bool shows_loads(std::span<const named_report> runs) { return runs.size() == 1 && has_loads(*runs.front().run); }
+
+nodes verdict(const panel& from, std::span<const named_report> runs) {
+  if (shows_loads(runs)) return {verdict_of_load(from)};
+  if (runs.size() == 1) return verdict_of_modes(from);
+  if (!comparable(runs)) return {"No verdict: the runs are not of the same thing."};
+  return verdict_of_runs(from);
+}
+
+// The modes beside each other; of loads, what depth brings.
+node picture(const panel& from, std::span<const named_report> runs) {
+  node throughput = shows_loads(runs) ? throughput_chart(from) : "";
+  return throughput.empty() ? overview(from) : throughput;
+}
+
+// The answer: a sentence and a picture for each kind of work.
+node answer(const panel& from, std::span<const named_report> runs) {
+  return element("article", {},
+                 {element("h2", {}, {from.title}), element("p", {{"class", "detail"}}, {from.detail}),
+                  element("p", {{"class", "verdict"}}, verdict(from, runs)), picture(from, runs)});
+}
+
+}  // namespace
+
+std::vector<panel> panels_to_show(const report& run) { return has_loads(run) ? panels_of_loads(run) : panels_of(run); }
+
+node answers(const std::vector<panel>& panels, std::span<const named_report> runs) {
+  node found = element("section", {{"class", "answers"}});
+  for (const panel& each : panels) found.add(answer(each, runs));
+  if (shows_loads(runs)) return found;
+  found.add(
+      element("p", {{"class", "how"}},
+              {"Dot: median, with its 95 % interval. Thick bar: up to p99. Thin line: up to p99.9. Logarithmic: each "
+               "step to the right is a multiple."}));
+  return found;
+}
+
+node details(const panel& from, std::span<const named_report> runs) {
+  node found = element(
+      "section", {{"class", "details"}},
+      {element("h2", {}, {from.title}), element("p", {{"class", "detail"}}, {from.detail}), figures_table(from)});
+  node latency = shows_loads(runs) ? latency_chart(from) : "";
+  if (from.any_drawable())
+    found.add(element("div", {{"class", "charts"}},
+                      {percentile_chart(from), latency.empty() ? cdf_chart(from) : std::move(latency)}));
+  found.add(strips(from));
+  found.add(evidence_table(from));
+  return found;
+}
+
+node notes(std::span<const named_report> runs) {
+  node list = element("ul");
+  bool any = false;
+  for (const named_report& each : runs)
+    for (const std::string& note : each.run->notes) {
+      list.add(element("li", {}, {runs.size() > 1 ? each.name + ": " + note : note}));
+      any = true;
+    }
+  if (!any) return "";
+  return element("section", {{"class", "notes"}}, {element("h2", {}, {"Worth knowing"}), std::move(list)});
+}
+
+}  // namespace qd1::html

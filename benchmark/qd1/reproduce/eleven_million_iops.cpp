@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "output/wording.hpp"
+#include "reproduce/experiment.hpp"
+#include "reproduce/judging.hpp"
+#include "reproduce/loads.hpp"
+
+#include <fmt/format.h>
+
+namespace qd1 {
+namespace {
+
+constexpr std::uint64_t kibibyte = 1024;
+constexpr std::uint64_t published_workers = 3;
+constexpr double test_seconds = 10;
+
+constexpr std::string_view small_blocks = "one drive, 4 KiB";
+constexpr std::string_view peak = "one drive, 4 KiB, polled and without a clock";
+constexpr std::string_view large_blocks = "one drive, 1 MiB";
+constexpr std::string_view together = "all drives, 4 KiB";
+constexpr std::string_view together_middling = "all drives, 64 KiB";
+constexpr std::string_view together_large = "all drives, 512 KiB";
+
+std::vector<planned> plan_eleven_million(const resources& with) {
+  const auto one = [&](std::uint64_t block) { return reads_of_one(with, block, published_workers, test_seconds); };
+  ladder_request ladder = one(4 * kibibyte);
+  ladder.depths = {1, 32, 128};
+  ladder_request fastest = one(4 * kibibyte);
+  fastest.timed = false;
+  fastest.engine.polled = true;
+  std::vector<planned> parts = {
+      {std::string(small_blocks), "random direct reads by more and more workers: what one of them can do", ladder},
+      {std::string(peak), "the most operations a second that there are", fastest},
+      {std::string(large_blocks), "random direct reads that are split where the drive takes less at once",
+       one(1024 * kibibyte)}};
+  if (with.paths.size() < 2) return parts;
+  ladder_request all = reads_of(with, 4 * kibibyte, published_workers, test_seconds);
+  all.each_alone = true;
+  parts.push_back({std::string(together), "each drive alone, then all of them", all});
+  parts.push_back(
+      {std::string(together_middling), "all drives", reads_of(with, 64 * kibibyte, published_workers, test_seconds)});
+  parts.push_back(
+      {std::string(together_large), "all drives", reads_of(with, 512 * kibibyte, published_workers, test_seconds)});
+  return parts;
+}
+
+const series* one_worker(const reproduction& of, std::uint64_t depth) {
+  return series_of(of, small_blocks,
+                   [&](const work& each) { return each.load.workers == 1 && each.load.depth == depth; });
+}
+
+const series* at_depth_32(const reproduction& of) {
+  return best_of(of, small_blocks, [](const work& each) { return each.load.depth == 32; });
+}
+
+figures table_of(const reproduction& of) {
+  figures table{"Random direct reads", load_columns(), {}};
+  const auto add = [&](const char* subject, std::string_view part, const series* from, std::vector<std::string> told) {
+    if (part_named(of, part) == nullptr) return;
+    table.rows.push_back({subject, origin::published, std::move(told)});
+    table.rows.push_back(load_row(subject, from, part_named(of, part)));
+  };
+  add("one drive, 4 KiB, one worker", small_blocks, one_worker(of, 32),
+      {"1 × 32", "450000", "", "", "8666", "100 %", ""});
+  add("one drive, 4 KiB", small_blocks, at_depth_32(of), {"3 × 32", "1150000", "", "", "", "", ""});
+  add("one drive, 1 MiB", large_blocks, best_of(of, large_blocks), {"3 × 32", "6800", "6800", "", "", "", "2.03"});
+  add("all drives, 4 KiB, polled", together, best_of(of, together, [](const work& each) { return !each.load.only; }),
+      {"", "11000000", "", "", "", "", ""});
+  add("all drives, 64 KiB", together_middling, best_of(of, together_middling),
+      {"", "1000000", "70866", "", "", "", ""});
+  add("all drives, 512 KiB", together_large, best_of(of, together_large), {"", "", "70866", "", "", "7.5 %", ""});
+  return table;
+}
+
+void judge_saturation(reproduction& of) {
+  const series* const alone = one_worker(of, 128);
+  const auto computing =
+      alone != nullptr && alone->cpu_ns ? std::optional(*alone->cpu_ns * 1e-9 * alone->iops) : std::nullopt;
+  of.shapes.push_back(held_within(
+      "one worker is limited by its processor, not by the drive: it is busy all the time", computing, 0.9, 1.1,
+      computing ? fmt::format("at depth 128 it computed {:.0f} % of the time, {} µs for each read; where "
+                              "that is less than all, the drive is the limit",
+                              *computing * 100, microseconds(*alone->cpu_ns))
+                : ""));
+  const auto several = [](const work& each) { return each.load.workers > 1 && each.load.depth == 32; };
+  const auto more = ratio(iops_of(series_of(of, small_blocks, several)), iops_of(one_worker(of, 32)));
+  of.shapes.push_back(held_within("more workers have more: 1150 thousand a second by three, 450 by one", more, 1.2, 10,
+                                  fmt::format("{} times as many", times(more))));
+}
+
+void judge_peak(reproduction& of) {
+  const auto gain = ratio(iops_of(best_of(of, peak)), iops_of(at_depth_32(of)));
+  of.shapes.push_back(held_within("without reading the clock, and polled, there are not fewer", gain, 0.97, 10,
+                                  fmt::format("{} times as many", times(gain))));
+}
+
+void judge_eleven_million(const resources& with, reproduction& of) {
+  of.tables.push_back(table_of(of));
+  judge_saturation(of);
+  judge_peak(of);
+  const auto larger = ratio(bytes_per_second_of(best_of(of, large_blocks)), bytes_per_second_of(at_depth_32(of)));
+  of.shapes.push_back(
+      held_within("larger blocks bring more bytes a second: 6800 MB/s by blocks of 1 MiB, 4710 by those of 4 KiB",
+                  larger, 1, 1e6, fmt::format("{} times as many", times(larger))));
+  of.shapes.push_back(split_at_most(of, large_blocks));
+  of.shapes.push_back(scaled(of, together, "drives add up: 11 million by ten, 1.15 by one", 0.9, 10));
+  of.shapes.push_back(reconciled(of));
+  of.incomparable = lacking(with, 10, published_workers);
+}
+
+}  // namespace
+
+const experiment eleven_million_iops = {
+    {"11m-iops", "Eleven million reads a second on a workstation", "Tanel Poder, 2021",
+     "10 × Samsung 980 Pro, 16 cores, Linux 5.8, fio 3.25 with io_uring", ""},
+    1,
+    plan_eleven_million,
+    judge_eleven_million};
+
+}  // namespace qd1

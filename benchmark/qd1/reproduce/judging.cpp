@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "reproduce/judging.hpp"
+
+#include "depth/rungs.hpp"
+#include "output/wording.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace qd1 {
+namespace {
+
+constexpr std::string_view unknown = "–";
+
+std::string microseconds_or_unknown(const std::optional<double>& ns) {
+  return ns ? microseconds(*ns) : std::string(unknown);
+}
+
+// Where the counter's rate is known, that is what a cycle means here, whatever the processor's frequency is meanwhile.
+std::string cycles(const series& of, const timer_facts& clock) {
+  if (!of.cpu_ns || clock.tick_ns <= 0 || !clock.reason.empty()) return std::string(unknown);
+  return fmt::format("{:.0f}", *of.cpu_ns / clock.tick_ns);
+}
+
+std::string device_operations(const verification& facts) {
+  if (!facts.device_operations || facts.application_operations == 0) return std::string(unknown);
+  return fmt::format("{:.3g}",
+                     static_cast<double>(*facts.device_operations) / static_cast<double>(facts.application_operations));
+}
+
+bool is_measured(const series* from) { return from != nullptr && from->measured(); }
+
+}  // namespace
+
+const report* part_named(const reproduction& of, std::string_view name) {
+  const auto found = std::ranges::find(of.parts, name, &experiment_part::name);
+  return found == of.parts.end() ? nullptr : &found->found;
+}
+
+const series* series_of(const reproduction& of, std::string_view part,
+                        const std::function<bool(const work&)>& matches) {
+  const report* const in = part_named(of, part);
+  if (in == nullptr) return nullptr;
+  const auto found = std::ranges::find_if(in->series, matches, &series::work);
+  return found == in->series.end() ? nullptr : &*found;
+}
+
+const series* best_of(const reproduction& of, std::string_view part, const std::function<bool(const work&)>& matches) {
+  const report* const in = part_named(of, part);
+  const series* best = nullptr;
+  if (in == nullptr) return best;
+  for (const series& each : in->series)
+    if (each.measured() && matches(each.work) && (best == nullptr || each.iops > best->iops)) best = &each;
+  return best;
+}
+
+std::optional<double> mean_of(const series* from) {
+  return is_measured(from) ? std::optional(from->latency.mean.value) : std::nullopt;
+}
+
+std::optional<double> percentile_of(const series* from, double fraction) {
+  if (!is_measured(from)) return std::nullopt;
+  for (const percentile& each : from->latency.percentiles)
+    if (each.fraction == fraction && each.value) return each.value->value;
+  return std::nullopt;
+}
+
+std::optional<double> iops_of(const series* from) {
+  return is_measured(from) ? std::optional(from->iops) : std::nullopt;
+}
+
+std::optional<double> bytes_per_second_of(const series* from) {
+  return is_measured(from) ? std::optional(from->bytes_per_second) : std::nullopt;
+}
+
+std::optional<double> ratio(std::optional<double> a, std::optional<double> b) {
+  return a && b && *b > 0 ? std::optional(*a / *b) : std::nullopt;
+}
+
+std::string times(const std::optional<double>& factor) {
+  if (!factor) return "?";
+  return *factor < 10 ? fmt::format("{:.2f}", *factor) : fmt::format("{:.3g}", *factor);
+}
+
+shape held_within(std::string claim, std::optional<double> found, double low, double high, std::string evidence,
+                  std::string why_not) {
+  if (!found) return {std::move(claim), shape::verdict::not_told, std::move(why_not)};
+  const bool held = *found >= low && *found <= high;
+  return {std::move(claim), held ? shape::verdict::held : shape::verdict::not_held, std::move(evidence)};
+}
+
+figures_row percentiles_row(std::string subject, const series* from) {
+  figures_row row{std::move(subject), origin::here, {}};
+  if (from != nullptr && !from->invalid.empty()) row.origin = origin::refused;
+  for (const double fraction : {0.5, 0.95, 0.99999})
+    row.cells.push_back(microseconds_or_unknown(percentile_of(from, fraction)));
+  row.cells.push_back(microseconds_or_unknown(mean_of(from)));
+  return row;
+}
+
+std::vector<std::string> load_columns() {
+  return {"workers × depth", "IOPS", "MB/s", "CPU µs/op", "cycles/op", "busy", "device ops/op"};
+}
+
+figures_row load_row(std::string subject, const series* from, const report* in) {
+  figures_row row{std::move(subject), origin::here, std::vector<std::string>(load_columns().size())};
+  if (!is_measured(from)) {
+    row.cells.front() = from == nullptr ? "not measured" : from->invalid.empty() ? "not available" : "refused";
+    if (from != nullptr && !from->invalid.empty()) row.origin = origin::refused;
+    return row;
+  }
+  const auto computing = busy(*from);
+  row.cells = {fmt::format("{} × {}", from->work.load.workers, from->work.load.depth),
+               fmt::format("{:.0f}", from->iops),
+               digits(from->bytes_per_second / 1e6),
+               microseconds_or_unknown(from->cpu_ns),
+               cycles(*from, in->clock),
+               computing ? fmt::format("{:.0f} %", *computing * 100) : std::string(unknown),
+               device_operations(from->verification)};
+  return row;
+}
+
+}  // namespace qd1

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the experiments have in common when their figures are held against the published ones.
+#pragma once
+
+#include "reproduce/reproduction.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qd1 {
+
+/// The part's report; nullptr: it was not measured.
+const report* part_named(const reproduction& of, std::string_view name);
+
+/// The first series of the part for which `matches` holds, measured or not; nullptr: there is none.
+const series* series_of(const reproduction& of, std::string_view part, const std::function<bool(const work&)>& matches);
+
+/// nullptr becomes none, as does what was not measured.
+std::optional<double> mean_of(const series* from);                         ///< ns
+std::optional<double> percentile_of(const series* from, double fraction);  ///< ns
+std::optional<double> iops_of(const series* from);
+std::optional<double> bytes_per_second_of(const series* from);
+
+std::optional<double> ratio(std::optional<double> a, std::optional<double> b);
+
+/// "1.17", "12.4": of ratios; "?" of none.
+std::string times(const std::optional<double>& factor);
+
+/// The claim held if `found` is within the bounds. None: it cannot be told, for `why_not`.
+shape held_within(std::string claim, std::optional<double> found, double low, double high, std::string evidence,
+                  std::string why_not = "not all that it takes was measured");
+
+/// A row of this machine's, for tables of percentiles: p50, p95, p99.999, mean in µs. Refused where the series is
+/// invalid.
+figures_row percentiles_row(std::string subject, const series* from);
+
+/// The columns of load_row, in their order.
+std::vector<std::string> load_columns();
+
+/// A row of this machine's, for tables of loads. Of nullptr and what was not measured: dashes.
+figures_row load_row(std::string subject, const series* from, const report* in);
+
+/// Best of a part by operations a second, among those for which `matches` holds.
+const series* best_of(
+    const reproduction& of, std::string_view part,
+    const std::function<bool(const work&)>& matches = [](const work&) { return true; });
+
+}  // namespace qd1

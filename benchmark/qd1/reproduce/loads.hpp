@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the experiments with many transfers in flight have in common.
+#pragma once
+
+#include "depth/ladder.hpp"
+#include "reproduce/reproduction.hpp"
+#include "reproduce/resources.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace qd1 {
+
+/// Random direct reads of all targets together, depth 32, three rounds, by one worker for each and by as many as were
+/// published, or as there are processors.
+ladder_request reads_of(const resources& with, std::uint64_t block, std::uint64_t published_workers, double seconds);
+
+/// The same of the first target only.
+ladder_request reads_of_one(const resources& with, std::uint64_t block, std::uint64_t published_workers,
+                            double seconds);
+
+/// 1 and `most`, or what there is for it.
+std::vector<std::uint64_t> workers_up_to(std::uint64_t most, const resources& with);
+
+/// Whether every direct transfer of the parts was one operation of the devices, or as many as their largest transfer
+/// makes of it: no figure stands that the devices do not confirm.
+shape reconciled(const reproduction& of);
+
+/// Whether large transfers were split as max_sectors_kb says.
+shape split_at_most(const reproduction& of, std::string_view part);
+
+/// Whether all targets together had a part of the sum of each alone that lies within the bounds; and what they share.
+shape scaled(const reproduction& of, std::string_view part, std::string claim, double low, double high);
+
+/// One sentence for each thing of which the machine has less than the publication: drives, processors.
+std::vector<std::string> lacking(const resources& with, std::uint64_t drives, std::uint64_t workers);
+
+}  // namespace qd1

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a machine has for repeating an experiment.
+#pragma once
+
+#include "machine/facts.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace qd1 {
+
+struct reproduce_request {
+  std::string experiment;
+  std::vector<std::string> paths;          ///< none: temporary files in the current directory
+  std::optional<double> seconds;           ///< of a measurement; none: as published
+  std::optional<std::uint64_t> file_size;  ///< none: what memory and file systems allow, at most as published
+  std::uint64_t seed = 1;
+  bool overwrite = false;
+  std::string command_line;
+};
+
+struct resources {
+  std::vector<std::string> paths;       ///< at least one; "." is a temporary file
+  std::vector<machine_facts> machines;  ///< of each
+  std::uint64_t file_size = 0;          ///< bytes, of each that is made
+  bool makes_files = true;              ///< false: all are there, and are only read unless overwriting is allowed
+  std::uint64_t memory = 0;             ///< bytes that are available
+  std::uint64_t processors = 1;         ///< that may be used
+  std::optional<double> seconds;
+  std::uint64_t seed = 1;
+  bool overwrite = false;
+
+  double seconds_or(double published) const { return seconds.value_or(published); }
+  const machine_facts& machine() const { return machines.front(); }
+};
+
+/// `targets`: how many the experiment uses at once, where the user names none. Throws usage_error.
+resources resources_for(const reproduce_request& request, std::uint64_t targets);
+
+}  // namespace qd1

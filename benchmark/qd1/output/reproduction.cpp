@@ -27,6 +27,7 @@ std::string padded_right(const std::string& text, std::size_t width) {
 std::string lines_of(const figures& table) {
   std::size_t subject = 0;
   std::vector<std::size_t> widths;
+  widths.reserve(table.columns.size());
   for (const std::string& each : table.columns) widths.push_back(width_of(each));
   for (const figures_row& row : table.rows) {
     subject = std::max(subject, width_of(row.subject));

@@ -18,6 +18,9 @@ template <class... Functions>
 struct overloaded : Functions... {
   using Functions::operator()...;
 };
+// What C++20 deduces by itself; Clang does from 17 on.
+template <class... Functions>
+overloaded(Functions...) -> overloaded<Functions...>;
 
 std::string names(const std::vector<std::string>& paths) {
   if (std::ranges::all_of(paths, [](const std::string& each) { return each.empty() || each == "."; }))

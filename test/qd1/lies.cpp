@@ -30,14 +30,6 @@ using Catch::Matchers::Contains;
 using namespace qd1_test;
 using os::shell;
 
-// As one line, however the table was broken into lines.
-std::string unbroken(const std::string& text) {
-  std::string line;
-  for (const char each : text)
-    if (!((each == ' ' || each == '\n') && !line.empty() && line.back() == ' ')) line += each == '\n' ? ' ' : each;
-  return line;
-}
-
 // What is mounted below a directory, until the end of the test.
 struct mounts : directory {
   mounts() = default;

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // Files and devices that only Linux has.
+#include "platform/queue_setting.hpp"
 #include "program.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -56,6 +63,64 @@ TEST_CASE("a mounted device is not written to") {
   const outcome reads = run_qd1(here, "run " + device.name + small);
   CHECK(reads.status == 0);
   CHECK_THAT(reads.out, Contains("reads only"));
+}
+
+std::string read_ahead_of(const std::string& device) {
+  std::ifstream file("/sys/block/" + device + "/queue/read_ahead_kb");
+  std::string value;
+  file >> value;
+  return value;
+}
+
+TEST_CASE("a setting of a device is put back, also when whoever changed it is killed") {
+  const directory here;
+  const mounted_device loop(here);
+  if (loop.name.empty()) QIO_SKIP("no loop device can be mounted");
+  const std::string device = fs::path(loop.name).filename().string();
+  const std::string before = read_ahead_of(device);
+  {
+    const qd1::platform::queue_setting changed(device, "read_ahead_kb", "64");
+    CHECK(read_ahead_of(device) == "64");
+  }
+  CHECK(read_ahead_of(device) == before);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const qd1::platform::queue_setting changed(device, "read_ahead_kb", "32");
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WTERMSIG(status) == SIGKILL);
+  while (read_ahead_of(device) == "32") std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the keeper's turn
+  CHECK(read_ahead_of(device) == before);
+}
+
+TEST_CASE("a setting that cannot be is refused, and nothing is changed") {
+  const directory here;
+  const mounted_device loop(here);
+  if (loop.name.empty()) QIO_SKIP("no loop device can be mounted");
+  const std::string device = fs::path(loop.name).filename().string();
+  const std::string before = read_ahead_of(device);
+  CHECK_THROWS_WITH(qd1::platform::queue_setting(device, "read_ahead_kb", "many"),
+                    Contains("read_ahead_kb: many could not be set"));
+  CHECK_THROWS_WITH(qd1::platform::queue_setting(device, "nothing", "1"), Contains("there is no such setting"));
+  CHECK(read_ahead_of(device) == before);
+}
+
+TEST_CASE("schedulers are compared where that is allowed, and the old one is put back") {
+  const directory here;
+  const mounted_device loop(here);
+  if (loop.name.empty()) QIO_SKIP("no loop device can be mounted");
+  const std::string setting = "/sys/block/" + fs::path(loop.name).filename().string() + "/queue/scheduler";
+  const std::string before = contents(setting);
+  if (before.find(' ') == std::string::npos) QIO_SKIP("there is one scheduler only: " + before);
+  const outcome found = run_qd1(here, "reproduce 11m-iops --allow-tuning --time 50ms " + loop.name);
+  INFO(found.out << found.err);
+  CHECK_THAT(found.out, Contains("scheduler none") && !Contains("with --allow-tuning"));
+  CHECK_THAT(found.err, Contains("scheduler of") && Contains("is set to none meanwhile"));
+  CHECK(contents(setting) == before);
+  const outcome without = run_qd1(here, "reproduce 11m-iops --time 50ms " + loop.name);
+  CHECK_THAT(unbroken(without.out), Contains("as root, with --allow-tuning, each is measured; by hand: echo none >"));
 }
 
 }  // namespace

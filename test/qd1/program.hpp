@@ -57,6 +57,14 @@ inline outcome run_qd1(const directory& in, const std::string& arguments) {
   return found;
 }
 
+// As one line, however the table was broken into lines.
+inline std::string unbroken(const std::string& text) {
+  std::string line;
+  for (const char each : text)
+    if (!((each == ' ' || each == '\n') && !line.empty() && line.back() == ' ')) line += each == '\n' ? ' ' : each;
+  return line;
+}
+
 const std::string brief = " --time 50ms --samples 1000 --rounds 5 ";
 // So that all samples are taken, however busy the machine is.
 const std::string counted = " --time 60s --samples 1000 --rounds 5 --file-size 1M ";

@@ -23,6 +23,7 @@ reproduce_request understood(const reproduce_arguments& from, const std::string&
   if (!from.file_size.empty()) request.file_size = parse_size("--file-size", from.file_size);
   request.seed = from.seed;
   request.overwrite = from.overwrite;
+  request.allow_tuning = from.allow_tuning;
   request.command_line = command_line;
   return request;
 }
@@ -41,6 +42,9 @@ CLI::App& add_reproduce(CLI::App& program, reproduce_arguments& to) {
   command.add_option("--time", to.seconds, "Time of a measurement. Default: as published");
   command.add_option("--file-size", to.file_size,
                      "Bytes of each file. Default: 1GiB, or a quarter of the memory or the disk that is free");
+  command.add_flag("--allow-tuning", to.allow_tuning,
+                   "Compare I/O schedulers, too: each is set for a while, and the old one put back, also after Ctrl-C "
+                   "or a crash. Takes root");
   command.add_flag("--dry-run", to.only_plan, "Only say what would be done, and how long it would take");
   command.add_option("--seed", to.seed, "Of the offsets and the data")->capture_default_str();
   command.add_flag("--overwrite", to.overwrite, "Destroy the contents of PATH, though qd1 has not made it");

@@ -20,6 +20,7 @@ struct reproduce_arguments {
   std::string file_size;
   std::uint64_t seed = 1;
   bool overwrite = false;
+  bool allow_tuning = false;
   bool only_plan = false;
   std::string json;
   std::string html;

@@ -20,6 +20,24 @@ constexpr std::string_view together = "all drives, 4 KiB";
 constexpr std::string_view together_middling = "all drives, 64 KiB";
 constexpr std::string_view together_large = "all drives, 512 KiB";
 
+// The first of the devices under the first target that lets one choose.
+const device_facts* scheduled_device(const resources& with) {
+  for (const device_facts& each : with.machine().devices)
+    if (each.schedulers.size() > 1) return &each;
+  return nullptr;
+}
+
+std::string scheduled(const std::string& scheduler) { return "one drive, 4 KiB, scheduler " + scheduler; }
+
+void plan_schedulers(const resources& with, std::vector<planned>& to) {
+  const device_facts* const device = scheduled_device(with);
+  if (!with.allow_tuning || device == nullptr) return;
+  for (const std::string& each : device->schedulers)
+    to.push_back({scheduled(each), "the same reads, however the kernel orders them",
+                  reads_of_one(with, 4 * kibibyte, published_workers, test_seconds),
+                  tuning{device->name, "scheduler", each}});
+}
+
 std::vector<planned> plan_eleven_million(const resources& with) {
   const auto one = [&](std::uint64_t block) { return reads_of_one(with, block, published_workers, test_seconds); };
   ladder_request ladder = one(4 * kibibyte);
@@ -32,6 +50,7 @@ std::vector<planned> plan_eleven_million(const resources& with) {
       {std::string(peak), "the most operations a second that there are", fastest},
       {std::string(large_blocks), "random direct reads that are split where the drive takes less at once",
        one(1024 * kibibyte)}};
+  plan_schedulers(with, parts);
   if (with.paths.size() < 2) return parts;
   ladder_request all = reads_of(with, 4 * kibibyte, published_workers, test_seconds);
   all.each_alone = true;
@@ -62,6 +81,10 @@ figures table_of(const reproduction& of) {
   add("one drive, 4 KiB, one worker", small_blocks, one_worker(of, 32),
       {"1 × 32", "450000", "", "", "8666", "100 %", ""});
   add("one drive, 4 KiB", small_blocks, at_depth_32(of), {"3 × 32", "1150000", "", "", "", "", ""});
+  add("one drive, 4 KiB, scheduler none", scheduled("none"), best_of(of, scheduled("none")),
+      {"3 × 32", "1150000", "", "", "", "", ""});
+  add("one drive, 4 KiB, scheduler mq-deadline", scheduled("mq-deadline"), best_of(of, scheduled("mq-deadline")),
+      {"3 × 32", "525000", "", "", "", "", ""});
   add("one drive, 1 MiB", large_blocks, best_of(of, large_blocks), {"3 × 32", "6800", "6800", "", "", "", "2.03"});
   add("all drives, 4 KiB, polled", together, best_of(of, together, [](const work& each) { return !each.load.only; }),
       {"", "11000000", "", "", "", "", ""});
@@ -93,6 +116,19 @@ void judge_peak(reproduction& of) {
                                   fmt::format("{} times as many", times(gain))));
 }
 
+void judge_schedulers(const resources& with, reproduction& of) {
+  const std::string claim = "mq-deadline has less than none: 525 thousand a second instead of 1150";
+  const auto deadline = ratio(iops_of(best_of(of, scheduled("mq-deadline"))), iops_of(best_of(of, scheduled("none"))));
+  const device_facts* const device = scheduled_device(with);
+  std::string why_not = "the devices here let nobody choose";
+  if (device != nullptr)
+    why_not = fmt::format(
+        "{} has {}; as root, with --allow-tuning, each is measured; by hand: echo none > "
+        "/sys/block/{}/queue/scheduler",
+        device->name, device->scheduler.value_or("none"), device->name);
+  of.shapes.push_back(held_within(claim, deadline, 0, 0.95, fmt::format("{} times as many", times(deadline)), why_not));
+}
+
 void judge_eleven_million(const resources& with, reproduction& of) {
   of.tables.push_back(table_of(of));
   judge_saturation(of);
@@ -102,6 +138,7 @@ void judge_eleven_million(const resources& with, reproduction& of) {
       held_within("larger blocks bring more bytes a second: 6800 MB/s by blocks of 1 MiB, 4710 by those of 4 KiB",
                   larger, 1, 1e6, fmt::format("{} times as many", times(larger))));
   of.shapes.push_back(split_at_most(of, large_blocks));
+  judge_schedulers(with, of);
   of.shapes.push_back(scaled(of, together, "drives add up: 11 million by ten, 1.15 by one", 0.9, 10));
   of.shapes.push_back(reconciled(of));
   of.incomparable = lacking(with, 10, published_workers);

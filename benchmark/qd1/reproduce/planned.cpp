@@ -2,6 +2,7 @@
 #include "reproduce/planned.hpp"
 
 #include "measure/plan.hpp"
+#include "platform/queue_setting.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
@@ -35,6 +36,18 @@ std::uint64_t steps_of(const ladder_request& request) {
   return request.modes.size() * request.depths.size() * request.workers.size() * targets;
 }
 
+constexpr overloaded outlined = {[](const run_request& request) {
+                                   return fmt::format("{}{}, read and written", sized(request.file_size),
+                                                      names({request.path}));
+                                 },
+                                 [](const ladder_request& request) {
+                                   return fmt::format("{}{}, {}", sized(request.file_size), names(request.paths),
+                                                      request.reads == 1 ? "read" : "read and written");
+                                 },
+                                 [](const unchecked_request& request) {
+                                   return fmt::format("{}{}, read", sized(request.file_size), names({request.path}));
+                                 }};
+
 }  // namespace
 
 double seconds_of(const planned& part) {
@@ -52,21 +65,14 @@ double seconds_of(const planned& part) {
 }
 
 std::string outline_of(const planned& part) {
-  return std::visit(overloaded{[](const run_request& request) {
-                                 return fmt::format("{}{}, read and written", sized(request.file_size),
-                                                    names({request.path}));
-                               },
-                               [](const ladder_request& request) {
-                                 return fmt::format("{}{}, {}", sized(request.file_size), names(request.paths),
-                                                    request.reads == 1 ? "read" : "read and written");
-                               },
-                               [](const unchecked_request& request) {
-                                 return fmt::format("{}{}, read", sized(request.file_size), names({request.path}));
-                               }},
-                    part.how);
+  if (!part.tuned) return std::visit(outlined, part.how);
+  return fmt::format("{}; {} of {} is set to {} meanwhile", std::visit(outlined, part.how), part.tuned->setting,
+                     part.tuned->device, part.tuned->value);
 }
 
 experiment_part measured(const planned& part, const std::string& command_line) {
+  std::optional<platform::queue_setting> setting;
+  if (part.tuned) setting.emplace(part.tuned->device, part.tuned->setting, part.tuned->value);
   experiment_part found =
       std::visit(overloaded{[&](run_request request) {
                               request.command_line = command_line;

@@ -7,15 +7,24 @@
 #include "reproduce/reproduction.hpp"
 #include "reproduce/unchecked.hpp"
 
+#include <optional>
 #include <string>
 #include <variant>
 
 namespace qd1 {
 
+/// A setting of a device's queue, and what it is set to meanwhile.
+struct tuning {
+  std::string device;
+  std::string setting;
+  std::string value;
+};
+
 struct planned {
   std::string name;
   std::string purpose;
   std::variant<run_request, ladder_request, unchecked_request> how;
+  std::optional<tuning> tuned = {};  ///< the old value is put back afterwards, however this ends
 };
 
 /// About how long it takes, without the time in which a file is made and filled.

@@ -62,6 +62,7 @@ resources resources_for(const reproduce_request& request, std::uint64_t targets)
   found.seconds = request.seconds;
   found.seed = request.seed;
   found.overwrite = request.overwrite;
+  found.allow_tuning = request.allow_tuning;
   return found;
 }
 

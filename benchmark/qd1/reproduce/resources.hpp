@@ -18,6 +18,7 @@ struct reproduce_request {
   std::optional<std::uint64_t> file_size;  ///< none: what memory and file systems allow, at most as published
   std::uint64_t seed = 1;
   bool overwrite = false;
+  bool allow_tuning = false;  ///< settings of devices' queues may be changed for a while
   std::string command_line;
 };
 
@@ -31,6 +32,7 @@ struct resources {
   std::optional<double> seconds;
   std::uint64_t seed = 1;
   bool overwrite = false;
+  bool allow_tuning = false;
 
   double seconds_or(double published) const { return seconds.value_or(published); }
   const machine_facts& machine() const { return machines.front(); }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "platform/queue_setting.hpp"
+
+#include "failure.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+namespace qd1::platform {
+namespace {
+
+// Of a list of choices the one in brackets: "none [mq-deadline] kyber".
+std::string in_force(const std::string& text) {
+  const auto begin = text.find('['), end = text.find(']');
+  return begin == std::string::npos || end == std::string::npos ? text : text.substr(begin + 1, end - begin - 1);
+}
+
+std::string value_in(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  std::getline(file, text);
+  return in_force(text);
+}
+
+// Calls only what may be called between fork() and exec() of a process with threads (signal-safety(7)).
+bool put(const char* path, std::string_view value) noexcept {
+  const int file = ::open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool written = ::write(file, value.data(), value.size()) == static_cast<ssize_t>(value.size());
+  ::close(file);
+  return written;
+}
+
+// In a session of its own: what ends this program's processes together must not end this one.
+[[noreturn]] void keep(int lifeline, const char* path, std::string_view old) noexcept {
+  ::setsid();
+  for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(each, SIG_IGN);
+  char byte;
+  while (::read(lifeline, &byte, 1) < 0 && errno == EINTR) {}
+  ::_exit(put(path, old) ? 0 : 1);
+}
+
+}  // namespace
+
+queue_setting::queue_setting(const std::string& device, const std::string& name, const std::string& value) {
+  const std::string path = fmt::format("/sys/block/{}/queue/{}", device, name);
+  const std::string old = value_in(path);
+  if (old.empty()) throw usage_error(fmt::format("{}: there is no such setting", path));
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw usage_error(fmt::format("{}: {}", path, std::strerror(errno)));
+  keeper_ = ::fork();
+  if (keeper_ == 0) {
+    ::close(ends[1]);
+    keep(ends[0], path.c_str(), old);
+  }
+  ::close(ends[0]);
+  lifeline_ = ends[1];
+  if (keeper_ > 0 && put(path.c_str(), value) && value_in(path) == value) return;
+  const std::string why = std::strerror(errno);
+  ::close(lifeline_);
+  if (keeper_ > 0) ::waitpid(keeper_, nullptr, 0);
+  throw usage_error(fmt::format("{}: {} could not be set: {}; it takes root", path, value, why));
+}
+
+queue_setting::~queue_setting() {
+  ::close(lifeline_);
+  ::waitpid(keeper_, nullptr, 0);
+}
+
+}  // namespace qd1::platform

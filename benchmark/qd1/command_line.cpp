@@ -9,12 +9,14 @@
 #include "commands/run_command.hpp"
 #include "failure.hpp"
 #include "measure/progress.hpp"
+#include "ranks/ranks.hpp"
 #include <qio/version.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <optional>
 #include <string>
 
 namespace qd1 {
@@ -45,8 +47,10 @@ int command_line(int argc, const char* const* argv) {
   const CLI::App& merge_command = add_merge(program, merge_options);
   reproduce_arguments reproduce_options;
   const CLI::App& reproduce_command = add_reproduce(program, reproduce_options);
+  std::optional<job> job;
   try {
     program.parse(argc, argv);
+    job.emplace();
     if (depth_command.parsed()) return depth(depth_options, as_typed(argc, argv));
     if (env_command.parsed()) return env(env_options);
     if (compare_command.parsed()) return compare(compare_options);
@@ -58,6 +62,7 @@ int command_line(int argc, const char* const* argv) {
   } catch (const usage_error& failure) {
     progress::clear();
     fmt::print(stderr, "qd1: {}\n", failure.what());
+    if (job) job->give_up(exit_usage);
     return exit_usage;
   }
 }

@@ -72,4 +72,36 @@ TEST_CASE("four ranks of one machine become one report with a row each") {
   CHECK(all.at("latency").at("samples") == samples);
 }
 
+// Whatever the machine and the user are.
+const std::string mpirun = "mpirun --oversubscribe --allow-run-as-root ";
+
+bool takes_part_in_jobs() {
+  return os::shell("command -v mpirun") && os::shell(mpirun + "-n 1 '" QD1_PROGRAM "' --version | grep -q qd1");
+}
+
+TEST_CASE("the ranks of an MPI job begin together, and make one report with a row each") {
+  const directory here;
+  if (!takes_part_in_jobs()) QIO_SKIP("mpirun is not installed (cmake/install-dependencies all), or qd1 has no MPI");
+  REQUIRE(os::shell("(cd '" + here.path.string() + "' && " + mpirun +
+                    "-n 4 '" QD1_PROGRAM
+                    "' depth --modes cached --depths 4 --json all.json --file-size 1M --time 1s --rounds 1 > table)"));
+  const auto all = nlohmann::json::parse(contents(here.path / "all.json")).at("qio").at("series").at(0);
+  const auto& rows = all.at("contributions");
+  REQUIRE(rows.size() == 4);
+  double samples = 0;
+  for (const auto& each : rows) samples += each.at("samples").get<double>();
+  CHECK(rows.at(3).at("name") == "rank 3");
+  CHECK(all.at("latency").at("samples") == samples);
+  CHECK_THAT(contents(here.path / "table"), Contains("rank 0") && Contains("rank 3"));
+}
+
+TEST_CASE("a rank that cannot go on ends the job, with its reason") {
+  const directory here;
+  if (!takes_part_in_jobs()) QIO_SKIP("mpirun is not installed (cmake/install-dependencies all), or qd1 has no MPI");
+  CHECK_FALSE(os::shell("(cd '" + here.path.string() + "' && " + mpirun +
+                        "-n 1 '" QD1_PROGRAM "' depth --modes cached --file-size 1M --time 60s : -n 1 '" QD1_PROGRAM
+                        "' depth nowhere/at/all --modes cached 2> errors)"));
+  CHECK_THAT(contents(here.path / "errors"), Contains("qd1: nowhere/at: No such file"));
+}
+
 }  // namespace

@@ -4,6 +4,7 @@
 #include "compare/gate.hpp"
 #include "measure/interruption.hpp"
 #include "measure/run.hpp"
+#include "merge/of_ranks.hpp"
 #include "output/deliver.hpp"
 #include "output/hgrm.hpp"
 #include "output/json.hpp"
@@ -199,7 +200,9 @@ CLI::App& add_run(CLI::App& program, run_arguments& to) {
 int run(const run_arguments& arguments, const std::string& command_line) {
   const gates gates = understood_gates(arguments);
   heed_interrupts();
-  const report found = run(understood(arguments, command_line));
+  const auto all = of_all_ranks(run(understood(arguments, command_line)));
+  if (!all) return exit_pass;  // the first rank answers for all
+  const report& found = *all;
   deliver(found, arguments.json, arguments.html);
   if (!arguments.hgrm.empty()) write_hgrms(arguments.hgrm, found);
   if (!arguments.fio.empty()) write_fio_files(arguments.fio, found);

@@ -6,6 +6,7 @@
 #include "measure/interruption.hpp"
 #include "measure/noise.hpp"
 #include "measure/progress.hpp"
+#include "ranks/ranks.hpp"
 #include <qio/version.hpp>
 
 #include <fmt/chrono.h>
@@ -42,6 +43,7 @@ void measure_amid(report& out, const clock& clock, const std::function<void()>& 
   out.advice = advise(out.machine);
   const machine_counters before = count(out.machine);
   out.noise_before = listen(clock, listening_seconds);
+  ranks::wait_for_all();
   measure();
   out.noise_after = listen(clock, listening_seconds);
   progress::clear();

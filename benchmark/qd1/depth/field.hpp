@@ -8,6 +8,8 @@
 #include "report.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 namespace qd1 {
@@ -27,6 +29,9 @@ struct field {
   bool timed = true;    ///< the clock is read for each transfer
   bool pinned = false;  ///< each worker keeps to a processor
   std::uint64_t seed = 1;
+  bool once = false;  ///< cold steps read no block twice, and are over when all have been read; of one worker
+  /// Dirty memory, with what is being written back; none: that of the machine.
+  std::function<std::optional<std::uint64_t>()> dirty_bytes = {};
 };
 
 }  // namespace qd1

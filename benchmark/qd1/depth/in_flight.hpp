@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace qd1 {
@@ -35,13 +36,16 @@ struct course_of_worker {
   ledger& to;
   mixture mix;
   offset_source next_offset;
+  std::uint64_t left = std::numeric_limits<std::uint64_t>::max();  // transfers that may still begin
   std::uint64_t stamped = 0;
+
+  bool goes_on() noexcept { return to.goes_on() && left-- != 0; }
 };
 
 /// Transfers one after the other, of which one is in flight at a time. `file` and `course` outlive it.
 template <class File>
 qio::task<> keep_one_in_flight(File& file, std::span<std::byte> buffer, course_of_worker& course) {
-  while (course.to.goes_on()) {
+  while (course.goes_on()) {
     const operation what = course.mix.next();
     const std::uint64_t offset = course.next_offset();
     const std::uint64_t begin = course.to.now();
@@ -50,6 +54,22 @@ qio::task<> keep_one_in_flight(File& file, std::span<std::byte> buffer, course_o
     } else {
       stamp(buffer, ++course.stamped);
       course.to.record(what, offset, begin, co_await file.async_write_at(offset, buffer));
+    }
+  }
+}
+
+/// The same of a file without a context: each transfer is a call that blocks.
+template <class File>
+void transfer_one_by_one(File& file, std::span<std::byte> buffer, course_of_worker& course) {
+  while (course.goes_on()) {
+    const operation what = course.mix.next();
+    const std::uint64_t offset = course.next_offset();
+    const std::uint64_t begin = course.to.now();
+    if (what == operation::read) {
+      course.to.record(what, offset, begin, file.read_at(offset, buffer));
+    } else {
+      stamp(buffer, ++course.stamped);
+      course.to.record(what, offset, begin, file.write_at(offset, buffer));
     }
   }
 }

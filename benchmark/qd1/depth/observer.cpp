@@ -32,7 +32,7 @@ std::optional<std::uint64_t> dirty_bytes() {
 }
 
 glance look_around(const field& field, const std::vector<const target*>& targets) {
-  glance seen{std::nullopt, dirty_bytes(), std::nullopt};
+  glance seen{std::nullopt, field.dirty_bytes ? field.dirty_bytes() : dirty_bytes(), std::nullopt};
   for (const target* each : targets)
     if (const auto pages = platform::cached_pages(each->file.path(), each->file.bytes()))
       seen.cached_pages = seen.cached_pages.value_or(0) + *pages;

@@ -13,8 +13,8 @@ namespace qd1 {
 
 /// At one moment, as far as the system tells.
 struct glance {
-  std::optional<std::uint64_t> cached_pages;      ///< of these targets
-  std::optional<std::uint64_t> dirty_bytes;       ///< of the machine, with what is being written back
+  std::optional<std::uint64_t> cached_pages;  ///< of these targets
+  std::optional<std::uint64_t> dirty_bytes;   ///< with what is being written back: of the machine, or as the field says
   std::optional<std::uint64_t> device_in_flight;  ///< of the devices under all targets
 };
 

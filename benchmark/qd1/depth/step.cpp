@@ -49,9 +49,17 @@ std::uint64_t growth(const verification& pages) {
   return pages.cached_pages_after.value_or(0) - pages.cached_pages_before.value_or(0);
 }
 
+// Until the last transfer was over: of a window that was closed early the observer learns a little later.
+double seconds_used(const std::vector<std::unique_ptr<worker>>& workers, const window& window, const clock& clock) {
+  std::uint64_t last = window.begin();
+  for (const auto& each : workers) last = std::max(last, each->last());
+  return clock.seconds(last - window.begin());
+}
+
 void add(service& to, const service& more) {
   to.engine = more.engine;
   to.reason = more.reason;
+  to.by_call += more.by_call;
   to.by_inline += more.by_inline;
   to.by_ring += more.by_ring;
   to.by_worker += more.by_worker;
@@ -77,10 +85,11 @@ std::vector<std::unique_ptr<worker>> step::hire(window& window) const {
   for (const target* each : targets_)
     for (std::uint64_t number = 0; number < work_.load.workers; ++number) {
       const std::uint64_t among_all = workers.size();
-      workers.push_back(std::make_unique<worker>(
-          duty{work_, field_.reads, each->file.path(), number, field_.seed + among_all,
-               field_.pinned ? processor_for(*each, among_all) : std::nullopt, field_.engine, field_.timed},
-          field_.clock, window));
+      workers.push_back(
+          std::make_unique<worker>(duty{work_, field_.reads, each->file.path(), number, field_.seed + among_all,
+                                        field_.pinned ? processor_for(*each, among_all) : std::nullopt, field_.engine,
+                                        field_.timed, field_.once && work_.temperature == temperature::cold},
+                                   field_.clock, window));
     }
   return workers;
 }
@@ -115,6 +124,7 @@ void step::measure_round(double seconds, double start) {
   window.open(begin, begin + field_.clock.ticks(seconds));
   facts.seen = observe(window, field_, targets_);
   for (std::thread& each : threads) each.join();
+  facts.seen.measured = std::min(facts.seen.measured, seconds_used(workers, window, field_.clock));
   collect(workers, facts);
   leave_as_found();
 }

@@ -20,6 +20,7 @@ offset_source offsets_of(const duty& duty) {
   const work& work = duty.work;
   if (work.load.order == order::sequential)
     return sequential_offsets(duty.number, work.load.workers, work.working_set, work.block);
+  if (duty.once) return shuffled_offsets(duty.seed, work.working_set, work.block);
   return random_offsets(duty.seed, work.working_set, work.block);
 }
 
@@ -62,6 +63,10 @@ void worker::work() {
   if (duty_.processor) platform::go_to_processor(*duty_.processor);
   std::optional<platform::pinned_to_this_processor> pinned;
   if (duty_.processor) pinned.emplace();
+  if (duty_.work.form == form::blocking) {
+    service_.engine = duty_.work.mode == mode::mapped ? "memory copies" : "system calls";
+    return work_by_mode();
+  }
   const qio::context_options options = options_for(duty_.engine, duty_.work.load.depth);
   if (duty_.engine.name == "pool") return work_in(qio::basic_context<qio::pool>::create(options));
   work_in(qio::context::create(options));
@@ -75,10 +80,15 @@ void worker::work_in(Context&& created) {
   }
   auto& context = created.value();
   note_service(context);
+  work_by_mode(context);
+}
+
+template <class... Context>
+void worker::work_by_mode(Context&... context) {
   switch (duty_.work.mode) {
-    case mode::direct: return work_on<qio::direct>(context);
-    case mode::cached: return work_on<qio::cached>(context);
-    case mode::mapped: return work_on<qio::mapped>(context);
+    case mode::direct: return work_on<qio::direct>(context...);
+    case mode::cached: return work_on<qio::cached>(context...);
+    case mode::mapped: return work_on<qio::mapped>(context...);
   }
 }
 
@@ -89,13 +99,14 @@ void worker::note_service(const Context& context) {
   if (const qio::fact* const fallback = facts.find("fallback")) service_.reason = fallback->reason;
 }
 
-template <class Mode, class Context>
-void worker::work_on(Context& context) {
+// Without a context: blocking calls.
+template <class Mode, class... Context>
+void worker::work_on(Context&... context) {
   const bool only_reads = duty_.reads >= 1;
   qio::open_options options;
   options.durable_writes = !only_reads && duty_.work.durability == durability::written_through;
   auto opened =
-      qio::basic_file<Mode>::open(context, duty_.path, only_reads ? qio::access::read : qio::access::read_write,
+      qio::basic_file<Mode>::open(context..., duty_.path, only_reads ? qio::access::read : qio::access::read_write,
                                   qio::creation::open_existing, options);
   if (!opened) {
     not_available_ = opened.error().message();
@@ -104,20 +115,26 @@ void worker::work_on(Context& context) {
   auto& file = opened.value();
   auto blocks = blocks_for(duty_.work, file.alignment());
   course_of_worker course{ledger_, mixture(duty_.reads, duty_.seed), offsets_of(duty_)};
+  if (duty_.once) course.left = duty_.work.working_set / duty_.work.block;
   window_.arrive();
   has_arrived_ = true;
   if (!window_.wait_until_open()) return;
   ledger_.begin();
   const auto block = static_cast<std::size_t>(duty_.work.block);
-  std::vector<qio::task<>> in_flight;
-  for (std::uint64_t each = 0; each < duty_.work.load.depth; ++each)
-    in_flight.push_back(keep_one_in_flight(file, blocks.view(each * block, block), course));
-  context.run(qio::when_all(std::move(in_flight)));
-  if (!ledger_.failure().empty()) window_.close();
-  const qio::file_statistics& served = file.statistics();
-  service_.by_inline = served.served_inline;
-  service_.by_ring = served.served_by_ring;
-  service_.by_worker = served.served_by_worker;
+  if constexpr (sizeof...(Context) == 0) {
+    transfer_one_by_one(file, blocks.view(0, block), course);
+    service_.by_call = ledger_.of(operation::read).started + ledger_.of(operation::write).started;
+  } else {
+    std::vector<qio::task<>> in_flight;
+    for (std::uint64_t each = 0; each < duty_.work.load.depth; ++each)
+      in_flight.push_back(keep_one_in_flight(file, blocks.view(each * block, block), course));
+    (context.run(qio::when_all(std::move(in_flight))), ...);
+    const qio::file_statistics& served = file.statistics();
+    service_.by_inline = served.served_inline;
+    service_.by_ring = served.served_by_ring;
+    service_.by_worker = served.served_by_worker;
+  }
+  if (!ledger_.failure().empty() || duty_.once) window_.close();
 }
 
 }  // namespace qd1

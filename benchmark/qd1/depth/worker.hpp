@@ -30,6 +30,7 @@ struct duty {
   std::optional<std::uint64_t> processor;  ///< the one that it keeps to
   engine_choice engine;
   bool timed = true;  ///< the clock is read for each transfer
+  bool once = false;  ///< no block twice: when all have had their turn the window is closed
 };
 
 class worker {
@@ -44,11 +45,14 @@ class worker {
   const std::string& failure() const noexcept { return failure_.empty() ? ledger_.failure() : failure_; }
   const std::string& not_available() const noexcept { return not_available_; }
   const qd1::service& service() const noexcept { return service_; }
+  std::uint64_t last() const noexcept { return ledger_.now(); }  ///< when its last transfer was over, in ticks
 
  private:
   void work();
-  template <class Mode, class Context>
-  void work_on(Context& context);
+  template <class... Context>
+  void work_by_mode(Context&... context);
+  template <class Mode, class... Context>
+  void work_on(Context&... context);
   template <class Context>
   void work_in(Context&& context);
   template <class Context>

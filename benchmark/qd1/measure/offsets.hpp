@@ -2,6 +2,7 @@
 // Where transfers begin.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -40,6 +41,27 @@ inline offset_source unvisited_offsets(std::uint64_t seed, std::uint64_t bytes, 
     while (visited[offset / block]) offset = next();
     visited[offset / block] = true;
     return offset;
+  };
+}
+
+/// The same, each once in an order that looks random, and then again; no memory is needed for it, so for any size.
+inline offset_source shuffled_offsets(std::uint64_t seed, std::uint64_t bytes, std::uint64_t block) {
+  const std::uint64_t blocks = bytes / block;
+  const auto bits = static_cast<int>(std::bit_width(blocks - 1));
+  // Each step can be undone on so many bits, so no two numbers become the same. What is beyond the last block is left
+  // out.
+  const auto mixed = [salt = splitmix64(seed)(), mask = (std::uint64_t(1) << bits) - 1,
+                      half = (bits + 1) / 2](std::uint64_t number) {
+    for (int turn = 0; turn < 3; ++turn) {
+      number = (number * 0x9e3779b97f4a7c15 + salt) & mask;
+      number ^= number >> half;
+    }
+    return number;
+  };
+  return [mixed, end = std::uint64_t(1) << bits, number = std::uint64_t(0), blocks, block]() mutable {
+    std::uint64_t found = mixed(number++ % end);
+    while (found >= blocks) found = mixed(number++ % end);
+    return found * block;
   };
 }
 

@@ -4,6 +4,7 @@
 #include "commands/compare.hpp"
 #include "commands/depth.hpp"
 #include "commands/env.hpp"
+#include "commands/memory.hpp"
 #include "commands/merge.hpp"
 #include "commands/reproduce.hpp"
 #include "commands/run_command.hpp"
@@ -39,6 +40,8 @@ int command_line(int argc, const char* const* argv) {
   add_run(program, run_options);
   depth_arguments depth_options;
   const CLI::App& depth_command = add_depth(program, depth_options);
+  memory_arguments memory_options;
+  const CLI::App& memory_command = add_memory(program, memory_options);
   env_arguments env_options;
   const CLI::App& env_command = add_env(program, env_options);
   compare_arguments compare_options;
@@ -52,6 +55,7 @@ int command_line(int argc, const char* const* argv) {
     program.parse(argc, argv);
     job.emplace();
     if (depth_command.parsed()) return depth(depth_options, as_typed(argc, argv));
+    if (memory_command.parsed()) return memory(memory_options, as_typed(argc, argv));
     if (env_command.parsed()) return env(env_options);
     if (compare_command.parsed()) return compare(compare_options);
     if (merge_command.parsed()) return merge(merge_options, as_typed(argc, argv));

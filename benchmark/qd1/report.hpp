@@ -70,6 +70,8 @@ struct work {
   std::uint64_t working_set = 0;                      ///< bytes from which the offsets are chosen
   std::optional<double> rate;                         ///< open loop: operations a second; else closed loop
   bool poisson = false;                               ///< open loop: intervals distributed exponentially
+  /// Bytes that were left for the pages of the file and this process; none: memory was not made short (qd1 memory).
+  std::optional<std::uint64_t> memory;
   qd1::load load;
 
   friend bool operator==(const work&, const work&) = default;
@@ -119,8 +121,9 @@ struct slice {
   // Where the slices are long enough: qd1 depth.
   std::optional<double> p50 = {}, p99 = {};  ///< ns
   // At the slice's end, where the system tells.
-  std::optional<std::uint64_t> cached_pages = {};      ///< of the targets
-  std::optional<std::uint64_t> dirty_bytes = {};       ///< of the machine's memory, with what is being written back
+  std::optional<std::uint64_t> cached_pages = {};  ///< of the targets
+  std::optional<std::uint64_t> dirty_bytes =
+      {};  ///< with what is being written back; of the machine, or of the control group that makes memory short
   std::optional<std::uint64_t> device_in_flight = {};  ///< operations that the devices have not completed
 };
 
@@ -173,6 +176,32 @@ struct verification {
   std::optional<std::uint64_t> cached_pages_after;
 };
 
+/// What bound transfers while memory was short: qd1 memory.
+enum class bound : std::uint8_t {
+  unknown,
+  by_nothing,      ///< the device did nearly nothing
+  by_latency,      ///< one transfer after the other, each as long as the device takes
+  by_dirty_limit,  ///< who writes was made to wait, since too much was dirty
+  by_reclaim       ///< who needs a page waited until others had been written back
+};
+
+constexpr std::string_view name(bound value) {
+  constexpr std::string_view names[] = {"unknown", "served from memory", "latency bound",
+                                        "throttled by the dirty limit", "waits for memory"};
+  return names[static_cast<int>(value)];
+}
+
+/// What memory was like while a series ran: qd1 memory.
+struct shortage {
+  std::string how;                          ///< memory was made short: "control group limit of 256 MiB"
+  std::optional<std::uint64_t> dirty_most;  ///< bytes at the ends of the seconds, with what is being written back
+  /// Bytes; beyond the middle between the two the kernel makes those wait who write.
+  std::optional<std::uint64_t> dirty_limit, dirty_background_limit;
+  std::string dirty_limit_source;           ///< "20% of the machine's available memory"
+  std::optional<std::uint64_t> limit_hits;  ///< how often the control group was full, and had to throw pages out
+  qd1::bound bound = bound::unknown;
+};
+
 /// What one of several runs contributed to a series that was merged of them.
 struct contribution {
   std::string name;  ///< of its report
@@ -202,7 +231,8 @@ struct series {
   std::optional<double> batched_ns;  ///< mean latency, of batches timed as one: free of the clock's own cost
   std::vector<slice> slices;
   qd1::verification verification;
-  std::optional<double> trusted_fraction;   ///< percentiles up to this one are not the host's noise
+  std::optional<double> trusted_fraction;  ///< percentiles up to this one are not the host's noise
+  std::optional<qd1::shortage> shortage;
   std::vector<contribution> contributions;  ///< of qd1 merge: a row a run
   std::optional<bool> steady;               ///< of writes: whether the latency had settled; none: too short to tell
 

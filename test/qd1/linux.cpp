@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Files and devices that only Linux has.
+#include "failure.hpp"
+#include "platform/memory_group.hpp"
 #include "platform/queue_setting.hpp"
 #include "program.hpp"
 
+#include <nlohmann/json.hpp>
+#include <qd1/machine/linux/limits.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,6 +125,54 @@ TEST_CASE("schedulers are compared where that is allowed, and the old one is put
   CHECK(contents(setting) == before);
   const outcome without = run_qd1(here, "reproduce 11m-iops --time 50ms " + loop.name);
   CHECK_THAT(unbroken(without.out), Contains("as root, with --allow-tuning, each is measured; by hand: echo none >"));
+}
+
+constexpr std::uint64_t enough = std::uint64_t(64) << 20;
+
+// Where qd1 makes control groups of its own: in the group that this process is in, or beside that.
+std::vector<fs::path> groups_of_qd1() {
+  std::vector<fs::path> found;
+  const auto groups = qd1::linux_system::find_memory_groups(qd1::linux_system::tree());
+  for (std::size_t each = 0; each < groups.upwards.size() && each < 2; ++each)
+    for (const auto& entry : fs::directory_iterator("/" / groups.upwards[each]))
+      if (entry.path().filename().string().starts_with("qd1-")) found.push_back(entry.path());
+  return found;
+}
+
+bool has_group_of(const std::string& process) {
+  for (const fs::path& each : groups_of_qd1())
+    if (each.filename().string().starts_with("qd1-" + process + '-')) return true;
+  return false;
+}
+
+TEST_CASE("a control group that a killed process has left is removed") {
+  const auto groups = qd1::linux_system::find_memory_groups(qd1::linux_system::tree());
+  if (groups.upwards.empty()) QIO_SKIP("no control groups of memory");
+  const std::string nobody = "2147483647";  // is no process: there are not so many
+  std::error_code refused;
+  if (!fs::create_directory("/" / groups.upwards.front() / ("qd1-" + nobody + "-0"), refused))
+    QIO_SKIP("control groups cannot be made: " + refused.message());
+  CHECK(has_group_of(nobody));
+  try {
+    const qd1::platform::memory_group next(enough);
+  } catch (const qd1::usage_error&) {
+    // It need not come to be.
+  }
+  CHECK_FALSE(has_group_of(nobody));
+}
+
+TEST_CASE("an interrupted run with short memory writes what it has, and leaves no group behind") {
+  const directory here;
+  const std::string process = (here.path / "process").string();
+  shell(
+      "cd '" + here.path.string() +
+      "' && { '" QD1_PROGRAM
+      "' memory --memory 64M --time 30s --json cut.json >out 2>err & echo $! >process; sleep 3; kill -INT $!; wait; }");
+  const std::string number = contents(process).substr(0, contents(process).find('\n'));
+  REQUIRE(!number.empty());
+  CHECK_FALSE(has_group_of(number));
+  if (!fs::exists(here.path / "cut.json")) QIO_SKIP(contents(here.path / "err"));
+  CHECK(nlohmann::json::parse(contents(here.path / "cut.json")).at("qio").at("complete") == false);
 }
 
 }  // namespace

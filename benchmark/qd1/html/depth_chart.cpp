@@ -43,28 +43,6 @@ class depth_scale {
   std::set<std::uint64_t> depths_;
 };
 
-// From zero to a round number above the most.
-class rate_scale {
- public:
-  explicit rate_scale(double highest) {
-    const double decade = std::pow(10, std::floor(std::log10(highest)));
-    step_ = decade * (highest > 5 * decade ? 2 : highest > 2 * decade ? 1 : 0.5);
-    top_ = std::ceil(highest / step_) * step_;
-  }
-
-  double top() const { return top_; }
-  double operator()(double rate) const { return rate / top_; }
-  std::vector<tick> ticks() const {
-    std::vector<tick> found;
-    for (double at = 0; at <= top_ * 1.001; at += step_) found.push_back({at / top_, at == 0 ? "0" : rate_text(at)});
-    return found;
-  }
-
- private:
-  double step_;
-  double top_;
-};
-
 // The steps of one number of workers, from shallow to deep, as they stand in the panel.
 using workers_steps = std::map<std::uint64_t, std::vector<const curve*>>;
 
@@ -113,7 +91,7 @@ node throughput_chart(const panel& from) {
   double highest = 0;
   for (const curve& each : from.curves) highest = std::max(highest, each.measured() ? each.series->iops : 0);
   if (highest <= 0) return "";
-  const rate_scale y(highest);
+  const count_scale y(highest);
   nodes lines;
   std::vector<curve> curves;
   std::vector<start_label> starts;
@@ -129,7 +107,7 @@ node throughput_chart(const panel& from) {
   nodes layers = {horizontal_grid(y.ticks(), side::right), vertical_grid(x.ticks()), stretched(std::move(lines)),
                   start_labels(std::move(starts))};
   return figure({"Throughput: what each further transfer in flight brings", "Operations a second over depth.",
-                 "throughput", axes(x, 0, y.top()), std::move(layers),
+                 "throughput", axes(x, y.low(), y.high()), std::move(layers),
                  "Operations a second over the transfers that each worker keeps in flight."});
 }
 

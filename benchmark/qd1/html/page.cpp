@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <qd1/depth/rungs.hpp>
+#include <qd1/memory/steps.hpp>
 
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@ std::string_view sign_of(standing which) {
 }
 
 std::string_view subject(runs_shown runs) {
+  if (has_short_memory(*runs.front().run)) return "with short memory";
   return has_loads(*runs.front().run) ? "under load" : "latency at queue depth 1";
 }
 
@@ -50,12 +52,16 @@ std::string subtitle(const report& run) {
                      date_text(run.started), run.version);
 }
 
+std::string_view heading(const report& run) {
+  if (has_short_memory(run)) return "What file I/O takes when memory is short";
+  return has_loads(run) ? "How much file I/O can be in flight" : "How long one file operation takes";
+}
+
 node header(runs_shown runs) {
   node found = element("header");
   if (runs.size() == 1) {
     const report& run = *runs.front().run;
-    found.add(element("h1", {},
-                      {has_loads(run) ? "How much file I/O can be in flight" : "How long one file operation takes"}));
+    found.add(element("h1", {}, {heading(run)}));
     found.add(element("p", {{"class", "subtitle"}}, {subtitle(run)}));
     found.add(assurances(run));
     return found;

@@ -31,7 +31,8 @@ struct panel {
   std::string title;   ///< "Warm reads"
   std::string detail;  ///< what the title means
   std::vector<curve> curves;
-  double floor_ns = 0;  ///< what reading the clock takes
+  double floor_ns = 0;                                          ///< what reading the clock takes
+  std::string strokes = "Solid blocking, dashed asynchronous";  ///< what a dashed curve is
 
   bool any_measured() const;
   bool any_drawable() const;

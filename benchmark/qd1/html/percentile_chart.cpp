@@ -126,8 +126,9 @@ node percentile_chart(const panel& from) {
                   {"data-low", fmt::format("{:.6g}", to.y.low())},
                   {"data-high", fmt::format("{:.6g}", to.y.high())}},
                  std::move(layers),
-                 "Read: so much of the operations took at most that long. Lower is better. Solid blocking, dashed "
-                 "asynchronous; shaded 95 % interval; pale: may be the host’s noise; dotted: too few samples to say."});
+                 fmt::format("Read: so much of the operations took at most that long. Lower is better. {}; shaded 95 % "
+                             "interval; pale: may be the host’s noise; dotted: too few samples to say.",
+                             from.strokes)});
 }
 
 }  // namespace qd1::html

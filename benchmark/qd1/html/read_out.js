@@ -8,9 +8,9 @@ R"js(
     return (ns / unit).toPrecision(3) + ' ' + name;
   };
 
-  const rate = count => {
+  const quantity = (count, what) => {
     const [unit, name] = count >= 1e6 ? [1e6, ' M'] : count >= 1e3 ? [1e3, ' k'] : [1, ''];
-    return (count / unit).toPrecision(3) + name + '/s';
+    return (count / unit).toPrecision(3) + name + what;
   };
 
   // The points of a path, as parts of width and height, from the bottom up.
@@ -44,7 +44,9 @@ R"js(
       kind: path.classList[1], name: path.dataset.name, line: points(path, plot.viewBox.baseVal)}));
     const low = Number(at.low), span = Number(at.high) - low;
     const rare = at.kind == 'percentiles', loaded = at.kind == 'throughput' || at.kind == 'waiting';
-    const value = y => at.kind == 'throughput' ? rate(low + y * span) : rare || loaded ? duration(10 ** (low + y * span)) : share(y);
+    const timed = at.kind == 'course', many = y => at.scale == 'logarithmic' ? 10 ** (low + y * span) : low + y * span;
+    const value = y => timed ? quantity(many(y), at.unit)
+                     : at.kind == 'throughput' ? quantity(low + y * span, '/s') : rare || loaded ? duration(10 ** (low + y * span)) : share(y);
     const share = part => (part * 100).toPrecision(3) + ' %';
 
     chart.addEventListener('pointermove', event => {
@@ -54,6 +56,7 @@ R"js(
       found.sort((a, b) => b.y - a.y);
       const exponent = x * Number(at.decades);
       const heading = rare ? 'p' + (100 - 100 * 10 ** -exponent).toFixed(Math.max(Math.ceil(exponent) - 1, 0))
+                    : timed ? 'at ' + (x * at.seconds).toFixed(1) + ' s'
                     : loaded ? 'depth ' + Math.round(2 ** (Number(at.first) + x * (at.last - at.first)))
                            : 'within ' + duration(10 ** (low + x * span));
       box.replaceChildren(row('', heading, ''), ...found.map(({kind, name, y}) =>

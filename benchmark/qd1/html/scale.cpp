@@ -55,6 +55,32 @@ std::vector<tick> log_scale::ticks(std::size_t most) const {
   return found;
 }
 
+count_scale::count_scale(double high, double low) : logarithmic_(low > 0 && high > 20 * low) {
+  if (logarithmic_) {
+    low_ = std::floor(std::log10(low) + rounding);
+    high_ = std::ceil(std::log10(high) - rounding);
+    return;
+  }
+  if (!(high > 0)) return;
+  const double decade = std::pow(10, std::floor(std::log10(high)));
+  step_ = decade * (high > 5 * decade ? 2 : high > 2 * decade ? 1 : 0.5);
+  high_ = std::ceil(high / step_) * step_;
+}
+
+double count_scale::operator()(double count) const {
+  if (!logarithmic_) return std::clamp(count / high_, 0.0, 1.0);
+  return count > 0 ? std::clamp((std::log10(count) - low_) / (high_ - low_), 0.0, 1.0) : 0;
+}
+
+std::vector<tick> count_scale::ticks() const {
+  std::vector<tick> found;
+  for (double at = low_; at <= high_ + step_ * 1e-3; at += step_) {
+    const double count = logarithmic_ ? std::pow(10, at) : at;
+    found.push_back({(at - low_) / (high_ - low_), count == 0 ? "0" : rate_text(count)});
+  }
+  return found;
+}
+
 double percentile_scale::operator()(double fraction) const {
   if (fraction >= 1) return 1;
   return std::clamp(-std::log10(1 - fraction) / decades_, 0.0, 1.0);

@@ -33,6 +33,27 @@ class log_scale {
   double high_;
 };
 
+/// For how much or how many: linear from zero on, or logarithmic where `low` is given and the two are far apart. The
+/// upper end is moved outwards to a round number, the lower one of a logarithmic scale, too.
+class count_scale {
+ public:
+  explicit count_scale(double high, double low = 0);
+
+  double operator()(double count) const;
+  std::vector<tick> ticks() const;
+
+  bool is_logarithmic() const { return logarithmic_; }
+  /// The ends; of a logarithmic scale, their log10.
+  double low() const { return low_; }
+  double high() const { return high_; }
+
+ private:
+  bool logarithmic_;
+  double low_ = 0;
+  double high_ = 1;
+  double step_ = 1;
+};
+
 /// −log10(1 − p): 90 %, 99 %, 99.9 % are equally far from each other, as the tail deserves.
 class percentile_scale {
  public:

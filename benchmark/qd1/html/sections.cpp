@@ -2,8 +2,10 @@
 #include "sections.hpp"
 
 #include "cdf_chart.hpp"
+#include "course_chart.hpp"
 #include "depth_chart.hpp"
 #include "load_panel.hpp"
+#include "memory_panel.hpp"
 #include "overview.hpp"
 #include "percentile_chart.hpp"
 #include "strip.hpp"
@@ -12,6 +14,7 @@
 #include "verdict.hpp"
 
 #include <qd1/depth/rungs.hpp>
+#include <qd1/memory/steps.hpp>
 
 #include <utility>
 
@@ -21,16 +24,21 @@ namespace {
 // Runs that are compared show each step by itself.
 bool shows_loads(std::span<const named_report> runs) { return runs.size() == 1 && has_loads(*runs.front().run); }
 
+bool shows_memory(std::span<const named_report> runs) {
+  return runs.size() == 1 && has_short_memory(*runs.front().run);
+}
+
 nodes verdict(const panel& from, std::span<const named_report> runs) {
+  if (shows_memory(runs)) return {verdict_of_memory(from)};
   if (shows_loads(runs)) return {verdict_of_load(from)};
   if (runs.size() == 1) return verdict_of_modes(from);
   if (!comparable(runs)) return {"No verdict: the runs are not of the same thing."};
   return verdict_of_runs(from);
 }
 
-// The modes beside each other; of loads, what depth brings.
+// The modes beside each other; of loads, what depth brings; of short memory, how it went along.
 node picture(const panel& from, std::span<const named_report> runs) {
-  node throughput = shows_loads(runs) ? throughput_chart(from) : "";
+  node throughput = shows_memory(runs) ? throughput_course(from) : shows_loads(runs) ? throughput_chart(from) : "";
   return throughput.empty() ? overview(from) : throughput;
 }
 
@@ -43,12 +51,15 @@ node answer(const panel& from, std::span<const named_report> runs) {
 
 }  // namespace
 
-std::vector<panel> panels_to_show(const report& run) { return has_loads(run) ? panels_of_loads(run) : panels_of(run); }
+std::vector<panel> panels_to_show(const report& run) {
+  if (has_short_memory(run)) return panels_of_memory(run);
+  return has_loads(run) ? panels_of_loads(run) : panels_of(run);
+}
 
 node answers(const std::vector<panel>& panels, std::span<const named_report> runs) {
   node found = element("section", {{"class", "answers"}});
   for (const panel& each : panels) found.add(answer(each, runs));
-  if (shows_loads(runs)) return found;
+  if (shows_loads(runs) || shows_memory(runs)) return found;
   found.add(
       element("p", {{"class", "how"}},
               {"Dot: median, with its 95 % interval. Thick bar: up to p99. Thin line: up to p99.9. Logarithmic: each "
@@ -60,6 +71,11 @@ node details(const panel& from, std::span<const named_report> runs) {
   node found = element(
       "section", {{"class", "details"}},
       {element("h2", {}, {from.title}), element("p", {{"class", "detail"}}, {from.detail}), figures_table(from)});
+  if (shows_loads(runs))
+    if (node course = throughput_course(from); !course.empty())
+      found.add(element("div", {{"class", "course"}}, {std::move(course)}));
+  if (nodes courses = memory_courses(from); !courses.empty())
+    found.add(element("div", {{"class", "charts"}}, std::move(courses)));
   node latency = shows_loads(runs) ? latency_chart(from) : "";
   if (from.any_drawable())
     found.add(element("div", {{"class", "charts"}},

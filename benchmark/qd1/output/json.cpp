@@ -28,11 +28,17 @@ ordered_json to_json(const load& load) {
 }
 
 ordered_json to_json(const work& work) {
-  return {{"mode", name(work.mode)},     {"operation", name(work.operation)},
-          {"form", name(work.form)},     {"temperature", name(work.temperature)},
-          {"advice", name(work.advice)}, {"durability", name(work.durability)},
-          {"block", work.block},         {"working_set", work.working_set},
-          {"rate", or_null(work.rate)},  {"poisson", work.poisson},
+  return {{"mode", name(work.mode)},
+          {"operation", name(work.operation)},
+          {"form", name(work.form)},
+          {"temperature", name(work.temperature)},
+          {"advice", name(work.advice)},
+          {"durability", name(work.durability)},
+          {"block", work.block},
+          {"working_set", work.working_set},
+          {"rate", or_null(work.rate)},
+          {"poisson", work.poisson},
+          {"memory", or_null(work.memory)},
           {"load", to_json(work.load)}};
 }
 
@@ -118,6 +124,17 @@ ordered_json to_json(const std::vector<contribution>& contributions) {
   return out;
 }
 
+ordered_json to_json(const std::optional<shortage>& shortage) {
+  if (!shortage) return nullptr;
+  return {{"how", shortage->how},
+          {"dirty_most", or_null(shortage->dirty_most)},
+          {"dirty_limit", or_null(shortage->dirty_limit)},
+          {"dirty_background_limit", or_null(shortage->dirty_background_limit)},
+          {"dirty_limit_source", shortage->dirty_limit_source},
+          {"limit_hits", or_null(shortage->limit_hits)},
+          {"bound", name(shortage->bound)}};
+}
+
 ordered_json to_json(const series& series) {
   ordered_json out = {{"work", to_json(series.work)},
                       {"not_available", series.not_available},
@@ -138,6 +155,7 @@ ordered_json to_json(const series& series) {
   out["steady"] = or_null(series.steady);
   out["verification"] = to_json(series.verification);
   out["slices"] = to_json(series.slices);
+  out["shortage"] = to_json(series.shortage);
   out["contributions"] = to_json(series.contributions);
   return out;
 }

@@ -83,6 +83,7 @@ work read_work(const json& from) {
   found.working_set = count(from.at("working_set"));
   found.rate = optional<double>(from.at("rate"));
   found.poisson = from.at("poisson");
+  found.memory = optional<std::uint64_t>(from.value("memory", json()));
   if (from.contains("load")) found.load = read_load(from.at("load"));
   return found;
 }
@@ -162,6 +163,19 @@ contribution read_contribution(const json& from) {
   return found;
 }
 
+shortage read_shortage(const json& from) {
+  shortage found;
+  found.how = from.at("how");
+  found.dirty_most = optional<std::uint64_t>(from.at("dirty_most"));
+  found.dirty_limit = optional<std::uint64_t>(from.at("dirty_limit"));
+  found.dirty_background_limit = optional<std::uint64_t>(from.at("dirty_background_limit"));
+  found.dirty_limit_source = from.at("dirty_limit_source");
+  found.limit_hits = optional<std::uint64_t>(from.at("limit_hits"));
+  found.bound = named(from.at("bound"),
+                      {bound::unknown, bound::by_nothing, bound::by_latency, bound::by_dirty_limit, bound::by_reclaim});
+  return found;
+}
+
 void read_measured(const json& from, series& to) {
   to.service = read_service(from.at("service"));
   to.latency = read_latency(from.at("latency"));
@@ -175,6 +189,7 @@ void read_measured(const json& from, series& to) {
   to.trusted_fraction = optional<double>(from.at("trusted_fraction"));
   to.steady = optional<bool>(from.at("steady"));
   to.verification = read_verification(from.at("verification"));
+  if (const json shortage = from.value("shortage", json()); !shortage.is_null()) to.shortage = read_shortage(shortage);
   for (const json& each : from.value("contributions", json::array()))
     to.contributions.push_back(read_contribution(each));
   for (const json& each : from.at("slices")) to.slices.push_back(read_slice(each));

@@ -2,8 +2,10 @@
 #include "output/table.hpp"
 
 #include "depth/rungs.hpp"
+#include "memory/steps.hpp"
 #include "output/contributions.hpp"
 #include "output/ladder.hpp"
+#include "output/shortage.hpp"
 #include "output/wording.hpp"
 #include "units.hpp"
 
@@ -164,7 +166,9 @@ std::string footer(const report& report) {
 
 std::string table(const report& report) {
   std::string text;
-  if (has_loads(report))
+  if (has_short_memory(report))
+    text = shortage_block(report);
+  else if (has_loads(report))
     text = ladder_blocks(report);
   else
     for (const group& each : groups(report)) text += block(each);

@@ -29,6 +29,7 @@ std::string title(const work& work) {
   if (work.mode == mode::mapped && work.advice == advice::random) text += ", MADV_RANDOM";
   if (!reads && work.durability != durability::accepted) text += fmt::format(", {}", name(work.durability));
   text += fmt::format(", {}", size_text(work.working_set));
+  if (work.memory) text += fmt::format(", memory {}", size_text(*work.memory));
   text += load_text(work.load);
   if (work.rate) text += fmt::format(", {:g}/s{}", *work.rate, work.poisson ? " Poisson" : "");
   return text;

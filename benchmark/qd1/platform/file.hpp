@@ -31,6 +31,9 @@ bool is_made_by_qd1(const std::string& path);
 /// Drops the file's clean pages from the page cache; dirty, mapped and locked ones stay.
 void drop_cached_pages(const std::string& path);
 
+/// Whether this system tells at all which pages of files are in memory.
+bool tells_cached_pages() noexcept;
+
 /// How many of the file's pages are in the page cache; none where the system does not tell.
 std::optional<std::uint64_t> cached_pages(const std::string& path, std::uint64_t bytes);
 

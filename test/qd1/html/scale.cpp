@@ -64,3 +64,21 @@ TEST_CASE("on the axis of percentiles nines are equally far apart") {
   CHECK(scale(1) == 1);
   check_ascending_inside(scale.ticks());
 }
+
+TEST_CASE("counts begin at zero and end at a round number") {
+  const count_scale scale(870);
+  CHECK(scale.high() == 1000);
+  CHECK(scale(0) == 0);
+  CHECK(scale(500) == 0.5);
+  CHECK(labels(scale.ticks()) == std::vector<std::string>{"0", "200", "400", "600", "800", "1.00\u00a0k"});
+  CHECK(count_scale(0)(0) == 0);
+}
+
+TEST_CASE("counts that are far apart are told by powers of ten") {
+  const count_scale scale(200'000, 900);
+  CHECK(scale.is_logarithmic());
+  CHECK(scale.low() == 2);
+  CHECK(scale.high() == 6);
+  CHECK(scale(10'000) == 0.5);
+  CHECK_FALSE(count_scale(2000, 900).is_logarithmic());
+}

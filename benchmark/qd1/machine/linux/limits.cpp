@@ -10,10 +10,7 @@ namespace qd1::linux_system {
 namespace {
 
 // The directories that bind this process, from its own group up to the topmost that is seen here.
-struct groups {
-  bool unified = false;
-  std::vector<std::filesystem::path> upwards;
-};
+using groups = memory_groups;
 
 const mount* hierarchy(const std::vector<mount>& mounts, std::string_view controller) {
   for (const mount& each : mounts)
@@ -121,8 +118,12 @@ limit_facts find_limits(const tree& system, const std::vector<mount>& mounts) {
   return facts;
 }
 
+memory_groups find_memory_groups(const tree& system) {
+  return find_groups(system, parse_mounts(system.text("proc/self/mountinfo").value_or("")), "memory");
+}
+
 std::optional<std::uint64_t> memory_limit_hits(const tree& system) {
-  const groups memory = find_groups(system, parse_mounts(system.text("proc/self/mountinfo").value_or("")), "memory");
+  const memory_groups memory = find_memory_groups(system);
   std::optional<std::uint64_t> most;  // in version 2 a group counts those of the groups below it, too
   for (const std::filesystem::path& group : memory.upwards) {
     const std::string events = system.text(group / "memory.events").value_or("");

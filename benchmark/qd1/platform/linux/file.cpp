@@ -150,6 +150,8 @@ void drop_cached_pages(const std::string& path) {
   ::close(handle);
 }
 
+bool tells_cached_pages() noexcept { return true; }
+
 std::optional<std::uint64_t> cached_pages(const std::string& path, std::uint64_t bytes) {
   const int handle = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (handle < 0) return std::nullopt;

@@ -130,6 +130,8 @@ void drop_cached_pages(const std::string& path) {
   if (!file.exists()) fail(path);
 }
 
+bool tells_cached_pages() noexcept { return false; }
+
 std::optional<std::uint64_t> cached_pages(const std::string&, std::uint64_t) { return std::nullopt; }
 
 // Of a sparse file, that is. Whether other clusters have ever been written to is not told.

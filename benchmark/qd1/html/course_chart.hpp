@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+// Second by second: how throughput went along, and with it the pages in memory and what was still to be written.
+#pragma once
+
+#include "markup.hpp"
+#include "panel.hpp"
+
+namespace qd1::html {
+
+/// Operations a second over time. Empty where no series was measured without a break for some seconds.
+node throughput_course(const panel& from);
+
+/// The pages of the file in memory, and dirty memory, over the same time; what the system told.
+nodes memory_courses(const panel& from);
+
+}  // namespace qd1::html

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "memory/memory.hpp"
+
+#include "depth/step.hpp"
+#include "failure.hpp"
+#include "machine/find.hpp"
+#include "measure/conditions.hpp"
+#include "measure/data_file.hpp"
+#include "measure/interruption.hpp"
+#include "measure/progress.hpp"
+#include "measure/surroundings.hpp"
+#include "memory/binding.hpp"
+#include "memory/pressure.hpp"
+#include "platform/file.hpp"
+#include "units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace qd1 {
+namespace {
+
+constexpr std::uint64_t least_memory = std::uint64_t(64) << 20;  // what is left beside ballast still holds this process
+
+constexpr std::uint64_t ballast_leaves = 4;  // the part, of the memory
+
+// All sizes are parts of the memory.
+struct sizes {
+  std::uint64_t memory;
+  std::uint64_t beside_ballast;  ///< what is left of it
+  std::uint64_t small, fitting, larger;
+};
+
+sizes sizes_of(std::uint64_t memory, std::uint64_t block) {
+  const auto whole = [&](std::uint64_t bytes) { return bytes / block * block; };
+  return {memory, memory / ballast_leaves, whole(memory / 8), whole(memory / 2), whole(memory / 2 * 3)};
+}
+
+work work_of(operation what, std::uint64_t within, std::uint64_t memory, std::uint64_t block) {
+  work made;
+  made.mode = mode::cached;
+  made.operation = what;
+  made.block = block;
+  made.working_set = within;
+  made.memory = memory;
+  return made;
+}
+
+// Each read cold, then again. In this order, so that memory is made short anew as seldom as can be.
+std::vector<work> plan(const sizes& sizes, std::uint64_t block, bool writes) {
+  std::vector<work> all;
+  const auto add_reads = [&](std::uint64_t within, std::uint64_t memory) {
+    work each = work_of(operation::read, within, memory, block);
+    for (const temperature state : {temperature::cold, temperature::warm}) {
+      each.temperature = state;
+      all.push_back(each);
+    }
+  };
+  add_reads(sizes.fitting, sizes.memory);
+  add_reads(sizes.larger, sizes.memory);
+  add_reads(sizes.fitting, sizes.beside_ballast);
+  if (!writes) return all;
+  for (const std::uint64_t memory : {sizes.beside_ballast, sizes.memory})
+    for (const std::uint64_t within : {sizes.fitting, sizes.small})
+      all.push_back(work_of(operation::write, within, memory, block));
+  return all;
+}
+
+// So that what is to come into memory counts there where memory is short.
+void make_short(std::optional<memory_pressure>& pressure, const data_file& file, std::uint64_t bytes) {
+  pressure.reset();
+  platform::drop_cached_pages(file.path());
+  pressure.emplace(bytes);
+}
+
+std::optional<std::uint64_t> most_dirty(const series& of) {
+  std::optional<std::uint64_t> most;
+  for (const slice& each : of.slices)
+    if (each.dirty_bytes) most = std::max(most.value_or(0), *each.dirty_bytes);
+  return most;
+}
+
+void describe(series& found, const memory_pressure& pressure, std::optional<std::uint64_t> hits) {
+  shortage& memory = found.shortage.emplace();
+  pressure.describe(memory);
+  memory.dirty_most = most_dirty(found);
+  memory.limit_hits = hits;
+  if (!found.measured()) return;
+  const binding bound = binding_of(found);
+  memory.bound = bound.bound;
+  found.notes.push_back(fmt::format("{}: {}", name(bound.bound), bound.evidence));
+}
+
+series measured(const work& work, field field, const memory_pressure& pressure, double seconds, double start) {
+  field.reads = work.operation == operation::read ? 1 : 0;
+  field.dirty_bytes = [&pressure] { return pressure.dirty_bytes(); };
+  step step(work, field);
+  const auto hits_before = memory_limit_hits();
+  step.measure_round(seconds, start);
+  const auto hits = memory_limit_hits();
+  series found = std::move(step.finished().front());
+  describe(found, pressure, hits && hits_before ? std::optional(*hits - *hits_before) : std::nullopt);
+  return found;
+}
+
+void measure_all(const std::vector<work>& works, const field& field, report& out) {
+  const data_file& file = field.targets.front().file;
+  const std::uint64_t began = field.clock.after();
+  std::optional<memory_pressure> pressure;
+  std::uint64_t memory = 0;
+  for (const work& each : works) {
+    if (interrupted()) return;
+    if (std::exchange(memory, *each.memory) != *each.memory) make_short(pressure, file, memory);
+    progress::show(fmt::format("{}/{}: {}", out.series.size() + 1, works.size(), title(each)));
+    const double start = field.clock.seconds(field.clock.after() - began);
+    out.series.push_back(measured(each, field, *pressure, out.settings.seconds, start));
+  }
+}
+
+void require_possible(const memory_request& request, std::uint64_t memory) {
+  if (!platform::tells_cached_pages())
+    throw usage_error(
+        "this system does not tell which pages of a file are in memory, nor bounds them for a process: there is "
+        "nothing "
+        "to go by");
+  if (memory < least_memory)
+    throw usage_error(fmt::format("--memory: {} is too little, this process itself needs some; needed are {} at least",
+                                  size_text(memory), size_text(least_memory)));
+  if (request.block == 0 || request.block > memory / 64)
+    throw usage_error(fmt::format("--block: {} does not go often into {} of memory; at most {}", request.block,
+                                  size_text(memory), size_text(memory / 64)));
+  try {
+    memory_pressure::require(memory / ballast_leaves);
+  } catch (const usage_error& refused) {
+    throw usage_error(fmt::format("--memory: of {} ballast leaves {}: {}", size_text(memory),
+                                  size_text(memory / ballast_leaves), refused.what()));
+  }
+}
+
+}  // namespace
+
+std::uint64_t default_memory() {
+  const host_facts host = find_machine(".").host;
+  const std::uint64_t available =
+      std::min(host.memory.available_bytes.value_or(least_memory * 8),
+               host.limits.memory_bytes.value_or(std::numeric_limits<std::uint64_t>::max()));
+  return std::clamp(std::bit_floor(available / 8), least_memory, std::uint64_t(1) << 30);
+}
+
+report measure_memory(const memory_request& request) {
+  const sizes sizes = sizes_of(request.memory.value_or(default_memory()), request.block);
+  require_possible(request, sizes.memory);
+  report out = begun_report(request.command_line);
+  const data_file file({request.path, sizes.larger, request.block, request.overwrite, request.seed});
+  const clock clock = clock::calibrated();
+  out.machine = find_machine(request.path.empty() ? "." : request.path);
+  out.settings = {request.path, file.bytes(), request.block, 0, request.seconds, 1,
+                  "auto",       request.seed, {request.path}};
+  if (!file.why_read_only().empty()) out.notes.push_back("reads only: " + file.why_read_only());
+  field field{clock, {{file, out.machine}}, out.machine, 1, {}, true, false, request.seed, true};
+  measure_amid(out, clock, [&] {
+    measure_all(plan(sizes, request.block, file.why_read_only().empty()), field, out);
+    judge_data(file, out);
+  });
+  return out;
+}
+
+}  // namespace qd1

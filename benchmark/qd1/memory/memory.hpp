@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+// How buffered transfers do while memory is enough, short, or full.
+#pragma once
+
+#include "report.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace qd1 {
+
+struct memory_request {
+  std::string path;                     ///< empty: a temporary file in the current directory
+  std::optional<std::uint64_t> memory;  ///< bytes, 64 MiB at least; none: default_memory()
+  std::uint64_t block = 8192;
+  double seconds = 10;  ///< of a step, at most
+  std::uint64_t seed = 1;
+  bool overwrite = false;
+  std::string command_line;
+};
+
+/// An eighth of what is available here, as a power of two, so that runs can be compared; 1 GiB at most.
+std::uint64_t default_memory();
+
+/// Throws usage_error where that cannot be done: where memory cannot be made short, or the system does not tell which
+/// pages are in it.
+report measure_memory(const memory_request& request);
+
+}  // namespace qd1

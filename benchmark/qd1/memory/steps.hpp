@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the steps of qd1 memory are called: for whoever prints or draws them.
+#pragma once
+
+#include "report.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace qd1 {
+
+/// Whether the report is one of qd1 memory.
+bool has_short_memory(const report& run);
+
+/// The memory of its steps without ballast, in bytes.
+std::uint64_t memory_without_ballast(const report& run);
+
+/// ", cold", ", again, with ballast": what tells a step of `run` from others with the same operation within as much.
+std::string circumstances(const work& work, const report& run);
+
+}  // namespace qd1

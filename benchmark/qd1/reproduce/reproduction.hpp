@@ -3,7 +3,7 @@
 // writers.
 #pragma once
 
-#include "report.hpp"
+#include "../report.hpp"
 
 #include <cstdint>
 #include <optional>

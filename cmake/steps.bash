@@ -35,7 +35,10 @@ configure_and_build() {
   local log=$1/build/$2/log
   (
     cd "$1" || exit
-    if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+    if command -v ccache >/dev/null; then
+      # What was compiled in one clone is found again by another one, wherever that is.
+      export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$1 CCACHE_NOHASHDIR=1
+    fi
     quietly "$log/configure.txt" "$2: configure" cmake --preset "$2" || exit
     sed -n 's/^-- qio: /  /p' "$log/configure.txt" >&2 # which engine this build has, and why
     quietly "$log/build.txt" "$2: build" cmake --build --preset "$2" --parallel "$(nproc)"

@@ -93,6 +93,10 @@ TEST_CASE("writes that wait are told by what they wait for") {
   qd1::series fast = step(write, 3, 4);
   CHECK(qd1::binding_of(fast).bound == by_nothing);  // written back meanwhile, and not waited for
 
+  qd1::series idle = step(write, 3, 40);
+  idle.verification.device_operations = 12;
+  CHECK(qd1::binding_of(idle).bound == unknown);  // it waited, but not for the device
+
   qd1::series slow = step(write, 3, 40);
   CHECK(qd1::binding_of(slow).bound == by_latency);
   slow.shortage->limit_hits = 1234;

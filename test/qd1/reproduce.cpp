@@ -82,12 +82,51 @@ TEST_CASE("drives that are one drive do not add up, and what they share is named
              Contains("scaling efficiency"));
 }
 
+TEST_CASE("reads of what fits into memory, and of what does not, are held against the published ones") {
+  const directory here;
+  const outcome done = run_qd1(here, "reproduce buffered-memory --time 300ms --file-size 96M --json report.json");
+  INFO(done.out << done.err);
+  if (done.status == 2) QIO_SKIP("memory cannot be made short here: " + done.out);
+  const auto found = nlohmann::json::parse(contents(here.path / "report.json")).at("qio_experiment");
+  CHECK(shape_of(found, "again at memory's speed").at("verdict") != "cannot be told");
+  CHECK(shape_of(found, "throttled once it is short").at("verdict") != "cannot be told");
+  CHECK(found.at("tables").at(0).at("rows").size() == 18);
+}
+
+qd1::series measured(double iops) {
+  qd1::series made;
+  made.work.load.depth = 32;
+  made.latency.samples = 1000;
+  made.iops = iops;
+  made.verification.application_operations = 1000;
+  return made;
+}
+
+TEST_CASE("buffered reads that lose when memory is full are told from those that do not") {
+  qd1::reproduction of;
+  of.parts.push_back({std::string(qd1::buffered), "", {}});
+  of.parts.front().found.series.push_back(measured(1000));
+  std::vector<qd1::slice>& course = of.parts.front().found.series.front().slices;
+  for (const std::uint64_t pages : {100u, 200u, 300u, 300u, 300u}) {
+    course.emplace_back();
+    course.back().seconds = 1;
+    course.back().operations = pages < 300 ? 1000 : 400;
+    course.back().cached_pages = pages;
+  }
+  CHECK(qd1::decayed(of, "").result == verdict::held);
+  for (qd1::slice& each : course) each.operations = 1000;
+  CHECK(qd1::decayed(of, "").result == verdict::not_held);
+  course.resize(2);
+  course.front().cached_pages = 200;
+  CHECK(qd1::decayed(of, "").result == verdict::not_told);
+}
+
 TEST_CASE("what would be done is said, and not done") {
   const directory here;
   for (const qd1::experiment* each : qd1::experiments()) {
     const outcome found = run_qd1(here, "reproduce --dry-run --file-size 8M " + std::string(each->about.name));
     CHECK(found.status == 0);
-    CHECK_THAT(found.out, Contains("measurements, about") && Contains("Written: 8 MiB of data"));
+    CHECK_THAT(found.out, Contains(", about ") && Contains("Written: 8 MiB of data"));
   }
   CHECK(fs::is_empty(here.path));
 }
@@ -110,15 +149,6 @@ TEST_CASE("a part that cannot be measured says why, and the others are measured"
                      }())
                          .at("qio_experiment");
   CHECK(found.at("parts").size() == 4);  // a file of 1 MiB has one block of 1 MiB
-}
-
-qd1::series measured(double iops) {
-  qd1::series made;
-  made.work.load.depth = 32;
-  made.latency.samples = 1000;
-  made.iops = iops;
-  made.verification.application_operations = 1000;
-  return made;
 }
 
 TEST_CASE("a shape holds within its bounds, and cannot be told of what was not measured") {

@@ -67,9 +67,10 @@ binding binding_of(const series& of) {
   if (waited)
     if (binding found = binding_of_waits(of); found.bound != bound::unknown) return found;
   // What is written back meanwhile is not waited for.
-  if (each < nearly_none || (!reads && !waited)) return {bound::by_nothing, counts};
+  if (reads ? each < nearly_none : !waited) return {bound::by_nothing, counts};
   const std::string product = fmt::format("mean latency x IOPS = {:.2f}; {}", in_flight(of), counts);
-  return {std::abs(in_flight(of) - 1) < 0.1 ? bound::by_latency : bound::unknown, product};
+  const bool is_one = std::abs(in_flight(of) - 1) < 0.1;
+  return {is_one && each >= nearly_none ? bound::by_latency : bound::unknown, product};
 }
 
 }  // namespace qd1

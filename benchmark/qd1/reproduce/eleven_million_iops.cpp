@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace qd1 {
 namespace {
 
@@ -50,6 +52,7 @@ std::vector<planned> plan_eleven_million(const resources& with) {
       {std::string(peak), "the most operations a second that there are", fastest},
       {std::string(large_blocks), "random direct reads that are split where the drive takes less at once",
        one(1024 * kibibyte)}};
+  for (planned& each : buffered_reads(with, 60)) parts.push_back(std::move(each));
   plan_schedulers(with, parts);
   if (with.paths.size() < 2) return parts;
   ladder_request all = reads_of(with, 4 * kibibyte, published_workers, test_seconds);
@@ -85,6 +88,8 @@ figures table_of(const reproduction& of) {
       {"3 × 32", "1150000", "", "", "", "", ""});
   add("one drive, 4 KiB, scheduler mq-deadline", scheduled("mq-deadline"), best_of(of, scheduled("mq-deadline")),
       {"3 × 32", "525000", "", "", "", "", ""});
+  if (const report* const in = part_named(of, buffered))
+    table.rows.push_back(load_row("one drive, 1 MiB, buffered", best_of(of, buffered), in));
   add("one drive, 1 MiB", large_blocks, best_of(of, large_blocks), {"3 × 32", "6800", "6800", "", "", "", "2.03"});
   add("all drives, 4 KiB, polled", together, best_of(of, together, [](const work& each) { return !each.load.only; }),
       {"", "11000000", "", "", "", "", ""});
@@ -138,6 +143,7 @@ void judge_eleven_million(const resources& with, reproduction& of) {
       held_within("larger blocks bring more bytes a second: 6800 MB/s by blocks of 1 MiB, 4710 by those of 4 KiB",
                   larger, 1, 1e6, fmt::format("{} times as many", times(larger))));
   of.shapes.push_back(split_at_most(of, large_blocks));
+  of.shapes.push_back(decayed(of, "buffered reads lose about half when memory is full of pages, after 35 seconds"));
   judge_schedulers(with, of);
   of.shapes.push_back(scaled(of, together, "drives add up: 11 million by ten, 1.15 by one", 0.9, 10));
   of.shapes.push_back(reconciled(of));

@@ -25,6 +25,7 @@ extern const experiment afio_2017;
 extern const experiment eleven_million_iops;
 extern const experiment two_kernels;
 extern const experiment twenty_million_iops;
+extern const experiment buffered_memory;
 
 std::span<const experiment* const> experiments();
 

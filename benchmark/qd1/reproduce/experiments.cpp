@@ -9,7 +9,8 @@
 namespace qd1 {
 
 std::span<const experiment* const> experiments() {
-  static constexpr std::array all = {&afio_2017, &eleven_million_iops, &two_kernels, &twenty_million_iops};
+  static constexpr std::array all = {&afio_2017, &eleven_million_iops, &two_kernels, &twenty_million_iops,
+                                     &buffered_memory};
   return all;
 }
 

@@ -38,6 +38,45 @@ ladder_request reads_of_one(const resources& with, std::uint64_t block, std::uin
   return request;
 }
 
+std::vector<planned> buffered_reads(const resources& with, double seconds) {
+  constexpr std::uint64_t block = 1024 * 1024;
+  constexpr std::uint64_t least = 128 * block;  // eight blocks in flight, and the program, beside the pages
+  const std::uint64_t memory = std::max(least, with.file_size / 4);
+  if (with.file_size < 2 * memory) return {};
+  ladder_request request = reads_of_one(with, block, 1, seconds);
+  request.modes = {mode::cached};
+  request.temperature = temperature::cold;
+  request.depths = {8};
+  request.rounds = 1;  // a course without a break
+  return {{std::string(buffered), "what is left of buffered reads when each page throws another one out", request,
+           std::nullopt, memory}};
+}
+
+shape decayed(const reproduction& of, std::string claim) {
+  const series* const found = best_of(of, buffered);
+  std::uint64_t most = 0;
+  for (std::size_t each = 0; found != nullptr && each < found->slices.size(); ++each)
+    most = std::max(most, found->slices[each].cached_pages.value_or(0));
+  if (most == 0) return {std::move(claim), shape::verdict::not_told, "was not measured, or pages are not counted here"};
+  struct course {
+    double operations = 0, seconds = 0;
+    double rate() const { return operations / seconds; }
+  } filling, full;
+  for (const slice& each : found->slices) {
+    course& into =
+        static_cast<double>(each.cached_pages.value_or(0)) < 0.9 * static_cast<double>(most) ? filling : full;
+    into.operations += static_cast<double>(each.operations);
+    into.seconds += each.seconds;
+  }
+  if (filling.seconds <= 0 || full.seconds <= 0)
+    return {std::move(claim), shape::verdict::not_told,
+            "memory was full, or not full, all the time: give it more --time"};
+  const double left = full.rate() / filling.rate();
+  return held_within(
+      std::move(claim), left, 0, 0.8,
+      fmt::format("{:.0f} MiB/s while memory filled, {:.0f} when it was full", filling.rate(), full.rate()));
+}
+
 shape reconciled(const reproduction& of) {
   const std::string claim = "what the application counts is what the devices did: no figure stands by itself";
   std::uint64_t checked = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "depth/ladder.hpp"
+#include "reproduce/planned.hpp"
 #include "reproduce/reproduction.hpp"
 #include "reproduce/resources.hpp"
 
@@ -19,6 +20,16 @@ ladder_request reads_of(const resources& with, std::uint64_t block, std::uint64_
 /// The same of the first target only.
 ladder_request reads_of_one(const resources& with, std::uint64_t block, std::uint64_t published_workers,
                             double seconds);
+
+/// The first target read through the page cache, from its beginning empty, by large blocks, while less memory is left
+/// than it has; nothing where it is too small for that.
+std::vector<planned> buffered_reads(const resources& with, double seconds);
+
+/// The name of that part.
+inline constexpr std::string_view buffered = "one drive, 1 MiB through the page cache, memory full";
+
+/// Whether those reads became slower once memory was full of their pages.
+shape decayed(const reproduction& of, std::string claim);
 
 /// 1 and `most`, or what there is for it.
 std::vector<std::uint64_t> workers_up_to(std::uint64_t most, const resources& with);

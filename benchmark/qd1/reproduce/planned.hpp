@@ -4,9 +4,11 @@
 
 #include "depth/ladder.hpp"
 #include "measure/run.hpp"
+#include "memory/memory.hpp"
 #include "reproduce/reproduction.hpp"
 #include "reproduce/unchecked.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -23,8 +25,9 @@ struct tuning {
 struct planned {
   std::string name;
   std::string purpose;
-  std::variant<run_request, ladder_request, unchecked_request> how;
-  std::optional<tuning> tuned = {};  ///< the old value is put back afterwards, however this ends
+  std::variant<run_request, ladder_request, memory_request, unchecked_request> how;
+  std::optional<tuning> tuned = {};          ///< the old value is put back afterwards, however this ends
+  std::optional<std::uint64_t> memory = {};  ///< bytes; of memory_pressure while it goes on
 };
 
 /// About how long it takes, without the time in which a file is made and filled.

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace qd1 {
 namespace {
 
@@ -23,6 +25,7 @@ std::vector<planned> plan_two_kernels(const resources& with) {
        reads_of_one(with, 4 * kibibyte, published_workers, test_seconds)},
       {std::string(large_blocks), "random direct reads that are split where the drive takes less at once",
        reads_of_one(with, 1024 * kibibyte, published_workers, test_seconds)}};
+  for (planned& each : buffered_reads(with, 60)) parts.push_back(std::move(each));
   if (with.paths.size() < 2) return parts;
   ladder_request all = reads_of(with, 4 * kibibyte, published_workers, test_seconds);
   all.each_alone = true;
@@ -44,6 +47,8 @@ figures table_of(const reproduction& of) {
   table.rows.push_back({"one drive, 4 KiB, on Linux 5.8, as its tool printed it",
                         origin::withdrawn,
                         {"3 × 32", "1784000", "", "", "", "", "0.28"}});
+  if (const report* const in = part_named(of, buffered))
+    table.rows.push_back(load_row("one drive, 1 MiB, buffered", best_of(of, buffered), in));
   add("one drive, 1 MiB", large_blocks, {"3 × 32", "6816", "7147", "", "", "", ""});
   add("all drives, 4 KiB", together, {"", "6220000", "", "", "", "", ""});
   add("all drives, 512 KiB", together_large, {"", "", "41876", "", "", "", ""});
@@ -59,6 +64,7 @@ void judge_two_kernels(const resources& with, reproduction& of) {
   of.shapes.push_back(
       held_within("larger blocks bring more bytes a second: 6816 MiB/s by blocks of 1 MiB, 4426 by those of 4 KiB",
                   larger, 1, 1e6, fmt::format("{} times as many", times(larger))));
+  of.shapes.push_back(decayed(of, "buffered reads fall when memory is full of pages: from 2630 to 182 MB/s"));
   of.shapes.push_back(scaled(of, together, "drives add up: 6.22 million by six, 1.133 by one", 0.85, 10));
   of.incomparable = lacking(with, 6, published_workers);
   of.incomparable.push_back(

@@ -30,7 +30,7 @@ std::string value_in(const std::string& path) {
 }
 
 // Calls only what may be called between fork() and exec() of a process with threads (signal-safety(7)).
-bool put(const char* path, std::string_view value) noexcept {
+bool put_setting(const char* path, std::string_view value) noexcept {
   const int file = ::open(path, O_WRONLY | O_CLOEXEC);
   if (file < 0) return false;
   const bool written = ::write(file, value.data(), value.size()) == static_cast<ssize_t>(value.size());
@@ -44,7 +44,7 @@ bool put(const char* path, std::string_view value) noexcept {
   for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(each, SIG_IGN);
   char byte;
   while (::read(lifeline, &byte, 1) < 0 && errno == EINTR) {}
-  ::_exit(put(path, old) ? 0 : 1);
+  ::_exit(put_setting(path, old) ? 0 : 1);
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ queue_setting::queue_setting(const std::string& device, const std::string& name,
   }
   ::close(ends[0]);
   lifeline_ = ends[1];
-  if (keeper_ > 0 && put(path.c_str(), value) && value_in(path) == value) return;
+  if (keeper_ > 0 && put_setting(path.c_str(), value) && value_in(path) == value) return;
   const std::string why = std::strerror(errno);
   ::close(lifeline_);
   if (keeper_ > 0) ::waitpid(keeper_, nullptr, 0);

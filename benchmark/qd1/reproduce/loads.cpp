@@ -11,6 +11,12 @@
 #include <cmath>
 
 namespace qd1 {
+namespace {
+
+// Of which one fits into memory when buffered reads are to fill it.
+constexpr std::uint64_t parts_of_file = 4;
+
+}  // namespace
 
 std::vector<std::uint64_t> workers_up_to(std::uint64_t most, const resources& with) {
   const std::uint64_t there = std::min(most, with.processors);
@@ -41,7 +47,7 @@ ladder_request reads_of_one(const resources& with, std::uint64_t block, std::uin
 std::vector<planned> buffered_reads(const resources& with, double seconds) {
   constexpr std::uint64_t block = 1024 * 1024;
   constexpr std::uint64_t least = 128 * block;  // eight blocks in flight, and the program, beside the pages
-  const std::uint64_t memory = std::max(least, with.file_size / 4);
+  const std::uint64_t memory = std::max(least, with.file_size / parts_of_file);
   if (with.file_size < 2 * memory) return {};
   ladder_request request = reads_of_one(with, block, 1, seconds);
   request.modes = {mode::cached};
@@ -68,9 +74,13 @@ shape decayed(const reproduction& of, std::string claim) {
     into.operations += static_cast<double>(each.operations);
     into.seconds += each.seconds;
   }
-  if (filling.seconds <= 0 || full.seconds <= 0)
+  constexpr double enough_seconds = 3;  // of those in which memory fills: the course is told second by second
+  if (full.seconds <= 0) return {std::move(claim), shape::verdict::not_told, "memory was not full in that --time"};
+  if (filling.seconds < enough_seconds)
     return {std::move(claim), shape::verdict::not_told,
-            "memory was full, or not full, all the time: give it more --time"};
+            fmt::format("memory was full within {:.0f} s: a --file-size of {:.0f} GiB would show how it fills",
+                        std::max(filling.seconds, 1.),
+                        std::ceil(found->bytes_per_second * enough_seconds * parts_of_file / 0x1p30))};
   const double left = full.rate() / filling.rate();
   return held_within(
       std::move(claim), left, 0, 0.8,

@@ -68,10 +68,10 @@ node figures_section(const figures& from) {
     rows.add(std::move(row));
     before = &each.subject;
   }
-  return element(
-      "section", {{"class", "details"}},
-      {element("h2", {}, {from.title}), element("table", {{"class", "figures published"}},
-                                                {element("thead", {}, {std::move(heads)}), std::move(rows)})});
+  node table =
+      element("table", {{"class", "figures published"}}, {element("thead", {}, {std::move(heads)}), std::move(rows)});
+  return element("section", {{"class", "details"}},
+                 {element("h2", {}, {from.title}), element("div", {{"class", "wide"}}, {std::move(table)})});
 }
 
 node incomparable_section(const reproduction& of) {

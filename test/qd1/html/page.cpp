@@ -84,17 +84,43 @@ qd1::report troubled() {
   return run;
 }
 
+// With everything that a page of it can show.
+qd1::reproduction repeated() {
+  qd1::reproduction found;
+  found.about = {"name", "A question", "Somebody, 2017", "a machine", "Withdrawn."};
+  found.started = "2026-01-02T03:04:05Z";
+  found.tables = {
+      {"Figures", {"p50"}, {{"read", qd1::origin::withdrawn, {"0.66"}}, {"read", qd1::origin::here, {"70"}}}}};
+  found.shapes = {{"reads are fast", qd1::shape::verdict::held, "70 µs"},
+                  {"drives add up", qd1::shape::verdict::not_told, "there is one"},
+                  {"writes wait", qd1::shape::verdict::not_held, "they do not"}};
+  found.incomparable = {"Drives < here"};
+  found.parts.push_back({"latencies", "all of them", qd1_test::synthetic_report(20'000)});
+  found.parts.push_back({.name = "polled", .purpose = "the most", .found = {}, .not_measured = "no queues"});
+  return found;
+}
+
 std::vector<std::string> pages() {
   const qd1::report good = qd1_test::synthetic_report(20'000), other = qd1_test::synthetic_report(20'000, 1.2, 70),
                     bad = troubled();
   const named_report runs[] = {{"base", &good}, {"6.18", &other}, {"bad", &bad}};
-  return {render(good), render(bad), render(runs), render(qd1::report())};
+  return {render(good), render(bad), render(runs), render(qd1::report()), render(repeated())};
 }
 
 }  // namespace
 
 TEST_CASE("pages are well-formed") {
   for (const std::string& page : pages()) CHECK(malformed(page) == "");
+}
+
+TEST_CASE("a page of an experiment says what repeats, what does not, and what was not measured") {
+  const std::string text = words(render(repeated()));
+  for (const char* each : {"A question", "Withdrawn.", "held", "did not hold", "cannot be told", "withdrawn", "0.66",
+                           "Not measured: no queues", "What cannot be compared here"})
+    CHECK(contains(text, each));
+  qd1::reproduction cut = repeated();
+  cut.complete = false;
+  CHECK(contains(words(render(cut)), "INCOMPLETE"));
 }
 
 TEST_CASE("a strict XML parser reads pages") {

@@ -69,6 +69,17 @@ TEST_CASE("a mounted device is not written to") {
   CHECK_THAT(reads.out, Contains("reads only"));
 }
 
+TEST_CASE("block devices are measured alone and together, and what is left of their sum is told") {
+  const directory here, there;
+  const mounted_device first(here), second(there);
+  if (first.name.empty() || second.name.empty()) QIO_SKIP("no loop devices can be mounted");
+  const outcome found = run_qd1(here, "reproduce 20m-iops --time 100ms " + first.name + ' ' + second.name);
+  INFO(found.out << found.err);
+  CHECK(found.status == 0);
+  CHECK_THAT(found.out, Contains(first.name + " alone") && Contains(second.name + " alone"));
+  CHECK_THAT(unbroken(found.out), Contains("scaling efficiency") && Contains("verified for each of"));
+}
+
 std::string read_ahead_of(const std::string& device) {
   std::ifstream file("/sys/block/" + device + "/queue/read_ahead_kb");
   std::string value;

@@ -102,9 +102,9 @@ void judge_reads(const memory_steps& found, reproduction& of) {
   const series* const cold = found.read(fitting, false, temperature::cold);
   const bool is_told = cold != nullptr && cold->shortage && cold->measured();
   of.shapes.push_back({"cold reads are latency bound: the device is waited for, one read after the other",
-                       !is_told                                        ? shape::verdict::not_told
+                       !is_told                                     ? shape::verdict::not_told
                        : cold->shortage->bound == bound::by_latency ? shape::verdict::held
-                                                                       : shape::verdict::not_held,
+                                                                    : shape::verdict::not_held,
                        is_told ? std::string(name(cold->shortage->bound)) : "was not measured"});
 }
 

@@ -55,6 +55,9 @@ int command_line(int argc, const char* const* argv) {
     program.parse(argc, argv);
     job.emplace();
     if (depth_command.parsed()) return depth(depth_options, as_typed(argc, argv));
+    const bool alone = memory_command.parsed() || reproduce_command.parsed();
+    if (alone && ranks::are_several())
+      throw usage_error("only run and depth can be measured by the ranks of one job; the others go by themselves");
     if (memory_command.parsed()) return memory(memory_options, as_typed(argc, argv));
     if (env_command.parsed()) return env(env_options);
     if (compare_command.parsed()) return compare(compare_options);

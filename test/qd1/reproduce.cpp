@@ -3,9 +3,11 @@
 #include "reproduce/experiment.hpp"
 #include "reproduce/judging.hpp"
 #include "reproduce/loads.hpp"
+#include <qio/qio.hpp>
 
 #include <nlohmann/json.hpp>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -102,30 +104,39 @@ qd1::series measured(double iops) {
   return made;
 }
 
-TEST_CASE("buffered reads that lose when memory is full are told from those that do not") {
+// Of a file of 1 GiB, so of 256 MiB of memory.
+qd1::reproduction read_through(const std::vector<double>& mebibytes_in_memory) {
   qd1::reproduction of;
   of.parts.push_back({std::string(qd1::buffered), "", {}});
   of.parts.front().found.series.push_back(measured(1000));
-  std::vector<qd1::slice>& course = of.parts.front().found.series.front().slices;
-  for (const std::uint64_t pages : {100u, 200u, 250u, 300u, 300u, 300u}) {
-    course.emplace_back();
-    course.back().seconds = 1;
-    course.back().operations = pages < 300 ? 1000 : 400;
-    course.back().cached_pages = pages;
+  qd1::series& series = of.parts.front().found.series.front();
+  series.work.working_set = std::uint64_t(1) << 30;
+  for (const double mebibytes : mebibytes_in_memory) {
+    qd1::slice& next = series.slices.emplace_back();
+    next.seconds = 1;
+    next.operations = mebibytes < 250 ? 1000 : 400;
+    next.cached_pages =
+        static_cast<std::uint64_t>(mebibytes * 0x1p20 / static_cast<double>(qio::platform::page_size()));
   }
+  return of;
+}
+
+TEST_CASE("buffered reads that lose when memory is full are told from those that do not") {
+  qd1::reproduction of = read_through({60, 120, 180, 250, 250});
   CHECK(qd1::decayed(of, "").result == verdict::held);
-  for (qd1::slice& each : course) each.operations = 1000;
+  for (qd1::slice& each : of.parts.front().found.series.front().slices) each.operations = 1000;
   CHECK(qd1::decayed(of, "").result == verdict::not_held);
-  course.erase(course.begin(), course.begin() + 2);  // nearly full from the first second on
-  CHECK(qd1::decayed(of, "").result == verdict::not_told);
+  CHECK(qd1::decayed(read_through({60, 120, 180, 190}), "").result == verdict::not_told);  // never full
+  CHECK(qd1::decayed(read_through({180, 250, 250}), "").result == verdict::not_told);      // at once
+  CHECK(qd1::decayed(qd1::reproduction(), "").result == verdict::not_told);
 }
 
 TEST_CASE("what would be done is said, and not done") {
   const directory here;
   for (const qd1::experiment* each : qd1::experiments()) {
-    const outcome found = run_qd1(here, "reproduce --dry-run --file-size 8M " + std::string(each->about.name));
+    const outcome found = run_qd1(here, "reproduce --dry-run --file-size 96M " + std::string(each->about.name));
     CHECK(found.status == 0);
-    CHECK_THAT(found.out, Contains(", about ") && Contains("Written: 8 MiB of data"));
+    CHECK_THAT(found.out, Contains(" measurements, about ") && Contains(" MiB of data: each makes its files anew"));
   }
   CHECK(fs::is_empty(here.path));
 }
@@ -140,14 +151,17 @@ TEST_CASE("an experiment that nobody published is refused with the names of thos
 TEST_CASE("a part that cannot be measured says why, and the others are measured") {
   const directory here;
   if (!has_direct(here)) QIO_SKIP("no direct I/O here");
-  const auto found = nlohmann::json::parse([&] {
-                       const outcome done =
-                           run_qd1(here, "reproduce two-kernels --time 100ms --file-size 1M --json - . .");
-                       REQUIRE(done.status == 0);
-                       return done.out;
-                     }())
-                         .at("qio_experiment");
-  CHECK(found.at("parts").size() == 4);  // a file of 1 MiB has one block of 1 MiB
+  std::ofstream(here.path / "small", std::ios::binary) << std::string(512 * 1024, 'x');
+  const outcome done = run_qd1(here, "reproduce two-kernels small --time 200ms --json report.json");
+  INFO(done.out << done.err);
+  CHECK(done.status == 0);
+  const auto found = nlohmann::json::parse(contents(here.path / "report.json")).at("qio_experiment").at("parts");
+  CHECK(found.at(0).at("not_measured") == "");
+  CHECK(found.at(0).at("report").at("qio").at("series").size() >= 1);
+  CHECK_THAT(found.at(1).at("not_measured").get<std::string>(),
+             Contains("small: has 524288 bytes; needed are 1048576"));
+  CHECK(found.at(1).at("report").is_null());
+  CHECK_THAT(done.out, Contains("one drive, 1 MiB: not measured: small: has 524288 bytes"));
 }
 
 TEST_CASE("a shape holds within its bounds, and cannot be told of what was not measured") {
@@ -180,6 +194,8 @@ TEST_CASE("figures that the device does not confirm are named") {
   qd1::verification& facts = of.parts.front().found.series.front().verification;
   facts.result = qd1::verification::verdict::verified;
   CHECK(qd1::reconciled(of).result == verdict::held);
+  facts.result = qd1::verification::verdict::unknown;
+  CHECK(qd1::reconciled(of).result == verdict::not_told);
   facts.result = qd1::verification::verdict::refuted;
   facts.text = "NOT direct";
   const qd1::shape found = qd1::reconciled(of);

@@ -39,7 +39,11 @@ struct course_of_worker {
   std::uint64_t left = std::numeric_limits<std::uint64_t>::max();  // transfers that may still begin
   std::uint64_t stamped = 0;
 
-  bool goes_on() noexcept { return to.goes_on() && left-- != 0; }
+  bool goes_on() noexcept {
+    if (left == 0 || !to.goes_on()) return false;
+    --left;
+    return true;
+  }
 };
 
 /// Transfers one after the other, of which one is in flight at a time. `file` and `course` outlive it.

@@ -12,6 +12,7 @@
 #include "measure/interruption.hpp"
 #include "measure/progress.hpp"
 #include "measure/surroundings.hpp"
+#include "memory/pressure.hpp"
 #include <qio/qio.hpp>
 
 #include <fmt/format.h>
@@ -136,6 +137,9 @@ report climb(const ladder_request& request) {
     require_direct_blocks(each, field);
     steps.emplace_back(each, field);
   }
+  // Only now: files that are being filled would be most of what is in so little memory.
+  std::optional<memory_pressure> pressure;
+  if (request.memory) pressure.emplace(*request.memory);
   measure_amid(out, clock, [&] {
     measure_all(steps, field, out);
     note_scaling(out, field.targets);

@@ -27,6 +27,7 @@ struct ladder_request {
   double seconds = 5;  ///< of a step
   std::uint64_t rounds = 5;
   bool timed = true;
+  std::optional<std::uint64_t> memory;  ///< bytes that are left for pages of files; none: as much as there is
   bool pinned = false;
   engine_choice engine;
   std::uint64_t seed = 1;

@@ -18,9 +18,9 @@ bool wait_until(std::uint64_t tick, window& window, const clock& clock) {
   constexpr double longest_sleep = 0.05;  // an interrupt is noticed so soon
   for (;;) {
     if (interrupted()) window.close();
-    if (window.is_closed()) return false;
     const std::uint64_t now = clock.after();
     if (now >= tick) return true;
+    if (window.is_closed()) return false;
     std::this_thread::sleep_for(std::chrono::duration<double>(std::min(clock.seconds(tick - now), longest_sleep)));
   }
 }
@@ -54,6 +54,7 @@ observation observe(window& window, const field& field, const std::vector<const 
     wait_until(next, window, clock);
     seen.seconds.push_back(look_around(field, targets));
   }
+  if (seen.seconds.empty()) seen.seconds.push_back(look_around(field, targets));  // it was over before one looked
   seen.processor = platform::processor_seconds() - processor;
   seen.measured = clock.seconds(std::min(clock.after(), window.end()) - window.begin());
   return seen;

@@ -17,6 +17,10 @@ class queue_setting {
   ~queue_setting();
 
  private:
+  bool keeper_has_put_back() const noexcept;
+
+  std::string path_;
+  std::string old_;
   [[maybe_unused]] int lifeline_ = -1;  // the keeper waits for its end
   [[maybe_unused]] int keeper_ = -1;
 };

@@ -8,8 +8,8 @@
 namespace qd1 {
 
 job::job() {
-  for (const char* each : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
-    if (std::getenv(each) != nullptr)
+  for (const char* each : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const char* const ranks = std::getenv(each); ranks != nullptr && std::atoi(ranks) > 1)
       throw usage_error(
           "mpirun has started this, but this qd1 was built without MPI: install it (Debian: libopenmpi-dev) and build "
           "again, or let each process write a report (--json) and join them by qd1 merge");

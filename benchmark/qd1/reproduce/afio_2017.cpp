@@ -21,6 +21,7 @@ std::vector<planned> plan_afio(const resources& with) {
   request.modes = {mode::direct, mode::cached};
   request.forms = {form::blocking};
   request.reads = {temperature::cold, temperature::warm};
+  if (!with.may_write) request.operations = {operation::read};
   request.writes = {durability::accepted, durability::written_through};
   request.seconds = with.seconds_or(10);
   request.seed = with.seed;

@@ -29,13 +29,14 @@ std::string device_operations(const verification& facts) {
                      static_cast<double>(*facts.device_operations) / static_cast<double>(facts.application_operations));
 }
 
-bool is_measured(const series* from) { return from != nullptr && from->measured(); }
+// Parts of a ladder that was interrupted are not compared.
+bool is_measured(const series* from) { return from != nullptr && from->measured() && from->complete; }
 
 }  // namespace
 
 const report* part_named(const reproduction& of, std::string_view name) {
   const auto found = std::ranges::find(of.parts, name, &experiment_part::name);
-  return found == of.parts.end() ? nullptr : &found->found;
+  return found == of.parts.end() || !found->not_measured.empty() ? nullptr : &found->found;
 }
 
 const series* series_of(const reproduction& of, std::string_view part,
@@ -51,7 +52,7 @@ const series* best_of(const reproduction& of, std::string_view part, const std::
   const series* best = nullptr;
   if (in == nullptr) return best;
   for (const series& each : in->series)
-    if (each.measured() && matches(each.work) && (best == nullptr || each.iops > best->iops)) best = &each;
+    if (is_measured(&each) && matches(each.work) && (best == nullptr || each.iops > best->iops)) best = &each;
   return best;
 }
 

@@ -4,6 +4,7 @@
 #include "depth/rungs.hpp"
 #include "reproduce/judging.hpp"
 #include "units.hpp"
+#include <qio/qio.hpp>
 
 #include <fmt/format.h>
 
@@ -44,36 +45,62 @@ ladder_request reads_of_one(const resources& with, std::uint64_t block, std::uin
   return request;
 }
 
+namespace {
+
+// The size of the file that buffered reads are measured on: of one that is there as much as makes sense.
+std::uint64_t buffered_bytes(const resources& with) {
+  if (with.file_size != 0) return with.file_size;
+  constexpr std::uint64_t whole = 1024 * 1024;
+  return std::min(with.least_size / whole * whole, with.memory / 2 / whole * whole);
+}
+
+// Of which a part fits into the memory that is left.
+std::uint64_t memory_for(std::uint64_t bytes) {
+  constexpr std::uint64_t least = std::uint64_t(128)
+                                  << 20;  // eight blocks in flight, and the program, beside the pages
+  return std::max(least, bytes / parts_of_file);
+}
+
+}  // namespace
+
 std::vector<planned> buffered_reads(const resources& with, double seconds) {
-  constexpr std::uint64_t block = 1024 * 1024;
-  constexpr std::uint64_t least = 128 * block;  // eight blocks in flight, and the program, beside the pages
-  const std::uint64_t memory = std::max(least, with.file_size / parts_of_file);
-  if (with.file_size < 2 * memory) return {};
-  ladder_request request = reads_of_one(with, block, 1, seconds);
+  const std::uint64_t bytes = buffered_bytes(with);
+  if (bytes < 2 * memory_for(bytes)) return {};
+  ladder_request request = reads_of_one(with, 1024 * 1024, 1, seconds);
+  request.file_size = bytes;
   request.modes = {mode::cached};
+  request.order = order::sequential;  // so that nothing that is in memory is hit: it is gone when its turn comes
   request.temperature = temperature::cold;
   request.depths = {8};
   request.rounds = 1;  // a course without a break
-  return {{std::string(buffered), "what is left of buffered reads when each page throws another one out", request,
-           std::nullopt, memory}};
+  request.memory = memory_for(bytes);
+  return {{std::string(buffered), "what is left of buffered reads when each page throws another one out", request}};
 }
+
+namespace {
+
+struct course {
+  double operations = 0, seconds = 0;
+
+  void add(const slice& from) {
+    operations += static_cast<double>(from.operations);
+    seconds += from.seconds;
+  }
+  double rate() const { return operations / seconds; }
+};
+
+}  // namespace
 
 shape decayed(const reproduction& of, std::string claim) {
   const series* const found = best_of(of, buffered);
-  std::uint64_t most = 0;
-  for (std::size_t each = 0; found != nullptr && each < found->slices.size(); ++each)
-    most = std::max(most, found->slices[each].cached_pages.value_or(0));
-  if (most == 0) return {std::move(claim), shape::verdict::not_told, "was not measured, or pages are not counted here"};
-  struct course {
-    double operations = 0, seconds = 0;
-    double rate() const { return operations / seconds; }
-  } filling, full;
-  for (const slice& each : found->slices) {
-    course& into =
-        static_cast<double>(each.cached_pages.value_or(0)) < 0.9 * static_cast<double>(most) ? filling : full;
-    into.operations += static_cast<double>(each.operations);
-    into.seconds += each.seconds;
-  }
+  if (found == nullptr)
+    return {std::move(claim), shape::verdict::not_told,
+            "was not measured: it takes a file of 256 MiB at least, and a limit of memory (root)"};
+  const double page = static_cast<double>(qio::platform::page_size());
+  const double full_pages = 0.8 * static_cast<double>(memory_for(found->work.working_set)) / page;
+  course filling, full;
+  for (const slice& each : found->slices)
+    (static_cast<double>(each.cached_pages.value_or(0)) < full_pages ? filling : full).add(each);
   constexpr double enough_seconds = 3;  // of those in which memory fills: the course is told second by second
   if (full.seconds <= 0) return {std::move(claim), shape::verdict::not_told, "memory was not full in that --time"};
   if (filling.seconds < enough_seconds)
@@ -81,26 +108,29 @@ shape decayed(const reproduction& of, std::string claim) {
             fmt::format("memory was full within {:.0f} s: a --file-size of {:.0f} GiB would show how it fills",
                         std::max(filling.seconds, 1.),
                         std::ceil(found->bytes_per_second * enough_seconds * parts_of_file / 0x1p30))};
-  const double left = full.rate() / filling.rate();
   return held_within(
-      std::move(claim), left, 0, 0.8,
+      std::move(claim), full.rate() / filling.rate(), 0, 0.8,
       fmt::format("{:.0f} MiB/s while memory filled, {:.0f} when it was full", filling.rate(), full.rate()));
 }
 
 shape reconciled(const reproduction& of) {
   const std::string claim = "what the application counts is what the devices did: no figure stands by itself";
-  std::uint64_t checked = 0;
-  std::string wrong;
+  using told = verification::verdict;
+  std::uint64_t verified = 0;
+  std::string unknown;
   for (const experiment_part& part : of.parts)
     for (const series& each : part.found.series) {
       if (each.work.mode != mode::direct || each.latency.samples == 0) continue;
-      ++checked;
-      if (each.verification.result == verification::verdict::verified) continue;
-      if (wrong.empty()) wrong = fmt::format("{}: {}", title(each.work), each.verification.text);
+      const std::string evidence = fmt::format("{}: {}", title(each.work), each.verification.text);
+      if (each.verification.result == told::refuted) return {claim, shape::verdict::not_held, evidence};
+      if (each.verification.result == told::verified)
+        ++verified;
+      else if (unknown.empty())
+        unknown = evidence;
     }
-  if (checked == 0) return {claim, shape::verdict::not_told, "nothing was measured with direct I/O"};
-  if (!wrong.empty()) return {claim, shape::verdict::not_held, wrong};
-  return {claim, shape::verdict::held, fmt::format("verified for each of {} measurements", checked)};
+  if (!unknown.empty()) return {claim, shape::verdict::not_told, unknown};
+  if (verified == 0) return {claim, shape::verdict::not_told, "nothing was measured with direct I/O"};
+  return {claim, shape::verdict::held, fmt::format("verified for each of {} measurements", verified)};
 }
 
 shape split_at_most(const reproduction& of, std::string_view part) {
@@ -128,11 +158,13 @@ shape split_at_most(const reproduction& of, std::string_view part) {
 
 shape scaled(const reproduction& of, std::string_view part, std::string claim, double low, double high) {
   const report* const in = part_named(of, part);
-  if (in == nullptr) return {std::move(claim), shape::verdict::not_told, "was not measured"};
+  if (in == nullptr) return {std::move(claim), shape::verdict::not_told, "was not measured: there is one target only"};
   const series* best = nullptr;
   for (const series& each : in->series)
     if (scaling_efficiency(*in, each) && (best == nullptr || each.iops > best->iops)) best = &each;
-  if (best == nullptr) return {std::move(claim), shape::verdict::not_told, "there is one target only"};
+  if (best == nullptr)
+    return {std::move(claim), shape::verdict::not_told,
+            in->settings.targets.size() < 2 ? "there is one target only" : "not all of the targets were measured"};
   const auto efficiency = scaling_efficiency(*in, *best);
   std::string evidence;
   for (const std::string& note : best->notes) evidence += (evidence.empty() ? "" : "; ") + note;

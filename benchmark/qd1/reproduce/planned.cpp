@@ -2,8 +2,8 @@
 #include "reproduce/planned.hpp"
 
 #include "measure/plan.hpp"
-#include "memory/pressure.hpp"
 #include "platform/queue_setting.hpp"
+#include "reproduce/resources.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
@@ -42,17 +42,37 @@ double seconds_of(const ladder_request& request) {
 double seconds_of(const memory_request& request) { return steps_of_memory * request.seconds; }
 double seconds_of(const unchecked_request& request) { return 2 * request.seconds; }
 
+std::uint64_t bytes_of(const std::vector<std::string>& paths, std::uint64_t each) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(paths, is_made)) * each;
+}
+
+std::uint64_t bytes_written(const run_request& request) {
+  return bytes_of({request.path}, request.file_size.value_or(0));
+}
+std::uint64_t bytes_written(const ladder_request& request) {
+  return bytes_of(request.paths, request.file_size.value_or(0));
+}
+std::uint64_t bytes_written(const memory_request& request) {
+  return bytes_of({request.path}, request.memory.value_or(default_memory()) / 2 * 3);
+}
+std::uint64_t bytes_written(const unchecked_request& request) {
+  return bytes_of({request.path}, request.file_size.value_or(0));
+}
+
 std::string outline_of(const run_request& request) {
-  return fmt::format("{}{}, read and written", sized(request.file_size), names({request.path}));
+  const bool only_reads = request.operations == std::vector{operation::read};
+  return fmt::format("{}{}, {}", sized(request.file_size), names({request.path}),
+                     only_reads ? "read" : "read and written");
 }
 
 std::string outline_of(const ladder_request& request) {
-  return fmt::format("{}{}, {}", sized(request.file_size), names(request.paths),
-                     request.reads == 1 ? "read" : "read and written");
+  return fmt::format("{}{}, {}{}", sized(request.file_size), names(request.paths),
+                     request.reads == 1 ? "read" : "read and written",
+                     request.memory ? fmt::format(" with {} of memory", size_text(*request.memory)) : "");
 }
 
 std::string outline_of(const memory_request& request) {
-  return fmt::format("{}, read and written, with {} of memory and less", names({request.path}),
+  return fmt::format("{}, read, and written where that is allowed, with {} of memory and less", names({request.path}),
                      size_text(request.memory.value_or(default_memory())));
 }
 
@@ -88,9 +108,12 @@ double seconds_of(const planned& part) {
   return std::visit([](const auto& how) { return seconds_of(how); }, part.how);
 }
 
+std::uint64_t bytes_written(const planned& part) {
+  return std::visit([](const auto& how) { return bytes_written(how); }, part.how);
+}
+
 std::string outline_of(const planned& part) {
   std::string text = std::visit([](const auto& how) { return outline_of(how); }, part.how);
-  if (part.memory) text += fmt::format("; {} of memory are left to it", size_text(*part.memory));
   if (part.tuned)
     text +=
         fmt::format("; {} of {} is set to {} meanwhile", part.tuned->setting, part.tuned->device, part.tuned->value);
@@ -98,8 +121,6 @@ std::string outline_of(const planned& part) {
 }
 
 experiment_part measured(const planned& part, const std::string& command_line) {
-  std::optional<memory_pressure> pressure;
-  if (part.memory) pressure.emplace(*part.memory);
   std::optional<platform::queue_setting> setting;
   if (part.tuned) setting.emplace(part.tuned->device, part.tuned->setting, part.tuned->value);
   experiment_part found = std::visit([&](const auto& how) { return carried_out(how, command_line); }, part.how);

@@ -26,12 +26,14 @@ struct planned {
   std::string name;
   std::string purpose;
   std::variant<run_request, ladder_request, memory_request, unchecked_request> how;
-  std::optional<tuning> tuned = {};          ///< the old value is put back afterwards, however this ends
-  std::optional<std::uint64_t> memory = {};  ///< bytes; of memory_pressure while it goes on
+  std::optional<tuning> tuned = {};  ///< the old value is put back afterwards, however this ends
 };
 
 /// About how long it takes, without the time in which a file is made and filled.
 double seconds_of(const planned& part);
+
+/// Bytes of the files that it makes.
+std::uint64_t bytes_written(const planned& part);
 
 /// "reads 1 GiB of file.data for 30 s": what happens to what.
 std::string outline_of(const planned& part);

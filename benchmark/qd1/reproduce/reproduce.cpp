@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 
 namespace qd1 {
 namespace {
@@ -21,39 +22,41 @@ std::string minutes(double seconds) {
   return fmt::format("{:.0f} min", std::ceil(seconds / 60));
 }
 
-std::vector<std::string> outline(const resources& with, const std::vector<planned>& parts) {
+std::string grouped_mebibytes(std::uint64_t bytes) { return grouped(bytes >> 20) + " MiB"; }
+
+std::vector<std::string> outline(const std::vector<planned>& parts) {
   double seconds = 0;
-  for (const planned& each : parts) seconds += seconds_of(each);
-  std::vector<std::string> lines = {
-      fmt::format("{} measurements, about {}, {}", parts.size(), minutes(seconds),
-                  with.makes_files ? "and the time in which files are made" : "on what is there")};
+  std::uint64_t bytes = 0;
+  for (const planned& each : parts) {
+    seconds += seconds_of(each);
+    bytes += bytes_written(each);
+  }
+  std::vector<std::string> lines = {fmt::format(
+      "{} measurements, about {}{}", parts.size(), minutes(seconds),
+      bytes == 0 ? ""
+                 : fmt::format(", and the time that it takes to write {} of data: each makes its files anew",
+                               grouped_mebibytes(bytes)))};
   for (const planned& each : parts)
     lines.push_back(
         fmt::format("{}, about {}: {}; {}", each.name, minutes(seconds_of(each)), each.purpose, outline_of(each)));
-  if (with.makes_files)
-    lines.push_back(
-        fmt::format("Written: {} of data for each file that is made: a fourth of the memory that is "
-                    "available or of the free space at most, or as --file-size says.",
-                    size_text(with.file_size)));
   return lines;
 }
 
-reproduction begun(const experiment& which, const reproduce_request& request, const resources& with,
-                   const std::vector<planned>& parts) {
+reproduction begun(const experiment& which, const reproduce_request& request, const std::vector<planned>& parts) {
   reproduction out;
   const report begun = begun_report(request.command_line);
   out.about = which.about;
   out.version = begun.version;
   out.started = begun.started;
   out.command_line = request.command_line;
-  out.plan = outline(with, parts);
+  out.plan = outline(parts);
   return out;
 }
 
 experiment_part measured_or_not(const planned& part, const std::string& command_line) {
   try {
     return measured(part, command_line);
-  } catch (const usage_error& failure) {
+  } catch (const std::exception& failure) {  // also of memory: the other parts are not lost for it
     return {.name = part.name, .purpose = part.purpose, .found = {}, .not_measured = failure.what()};
   }
 }
@@ -63,14 +66,14 @@ experiment_part measured_or_not(const planned& part, const std::string& command_
 reproduction planned_reproduction(const reproduce_request& request) {
   const experiment& which = experiment_named(request.experiment);
   const resources with = resources_for(request, which.targets);
-  return begun(which, request, with, which.plan(with));
+  return begun(which, request, which.plan(with));
 }
 
 reproduction reproduce(const reproduce_request& request) {
   const experiment& which = experiment_named(request.experiment);
   const resources with = resources_for(request, which.targets);
   const std::vector<planned> parts = which.plan(with);
-  reproduction out = begun(which, request, with, parts);
+  reproduction out = begun(which, request, parts);
   for (const std::string& line : out.plan) fmt::print(stderr, "{}\n", line);
   for (const planned& each : parts) {
     if (interrupted()) break;

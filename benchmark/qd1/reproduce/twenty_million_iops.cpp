@@ -3,6 +3,7 @@
 #include "reproduce/experiment.hpp"
 #include "reproduce/judging.hpp"
 #include "reproduce/loads.hpp"
+#include "units.hpp"
 
 #include <fmt/format.h>
 
@@ -41,8 +42,11 @@ const series* together(const reproduction& of, std::string_view part) {
   return best_of(of, part, [](const work& each) { return !each.load.only; });
 }
 
-figures table_of(const reproduction& of) {
-  figures table{"Random direct reads of 512 bytes, depth 32", load_columns(), {}};
+figures table_of(const resources& with, const reproduction& of) {
+  figures table{
+      fmt::format("Random direct reads, published of 512 B, here of {}, depth 32", size_text(least_block(with))),
+      load_columns(),
+      {}};
   const auto told = [&](const char* subject, std::string workers, std::string iops) {
     table.rows.push_back({subject, origin::published, {std::move(workers), std::move(iops), "", "", "", "", ""}});
   };
@@ -63,7 +67,7 @@ figures table_of(const reproduction& of) {
 }
 
 void judge_twenty_million(const resources& with, reproduction& of) {
-  of.tables.push_back(table_of(of));
+  of.tables.push_back(table_of(with, of));
   of.shapes.push_back(
       scaled(of, drives, "all drives together have less than the sum of each alone: 6.8 of 11.6 million", 0, 0.95));
   const auto pinned = ratio(iops_of(together(of, near_drives)), iops_of(together(of, drives)));

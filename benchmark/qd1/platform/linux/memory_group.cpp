@@ -47,13 +47,13 @@ void remove_group(const std::string& group) {
 // "qd1-1234-0" of a process that there is no more.
 void remove_left_behind(const std::string& above) {
   std::error_code ignored;
-  for (const auto& each : std::filesystem::directory_iterator(above, ignored)) {
-    const std::string name = each.path().filename().string();
+  for (std::filesystem::directory_iterator each(above, ignored), end; each != end; each.increment(ignored)) {
+    const std::string name = each->path().filename().string();
     if (!name.starts_with(name_of_ours)) continue;
     long process = 0;
     std::from_chars(name.data() + name_of_ours.size(), name.data() + name.size(), process);
     if (process > 0 && !std::filesystem::exists(fmt::format("/proc/{}", process), ignored))
-      ::rmdir(each.path().c_str());
+      ::rmdir(each->path().c_str());
   }
 }
 
@@ -95,7 +95,9 @@ std::string memory_group::try_to_enter(const std::string& above, std::uint64_t b
 }
 
 memory_group::~memory_group() {
-  enter(before_);
+  // Where there is no way back, at least nothing is short any more.
+  if (!enter(before_).empty())
+    put(own_ + (unified_ ? "/memory.max" : "/memory.limit_in_bytes"), unified_ ? "max" : "-1");
   remove_group(own_);
 }
 

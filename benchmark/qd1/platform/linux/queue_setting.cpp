@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <string_view>
@@ -41,6 +43,7 @@ bool put_setting(const char* path, std::string_view value) noexcept {
 // In a session of its own: what ends this program's processes together must not end this one.
 [[noreturn]] void keep(int lifeline, const char* path, std::string_view old) noexcept {
   ::setsid();
+  put_setting("/proc/self/oom_score_adj", "0");  // whatever was asked for this program's measuring
   for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(each, SIG_IGN);
   char byte;
   while (::read(lifeline, &byte, 1) < 0 && errno == EINTR) {}
@@ -49,29 +52,40 @@ bool put_setting(const char* path, std::string_view value) noexcept {
 
 }  // namespace
 
-queue_setting::queue_setting(const std::string& device, const std::string& name, const std::string& value) {
-  const std::string path = fmt::format("/sys/block/{}/queue/{}", device, name);
-  const std::string old = value_in(path);
-  if (old.empty()) throw usage_error(fmt::format("{}: there is no such setting", path));
+queue_setting::queue_setting(const std::string& device, const std::string& name, const std::string& value)
+    : path_(fmt::format("/sys/block/{}/queue/{}", device, name)), old_(value_in(path_)) {
+  if (old_.empty()) throw usage_error(fmt::format("{}: there is no such setting", path_));
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw usage_error(fmt::format("{}: {}", path, std::strerror(errno)));
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw usage_error(fmt::format("{}: {}", path_, std::strerror(errno)));
   keeper_ = ::fork();
   if (keeper_ == 0) {
     ::close(ends[1]);
-    keep(ends[0], path.c_str(), old);
+    keep(ends[0], path_.c_str(), old_);
   }
   ::close(ends[0]);
   lifeline_ = ends[1];
-  if (keeper_ > 0 && put_setting(path.c_str(), value) && value_in(path) == value) return;
-  const std::string why = std::strerror(errno);
+  errno = 0;
+  const bool taken = keeper_ > 0 && put_setting(path_.c_str(), value);
+  const int reason = errno;
+  if (taken && value_in(path_) == value) return;
   ::close(lifeline_);
-  if (keeper_ > 0) ::waitpid(keeper_, nullptr, 0);
-  throw usage_error(fmt::format("{}: {} could not be set: {}; it takes root", path, value, why));
+  if (keeper_ > 0) keeper_has_put_back();
+  throw usage_error(fmt::format("{}: {} could not be set: {}; it takes root, and a value that the device knows", path_,
+                                value, reason == 0 ? "the kernel took another one" : std::strerror(reason)));
+}
+
+// Else it was killed, or the device is gone.
+bool queue_setting::keeper_has_put_back() const noexcept {
+  int status = 0;
+  while (::waitpid(keeper_, &status, 0) < 0)
+    if (errno != EINTR) return false;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 queue_setting::~queue_setting() {
   ::close(lifeline_);
-  ::waitpid(keeper_, nullptr, 0);
+  if (keeper_has_put_back() || put_setting(path_.c_str(), old_)) return;
+  std::fprintf(stderr, "qd1: %s: could not be put back to %s\n", path_.c_str(), old_.c_str());
 }
 
 }  // namespace qd1::platform

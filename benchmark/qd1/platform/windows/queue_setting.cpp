@@ -12,5 +12,6 @@ queue_setting::queue_setting(const std::string& device, const std::string& name,
 }
 
 queue_setting::~queue_setting() = default;
+bool queue_setting::keeper_has_put_back() const noexcept { return true; }
 
 }  // namespace qd1::platform

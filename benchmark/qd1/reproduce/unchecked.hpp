@@ -20,8 +20,8 @@ struct unchecked_request {
   bool overwrite = false;
 };
 
-/// Reads only, at any byte: with that formula a measurement of qd1's, which refuses it, and as a program that trusts
-/// each call would have it.
+/// Reads only, at any byte; it is the library that refuses them, before the system would. With that formula a
+/// measurement of qd1's, which refuses it, and as a program that trusts each call would have it.
 experiment_part repeat_mistake(const unchecked_request& request, const std::string& command_line);
 
 }  // namespace qd1

@@ -57,16 +57,15 @@ node figures_section(const figures& from) {
   node heads = element("tr", {}, {element("th", {}, {""}), element("th", {}, {""})});
   for (const std::string& each : from.columns) heads.add(element("th", {}, {each}));
   node rows = element("tbody");
-  const std::string* before = nullptr;
-  for (const figures_row& each : from.rows) {
-    const bool same = before != nullptr && *before == each.subject;
-    const std::string where(name(each.origin));
+  for (std::size_t each = 0; each < from.rows.size(); ++each) {
+    const figures_row& shown = from.rows[each];
+    const std::string where(name(shown.origin));
     node row = element("tr", {{"class", where}},
-                       {element("th", {}, {same ? "" : each.subject}), element("td", {{"class", "origin"}}, {where})});
-    for (std::size_t cell = 0; cell < each.cells.size(); ++cell)
-      row.add(element("td", {{"data-label", from.columns[cell]}}, {each.cells[cell]}));
+                       {element("th", {}, {begins_subject(from, each) ? shown.subject : ""}),
+                        element("td", {{"class", "origin"}}, {where})});
+    for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
+      row.add(element("td", {{"data-label", from.columns[cell]}}, {shown.cells[cell]}));
     rows.add(std::move(row));
-    before = &each.subject;
   }
   node table =
       element("table", {{"class", "figures published"}}, {element("thead", {}, {std::move(heads)}), std::move(rows)});

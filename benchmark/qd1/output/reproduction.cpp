@@ -39,16 +39,14 @@ std::string lines_of(const figures& table) {
   for (std::size_t each = 0; each < widths.size(); ++each)
     text += "  " + padded_left(table.columns[each], widths[each]);
   text += '\n';
-  const std::string* before = nullptr;
-  for (const figures_row& row : table.rows) {
-    const bool same = before != nullptr && *before == row.subject;
-    std::string line =
-        padded_right(same ? "" : row.subject, subject) + "  " + padded_right(std::string(name(row.origin)), origins);
-    for (std::size_t each = 0; each < row.cells.size(); ++each)
-      line += "  " + padded_left(row.cells[each], widths[each]);
+  for (std::size_t each = 0; each < table.rows.size(); ++each) {
+    const figures_row& row = table.rows[each];
+    std::string line = padded_right(begins_subject(table, each) ? row.subject : "", subject) + "  " +
+                       padded_right(std::string(name(row.origin)), origins);
+    for (std::size_t cell = 0; cell < row.cells.size(); ++cell)
+      line += "  " + padded_left(row.cells[cell], widths[cell]);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
-    before = &row.subject;
   }
   return text + '\n';
 }

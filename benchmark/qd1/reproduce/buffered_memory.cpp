@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "memory/steps.hpp"
 #include "output/wording.hpp"
 #include "reproduce/experiment.hpp"
 #include "reproduce/judging.hpp"
@@ -31,35 +32,29 @@ std::vector<planned> plan_buffered_memory(const resources& with) {
 // The steps of qd1 memory, found by what they have in common with the published ones.
 class memory_steps {
  public:
-  explicit memory_steps(const reproduction& of) : in_(part_named(of, steps_part)) {
-    if (in_ == nullptr) return;
-    for (const series& each : in_->series) memory_ = std::max(memory_, each.work.memory.value_or(0));
+  explicit memory_steps(const reproduction& of) : of_(of) {
+    if (const report* const in = part_named(of, steps_part)) memory_ = memory_without_ballast(*in);
   }
 
   const series* read(double part, bool ballast, temperature state) const {
-    return find([&](const work& each) {
+    return series_of(of_, steps_part, [&](const work& each) {
       return each.operation == operation::read && each.temperature == state && has(each, part, ballast);
     });
   }
 
   const series* written(double part, bool ballast) const {
-    return find([&](const work& each) { return each.operation == operation::write && has(each, part, ballast); });
+    return series_of(of_, steps_part,
+                     [&](const work& each) { return each.operation == operation::write && has(each, part, ballast); });
   }
 
  private:
-  const series* find(const std::function<bool(const work&)>& matches) const {
-    if (in_ == nullptr) return nullptr;
-    const auto found = std::ranges::find_if(in_->series, matches, &series::work);
-    return found == in_->series.end() ? nullptr : &*found;
-  }
-
   bool has(const work& each, double part, bool ballast) const {
     const double size = static_cast<double>(each.working_set) / static_cast<double>(memory_);
     return size > 0.9 * part && size < 1.1 * part && (each.memory < memory_) == ballast;
   }
 
-  const report* in_;
-  std::uint64_t memory_ = 0;  // without ballast
+  const reproduction& of_;
+  std::uint64_t memory_ = 0;
 };
 
 figures_row step_row(std::string subject, const series* from) {

@@ -91,10 +91,10 @@ struct course {
 
 }  // namespace
 
-shape decayed(const reproduction& of, std::string claim) {
+shape decayed(const reproduction& of, const std::string& claim) {
   const series* const found = best_of(of, buffered);
   if (found == nullptr)
-    return {std::move(claim), shape::verdict::not_told,
+    return {claim, shape::verdict::not_told,
             "was not measured: it takes a file of 256 MiB at least, and a limit of memory (root)"};
   const double page = static_cast<double>(qio::platform::page_size());
   const double full_pages = 0.8 * static_cast<double>(memory_for(found->work.working_set)) / page;
@@ -102,14 +102,14 @@ shape decayed(const reproduction& of, std::string claim) {
   for (const slice& each : found->slices)
     (static_cast<double>(each.cached_pages.value_or(0)) < full_pages ? filling : full).add(each);
   constexpr double enough_seconds = 3;  // of those in which memory fills: the course is told second by second
-  if (full.seconds <= 0) return {std::move(claim), shape::verdict::not_told, "memory was not full in that --time"};
+  if (full.seconds <= 0) return {claim, shape::verdict::not_told, "memory was not full in that --time"};
   if (filling.seconds < enough_seconds)
-    return {std::move(claim), shape::verdict::not_told,
+    return {claim, shape::verdict::not_told,
             fmt::format("memory was full within {:.0f} s: a --file-size of {:.0f} GiB would show how it fills",
                         std::max(filling.seconds, 1.),
                         std::ceil(found->bytes_per_second * enough_seconds * parts_of_file / 0x1p30))};
   return held_within(
-      std::move(claim), full.rate() / filling.rate(), 0, 0.8,
+      claim, full.rate() / filling.rate(), 0, 0.8,
       fmt::format("{:.0f} MiB/s while memory filled, {:.0f} when it was full", filling.rate(), full.rate()));
 }
 
@@ -117,7 +117,7 @@ shape reconciled(const reproduction& of) {
   const std::string claim = "what the application counts is what the devices did: no figure stands by itself";
   using told = verification::verdict;
   std::uint64_t verified = 0;
-  std::string unknown;
+  std::string uncounted;
   for (const experiment_part& part : of.parts)
     for (const series& each : part.found.series) {
       if (each.work.mode != mode::direct || each.latency.samples == 0) continue;
@@ -125,10 +125,10 @@ shape reconciled(const reproduction& of) {
       if (each.verification.result == told::refuted) return {claim, shape::verdict::not_held, evidence};
       if (each.verification.result == told::verified)
         ++verified;
-      else if (unknown.empty())
-        unknown = evidence;
+      else if (uncounted.empty())
+        uncounted = evidence;
     }
-  if (!unknown.empty()) return {claim, shape::verdict::not_told, unknown};
+  if (!uncounted.empty()) return {claim, shape::verdict::not_told, uncounted};
   if (verified == 0) return {claim, shape::verdict::not_told, "nothing was measured with direct I/O"};
   return {claim, shape::verdict::held, fmt::format("verified for each of {} measurements", verified)};
 }

@@ -29,7 +29,7 @@ std::vector<planned> buffered_reads(const resources& with, double seconds);
 inline constexpr std::string_view buffered = "one drive, 1 MiB through the page cache, memory full";
 
 /// Whether those reads became slower once memory was full of their pages.
-shape decayed(const reproduction& of, std::string claim);
+shape decayed(const reproduction& of, const std::string& claim);
 
 /// 1 and `most`, or what there is for it.
 std::vector<std::uint64_t> workers_up_to(std::uint64_t most, const resources& with);

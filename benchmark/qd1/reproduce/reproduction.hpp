@@ -5,6 +5,7 @@
 
 #include "../report.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +43,11 @@ struct figures {
   std::vector<std::string> columns;
   std::vector<figures_row> rows;
 };
+
+/// Whether the row is the first of those of its subject, which is told once.
+inline bool begins_subject(const figures& table, std::size_t row) {
+  return row == 0 || table.rows[row].subject != table.rows[row - 1].subject;
+}
 
 /// What the publication shows of how figures relate, whatever the machine.
 struct shape {

@@ -17,6 +17,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -133,6 +134,32 @@ TEST_CASE("a file that qd1 made is kept and used again, until somebody changes i
 
   std::ofstream(here.path / "data", std::ios::app) << "a stranger's line";
   CHECK_THAT(run_qd1(here, "run data" + brief).out, Contains("reads only"));
+}
+
+// By the first word of each line below "Subcommands:".
+std::vector<std::string> commands() {
+  const directory here;
+  std::istringstream lines(run_qd1(here, "--help").out);
+  std::vector<std::string> found;
+  bool listed = false;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string first;
+    if (listed && words >> first) found.push_back(first);
+    listed = listed || line.starts_with("Subcommands:");
+  }
+  return found;
+}
+
+TEST_CASE("the scripts that build qd1 hand each of its commands to it") {
+  const fs::path benchmark = fs::path(QD1_REPORTS).parent_path().parent_path().parent_path() / "benchmark";
+  const std::string script = contents(benchmark / "run"), on_windows = contents(benchmark / "run.ps1");
+  const std::vector<std::string> all = commands();
+  CHECK(all.size() > 5);
+  for (const std::string& each : all) {
+    CHECK_THAT(script, Contains((each == "run" ? "  " : "| ") + each + " |"));
+    CHECK_THAT(on_windows, Contains("'" + each + "',"));
+  }
 }
 
 }  // namespace

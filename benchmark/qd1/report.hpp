@@ -172,6 +172,7 @@ struct verification {
   std::optional<std::uint64_t> device_operations;
   std::uint64_t merged_operations = 0;  ///< that the kernel made part of a neighbour's before the device got it
   std::uint64_t application_operations = 0;
+  std::optional<std::uint64_t> fetched_bytes = {};  ///< that this process had read from devices, where that is asked
   std::optional<std::uint64_t> cached_pages_before;
   std::optional<std::uint64_t> cached_pages_after;
 };

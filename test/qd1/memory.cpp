@@ -80,6 +80,12 @@ TEST_CASE("what bound a step is told by its figures") {
   CHECK_THAT(qd1::binding_of(cold).evidence, Contains("mean latency x IOPS = 1.00"));
   cold.verification.device_operations = 12;
   CHECK(qd1::binding_of(cold).bound == by_nothing);
+  cold.verification.device_operations = 100'000;  // by others, while this had nothing read
+  cold.verification.fetched_bytes = 0;
+  CHECK(qd1::binding_of(cold).bound == by_nothing);
+  cold.verification.fetched_bytes = 100'000 * cold.work.block;
+  CHECK(qd1::binding_of(cold).bound == by_latency);
+  cold.verification.fetched_bytes.reset();
   cold.verification.device_operations.reset();
   CHECK(qd1::binding_of(cold).bound == unknown);
   cold.verification.device_operations = 100'000;

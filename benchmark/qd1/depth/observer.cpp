@@ -48,6 +48,7 @@ observation observe(window& window, const field& field, const std::vector<const 
   observation seen;
   if (!wait_until(window.begin(), window, clock)) return seen;
   const double processor = platform::processor_seconds();
+  const auto fetched = platform::bytes_fetched();
   const std::uint64_t second = clock.ticks(1);
   for (std::uint64_t next = window.begin(); next < window.end() && !window.is_closed();) {
     next = std::min(next + second, window.end());
@@ -55,6 +56,7 @@ observation observe(window& window, const field& field, const std::vector<const 
     seen.seconds.push_back(look_around(field, targets));
   }
   if (seen.seconds.empty()) seen.seconds.push_back(look_around(field, targets));  // it was over before one looked
+  if (const auto now = platform::bytes_fetched(); now && fetched) seen.fetched = *now - *fetched;
   seen.processor = platform::processor_seconds() - processor;
   seen.measured = clock.seconds(std::min(clock.after(), window.end()) - window.begin());
   return seen;

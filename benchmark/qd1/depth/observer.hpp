@@ -19,9 +19,10 @@ struct glance {
 };
 
 struct observation {
-  std::vector<glance> seconds;  ///< at the end of each second of the window, and at its end
-  double measured = 0;          ///< seconds; fewer than the window's if it was closed
-  double processor = 0;         ///< seconds that this process computed in the window
+  std::vector<glance> seconds;           ///< at the end of each second of the window, and at its end
+  double measured = 0;                   ///< seconds; fewer than the window's if it was closed
+  std::optional<std::uint64_t> fetched;  ///< bytes that this process had read from devices in the window
+  double processor = 0;                  ///< seconds that this process computed in the window
 };
 
 /// Until the window is over. An interrupt closes it.

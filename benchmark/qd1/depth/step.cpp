@@ -178,6 +178,7 @@ void step::add(kind& to, const transfers& counted, const round_facts& facts) con
 void step::add_testimonies(kind& to, const transfers& counted, const round_facts& facts, round& into) const {
   verification& all = to.found.verification;
   all.application_operations += counted.started;
+  if (facts.seen.fetched) all.fetched_bytes = all.fetched_bytes.value_or(0) + *facts.seen.fetched;
   std::set<std::string> devices;
   std::uint64_t before = 0, after = 0;
   for (const witness& each : facts.before) {

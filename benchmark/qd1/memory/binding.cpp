@@ -59,10 +59,13 @@ binding binding_of(const series& of) {
   if (!facts.device_operations || facts.application_operations == 0)
     return {bound::unknown, "the system counts no operations of the device under this file"};
   const bool reads = of.work.operation == operation::read;
-  const double each = static_cast<double>(*facts.device_operations) / static_cast<double>(facts.application_operations);
-  const std::string counts =
-      fmt::format("{} operations of the device for {} {}", grouped(*facts.device_operations, ','),
-                  grouped(facts.application_operations, ','), reads ? "reads" : "writes");
+  const auto operations = static_cast<double>(facts.application_operations);
+  const auto& fetched = facts.fetched_bytes;  // the device counts what others do, too
+  const double each = reads && fetched ? static_cast<double>(*fetched) / static_cast<double>(of.work.block) / operations
+                                       : static_cast<double>(*facts.device_operations) / operations;
+  std::string counts = fmt::format("{} operations of the device for {} {}", grouped(*facts.device_operations, ','),
+                                   grouped(facts.application_operations, ','), reads ? "reads" : "writes");
+  if (reads && fetched) counts += fmt::format(", {} of this process's own", mebibytes(*fetched));
   const bool waited = !reads && of.shortage && beyond_median(of) > much;
   if (waited)
     if (binding found = binding_of_waits(of); found.bound != bound::unknown) return found;

@@ -67,13 +67,15 @@ latency merged_latency(const std::vector<ingredient>& from_each) {
 // Of transfers that all were direct, or one was not, or it is not known of all.
 verification merged_verification(const std::vector<ingredient>& from_each) {
   verification all = from_each.front().found->verification;
-  all.application_operations = 0;
+  all.application_operations = all.merged_operations = 0;
+  all.fetched_bytes.reset();
   std::optional<std::uint64_t> of_devices = 0;
   bool same = true;
   for (const auto& [_, from] : from_each) {
     const verification& each = from->verification;
     all.application_operations += each.application_operations;
     all.merged_operations += each.merged_operations;
+    if (each.fetched_bytes) all.fetched_bytes = all.fetched_bytes.value_or(0) + *each.fetched_bytes;
     of_devices =
         of_devices && each.device_operations ? std::optional(*of_devices + *each.device_operations) : std::nullopt;
     same = same && each.result == all.result;

@@ -90,6 +90,7 @@ ordered_json to_json(const verification& verification) {
           {"text", verification.text},
           {"device_operations", or_null(verification.device_operations)},
           {"merged_operations", verification.merged_operations},
+          {"fetched_bytes", or_null(verification.fetched_bytes)},
           {"application_operations", verification.application_operations},
           {"cached_pages_before", or_null(verification.cached_pages_before)},
           {"cached_pages_after", or_null(verification.cached_pages_after)}};

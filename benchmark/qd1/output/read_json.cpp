@@ -144,6 +144,7 @@ verification read_verification(const json& from) {
                                             : verdict::unknown;
   found.text = from.at("text");
   found.device_operations = optional<std::uint64_t>(from.at("device_operations"));
+  if (from.contains("fetched_bytes")) found.fetched_bytes = optional<std::uint64_t>(from.at("fetched_bytes"));
   if (from.contains("merged_operations")) found.merged_operations = count(from.at("merged_operations"));
   found.application_operations = count(from.at("application_operations"));
   found.cached_pages_before = optional<std::uint64_t>(from.at("cached_pages_before"));

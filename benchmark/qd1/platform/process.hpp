@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ double processor_seconds() noexcept;
 
 /// In what steps that is counted, in seconds.
 double processor_seconds_step() noexcept;
+
+/// Bytes that this process has had read from devices so far, by all threads. None where the system does not tell.
+std::optional<std::uint64_t> bytes_fetched();
 
 /// Keeps the calling thread on the processor it is on, as long as it exists, where the system lets it.
 class pinned_to_this_processor {

@@ -50,6 +50,15 @@ double processor_seconds() noexcept {
 // The sum of both is what the scheduler has counted, in nanoseconds.
 double processor_seconds_step() noexcept { return 1e-6; }
 
+// proc_pid_io(5): "read_bytes: 4096".
+std::optional<std::uint64_t> bytes_fetched() {
+  std::ifstream counts("/proc/self/io");
+  std::uint64_t value = 0;
+  for (std::string key; counts >> key >> value;)
+    if (key == "read_bytes:") return value;
+  return std::nullopt;
+}
+
 pinned_to_this_processor::pinned_to_this_processor() noexcept {
   const int processor = ::sched_getcpu();
   auto* const before = reinterpret_cast<cpu_set_t*>(before_.data());

@@ -57,6 +57,8 @@ double processor_seconds() noexcept {
 // Whoever runs when the clock ticks has had the time since the last tick: 64 a second.
 double processor_seconds_step() noexcept { return 1. / 64; }
 
+std::optional<std::uint64_t> bytes_fetched() { return std::nullopt; }
+
 pinned_to_this_processor::pinned_to_this_processor() noexcept {
   PROCESSOR_NUMBER here;
   ::GetCurrentProcessorNumberEx(&here);

@@ -73,7 +73,13 @@ std::string malformed(const std::string& page) {
 qd1::report troubled() {
   qd1::report run = qd1_test::synthetic_report(3'000);
   run.series[1].invalid = {"device ops 12 / app 3,000: served from memory", "second <reason> & more"};
-  run.series[1].verification = {qd1::verification::verdict::refuted, "REFUTED", 12, 0, 3000, 0, 700};
+  qd1::verification& facts = run.series[1].verification;
+  facts.result = qd1::verification::verdict::refuted;
+  facts.text = "REFUTED";
+  facts.device_operations = 12;
+  facts.application_operations = 3000;
+  facts.cached_pages_before = 0;
+  facts.cached_pages_after = 700;
   run.series[3].not_available = "io_uring is forbidden here";
   run.series[3].latency = {};
   run.series[5].complete = false;

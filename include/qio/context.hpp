@@ -2,6 +2,7 @@
 // The run loop that asynchronous operations belong to.
 #pragma once
 
+#include <qio/buffer.hpp>
 #include <qio/detail/loop.hpp>
 #include <qio/engine/automatic.hpp>
 #include <qio/explanation.hpp>
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -74,12 +76,18 @@ class [[nodiscard]] basic_context {
  public:
   using engine_type = Engine;
 
-  /// Fails with the system's error where the engine cannot be had. qio::context always can: it falls back to the pool,
-  /// and explain() says why.
+  /// Fails with the system's error where the engine cannot be had, and with std::errc::not_enough_memory.
+  /// qio::context always can: it falls back to the pool, and explain() says why.
   static result<basic_context> create(const context_options& options = {}) {
     auto engine = Engine::create(options);
     if (!engine) return engine.error();
-    return basic_context(std::make_shared<detail::loop<Engine>>(std::move(engine).value()));
+    std::optional<aligned_buffer> memory;
+    if (options.registered_bytes != 0) {
+      auto allocated = aligned_buffer::allocate(options.registered_bytes);
+      if (!allocated) return allocated.error();
+      memory = std::move(allocated).value();
+    }
+    return basic_context(std::make_shared<detail::loop<Engine>>(std::move(engine).value(), std::move(memory)));
   }
 
   basic_context(basic_context&&) noexcept = default;
@@ -136,6 +144,16 @@ class [[nodiscard]] basic_context {
   /// Awaited, from any thread: the coroutine goes on inside this context's run(). The context must still exist then.
   [[nodiscard]] detail::scheduled<Engine> schedule() const noexcept { return detail::scheduled<Engine>(loop_); }
 
+  /// Memory for the transfers of this context's files, of context_options::registered_bytes, rounded up to whole pages;
+  /// empty if none was asked for. Lives as long as the context; who uses which part of it is the caller's affair.
+  /// Uninitialised.
+  ///
+  /// It serves every transfer. Those of a direct file over io_uring, of one buffer that lies in it, cost the kernel
+  /// less: it holds the pages already, instead of pinning them for each transfer. That is locked memory
+  /// (RLIMIT_MEMLOCK, unless the process has CAP_IPC_LOCK). Where the kernel does not take it, or the engine is another
+  /// one, it is memory like any other, and explain() says why ("registered memory").
+  std::span<std::byte> registered_memory() noexcept { return loop_->memory(); }
+
   /// How often it waited asleep and awake: see wait_policy. Of a context on a ring; else all zero. On the context's
   /// thread.
   wait_statistics waits() const noexcept
@@ -147,7 +165,7 @@ class [[nodiscard]] basic_context {
   /// Which engine serves, with which features, and why not with others.
   explanation explain() const {
     explanation out;
-    loop_->engine().explain(out);
+    loop_->explain(out);
     return out;
   }
 

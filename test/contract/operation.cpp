@@ -1,4 +1,5 @@
-// Asynchronous operations: awaited and called back, many at once, and by which path they were served.
+// Asynchronous operations: awaited and called back, many at once, in what memory, and by which path they
+// were served.
 #include "reader.hpp"
 #include "world.hpp"
 
@@ -187,6 +188,36 @@ PROMISE(counted, asynchronous, "statistics count which path served an operation"
     REQUIRE(w.resize(file, 0));
     CHECK(file.statistics().served_by_worker == before + 1);
   }
+}
+
+PROMISE(registered_memory, asynchronous, "registered memory serves every transfer, alone and beside other memory") {
+  CHECK(w.context->registered_memory().empty());
+  CHECK(w.context->explain().find("registered memory")->value == "off");
+
+  world<Where> registered({.registered_bytes = 5 * 4096 - 1});
+  const auto memory_there = registered.context->registered_memory();
+  REQUIRE(memory_there.size() == 5 * 4096);
+  auto file = registered.with(8 * 4096);
+  std::ranges::fill(memory_there, std::byte{0});
+
+  const auto middle = memory_there.subspan(4096, 2 * 4096);
+  CHECK(registered.read(file, 4096, middle).value() == middle.size());
+  CHECK(holds_pattern(middle, 4096));
+  CHECK(holds_only(memory_there.first(4096), std::byte{0}));
+  CHECK(holds_only(memory_there.subspan(3 * 4096), std::byte{0}));
+
+  CHECK(registered.read(file, 7 * 4096, memory_there.first(2 * 4096)).value() == 4096);  // meets the end
+
+  memory elsewhere(4096);
+  const std::array scattered{qio::mutable_buffer(memory_there.last(4096)), qio::mutable_buffer(elsewhere.all())};
+  CHECK(registered.read(file, 0, std::span(scattered)).value() == 2 * 4096);
+  CHECK(holds_pattern(memory_there.last(4096), 0));
+  CHECK(holds_pattern(elsewhere.all(), 4096));
+
+  std::ranges::fill(middle, std::byte{9});
+  CHECK(registered.write(file, 0, middle).value() == middle.size());
+  CHECK(registered.read(file, 4096, elsewhere.all()).value() == 4096);
+  CHECK(holds_only(elsewhere.all(), std::byte{9}));
 }
 
 PROMISE(explained, asynchronous, "a context tells its engine first") {

@@ -6,6 +6,7 @@
 #include <qio/qio.hpp>
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -90,6 +91,24 @@ TEST_CASE("with little lockable memory and few threads a context still serves") 
   });
   CHECK(answer == 0);
 }
+
+#if QIO_HAS_URING
+TEST_CASE("where too little memory may be locked, explain() names the limit, and what was to be registered is there") {
+  const int answer = fault::in_child([] {
+    constexpr rlim_t limit = 1 << 20;  // enough for a ring, which some kernels count, too
+    const rlimit small{limit, limit};
+    if (::setrlimit(RLIMIT_MEMLOCK, &small) != 0) return 1;
+    if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) return 2;  // root may lock what it likes
+    auto context = qio::basic_context<qio::uring>::create({.registered_bytes = 4 * limit});
+    if (!context) return 3;
+    if (context.value().registered_memory().size() != 4 * limit) return 4;
+    const auto facts = context.value().explain();
+    const qio::fact& told = *facts.find("registered memory");
+    return told.value == "off" && told.reason.find("RLIMIT_MEMLOCK") != std::string::npos ? 0 : 5;
+  });
+  CHECK(answer == 0);
+}
+#endif
 
 TEST_CASE("the pool carries operations out itself where no thread can be had") {
   const fault::scratch directory;

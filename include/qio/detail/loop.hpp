@@ -2,6 +2,7 @@
 // What a context, its files and their operations share: an engine, and what is over, due or posted.
 #pragma once
 
+#include <qio/buffer.hpp>
 #include <qio/detail/clock.hpp>
 #include <qio/detail/inline_turn.hpp>
 #include <qio/detail/timers.hpp>
@@ -9,6 +10,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 namespace qio::detail {
@@ -28,16 +32,26 @@ struct deadline_timer : timer {
 template <engine Engine>
 class loop {
  public:
-  explicit loop(std::unique_ptr<Engine> engine) noexcept : engine_(std::move(engine)) {}
+  loop(std::unique_ptr<Engine> engine, std::optional<aligned_buffer> memory)
+      : memory_(std::move(memory)),
+        engine_(std::move(engine)),
+        why_not_registered_(memory_ ? detail::register_memory(*engine_, *memory_) : "not asked for") {}
   loop(const loop&) = delete;
   loop& operator=(const loop&) = delete;
 
   const Engine& engine() const noexcept { return *engine_; }
+  std::span<std::byte> memory() noexcept { return memory_ ? std::span<std::byte>(*memory_) : std::span<std::byte>(); }
   bool closed() const noexcept { return closed_; }
   bool idle() const noexcept { return engine_->in_flight() == 0 && completed_.empty(); }
 
   /// Binds a file that is being opened to the engine. From any thread.
   result<void> attach(platform::native_handle handle) noexcept { return detail::attach(*engine_, handle); }
+
+  void explain(explanation& out) const {
+    engine_->explain(out);
+    out.add("registered memory", why_not_registered_.empty() ? std::to_string(memory_->size()) + " bytes" : "off",
+            why_not_registered_);
+  }
 
   // --- for operations ---
 
@@ -167,7 +181,9 @@ class loop {
     return true;
   }
 
+  std::optional<aligned_buffer> memory_;  // for transfers, if it was asked for
   std::unique_ptr<Engine> engine_;
+  std::string why_not_registered_;  // with the engine's system; empty: it is
   list<file_activity> activities_;  // of every file that has had an operation; they know which are held by the engine
   completed_requests completed_;
   timers timers_;

@@ -10,7 +10,9 @@
 #include <qio/engine/iocp.hpp>
 #endif
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -73,6 +75,9 @@ class automatic {
 
   result<void> attach(platform::native_handle handle) noexcept {
     return ask([&](auto& engine) { return detail::attach(engine, handle); });
+  }
+  std::string register_memory(std::span<std::byte> memory) {
+    return ask([&](auto& engine) { return detail::register_memory(engine, memory); });
   }
   void submit(request& r) noexcept {
     ask([&](auto& engine) { engine.submit(r); });

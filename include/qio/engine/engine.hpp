@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace qio {
@@ -54,6 +56,8 @@ struct context_options {
   qio::polling polling = qio::polling::off;
   /// io_uring only: see wait_policy. context.waits() tells what came of it.
   wait_policy waiting = wait_policy::sleep;
+  /// Bytes of context.registered_memory().
+  std::size_t registered_bytes = 0;
   /// The simulated engine only (qio/engine/simulated.hpp): what it works on. Must outlive the context.
   simulated_disk* disk = nullptr;
 };
@@ -89,6 +93,8 @@ struct wait_limit {
 /// - `wake()`, from any thread: the present or the next waiting wait() returns soon.
 /// - `find_polling(handle, alignment)`, from any thread, of an engine that can poll devices: which transfers of a
 ///   direct file it polls if the file's activity says so.
+/// - `register_memory(memory)`, of an engine whose system can be told of memory beforehand: once, before anything is
+///   submitted. The memory stays as long as the engine. Answers with nothing, or why that cannot be.
 /// - `explain(out)` adds the facts about this engine, "engine" first.
 /// - destruction: with nothing in flight (the context cancels and drains before).
 template <class Engine>
@@ -114,6 +120,15 @@ result<void> attach(Engine& engine, platform::native_handle handle) noexcept {
     return engine.attach(handle);
   else
     return BOOST_OUTCOME_V2_NAMESPACE::success();
+}
+
+/// Tells the engine's system of memory that transfers will use. Empty, or why that cannot be.
+template <engine Engine>
+std::string register_memory(Engine& engine, std::span<std::byte> memory) {
+  if constexpr (requires { engine.register_memory(memory); })
+    return engine.register_memory(memory);
+  else
+    return "only a context over io_uring registers memory";
 }
 
 /// How every engine begins to hold a request …

@@ -6,6 +6,7 @@
 #include <qio/detail/clock.hpp>
 #include <qio/detail/linux/polled_ring.hpp>
 #include <qio/detail/linux/polling_support.hpp>
+#include <qio/detail/linux/registered_memory.hpp>
 #include <qio/detail/linux/ring.hpp>
 #include <qio/detail/linux/uring_setup.hpp>
 #include <qio/detail/thread_number.hpp>
@@ -25,6 +26,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace qio {
@@ -116,6 +118,14 @@ class uring {
   polling_support find_polling(platform::native_handle handle, const alignment& needed) const {
     if (!polled_.is_open()) return {false, false, "the context does not poll"};
     return detail::find_polling_support(handle, needed);
+  }
+
+  std::string register_memory(std::span<std::byte> memory) {
+    int told = detail::registered_memory::tell(ring_, memory);
+    if (told == 0) told = polled_.register_memory(memory);
+    if (told < 0) return detail::why_not_registered(-told);
+    registered_.set(memory);
+    return {};
   }
 
   void explain(explanation& out) const {
@@ -217,7 +227,7 @@ class uring {
     prepare(entry, r);
   }
 
-  static void prepare(io_uring_sqe& entry, const request& r) noexcept {
+  void prepare(io_uring_sqe& entry, const request& r) const noexcept {
     entry.fd = r.handle;
     entry.user_data = reinterpret_cast<std::uintptr_t>(&r);
     const detail::piece piece = r.io.next();
@@ -238,6 +248,8 @@ class uring {
         // Data and size are the same to Linux: see platform::sync.
         entry.fsync_flags = r.sync == sync_kind::everything ? 0 : IORING_FSYNC_DATASYNC;
     }
+    // Not of the others: a copy into pages that are named so costs more than one into memory (docs/benchmarks.md).
+    if (r.activity->is_direct) registered_.name(entry);
   }
 
   void push_to_backlog(request& r) noexcept {
@@ -497,6 +509,7 @@ class uring {
 
   detail::ring ring_;
   detail::polled_ring polled_;
+  detail::registered_memory registered_;
   unsigned straight_ = 0;       // a bit for each opcode that goes straight into the ring: see call_attention()
   std::size_t places_ = 0;      // for requests in the ring, so that completions cannot overflow …
   std::size_t all_places_ = 0;  // … taken or not

@@ -2,12 +2,15 @@
 // A ring whose completions nobody announces: they are found by asking the device.
 #pragma once
 
+#include <qio/detail/linux/registered_memory.hpp>
 #include <qio/detail/linux/ring.hpp>
 #include <qio/detail/linux/uring_setup.hpp>
 #include <qio/engine/polling.hpp>
 #include <qio/explanation.hpp>
 
+#include <cerrno>
 #include <cstddef>
+#include <span>
 #include <string>
 
 // What liburing 2.3 does not name. Linux 6.13.
@@ -39,6 +42,9 @@ class polled_ring {
     ring_.register_descriptor();
   }
   void forget_descriptor() noexcept { ring_.forget_descriptor(); }
+
+  /// 0, or a negated system error.
+  int register_memory(std::span<std::byte> memory) { return is_open() ? registered_memory::tell(ring_, memory) : 0; }
 
   /// A place for one request more, which ask() then hands to the kernel; null if there is none at present.
   io_uring_sqe* next_entry() noexcept {

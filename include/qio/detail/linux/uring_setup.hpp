@@ -82,7 +82,7 @@ inline result<ring_setup> set_up_ring(ring& made, unsigned entries, unsigned dem
   int answer = -ENOMEM;
   for (unsigned size = lesser_of(detail::greater_of(entries, 1u), most); answer == -ENOMEM && size != 0; size /= 2) {
     answer = open_ring(made, size, demanded);
-    // Before Linux 5.12 a ring counts against RLIMIT_MEMLOCK: a smaller one may fit.
+    // Before Linux 5.12, and in 6.18 again, a ring counts against RLIMIT_MEMLOCK: a smaller one may fit.
     if (answer == -ENOMEM)
       setup.reduced = "not enough lockable memory for " + std::to_string(entries) + " (RLIMIT_MEMLOCK)";
   }

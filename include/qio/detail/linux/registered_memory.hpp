@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+// Memory whose pages a ring holds for good, instead of looking them up and pinning them for each direct transfer.
+#pragma once
+
+#include <qio/detail/bounds.hpp>
+#include <qio/detail/linux/ring.hpp>
+#include <qio/detail/platform.hpp>
+
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace qio::detail {
+
+/// Known to the kernel as pieces of 1 GiB, the most that one may have (io_uring_register(2)). A transfer that lies in
+/// one of them names it.
+class registered_memory {
+ public:
+  /// Tells `to`. 0, or a negated system error.
+  static int tell(ring& to, std::span<std::byte> memory) {
+    std::vector<iovec> pieces;
+    pieces.reserve(memory.size() / piece_bytes + 1);
+    for (std::size_t begin = 0; begin < memory.size(); begin += piece_bytes)
+      pieces.push_back({memory.data() + begin, lesser_of(piece_bytes, memory.size() - begin)});
+    return to.configure(IORING_REGISTER_BUFFERS, pieces.data(), static_cast<unsigned>(pieces.size()));
+  }
+
+  /// From now on name() knows it: for memory that every ring concerned was told of.
+  void set(std::span<std::byte> memory) noexcept {
+    begin_ = reinterpret_cast<std::uintptr_t>(memory.data());
+    bytes_ = memory.size();
+  }
+
+  /// Makes a read or write of one buffer that lies in it the kind that names it; leaves others as they are.
+  void name(io_uring_sqe& entry) const noexcept {
+    const std::uint64_t first = entry.addr - begin_;  // very large where it lies before
+    if (first >= bytes_) [[likely]]
+      return;
+    const std::uint64_t last = first + entry.len - 1;
+    if (last >= bytes_ || first / piece_bytes != last / piece_bytes) return;
+    if (entry.opcode != IORING_OP_READ && entry.opcode != IORING_OP_WRITE) return;
+    entry.buf_index = static_cast<std::uint16_t>(first / piece_bytes);
+    entry.opcode = entry.opcode == IORING_OP_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
+  }
+
+ private:
+  static constexpr std::size_t piece_bytes = std::size_t(1) << 30;
+
+  std::uintptr_t begin_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+/// Why the kernel did not take it, in words that tell what to change.
+inline std::string why_not_registered(int code) {
+  const std::string said = platform::system_error(code).message();
+  return code == ENOMEM ? "more than this process may lock (RLIMIT_MEMLOCK): " + said : said;
+}
+
+}  // namespace qio::detail

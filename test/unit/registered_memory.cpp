@@ -1,0 +1,91 @@
+// Registered memory over io_uring: that the kernel really is spared the look-up, and where it is not.
+#include "catch.hpp"
+#include <qio/qio.hpp>
+
+#if QIO_HAS_URING
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+
+namespace {
+
+constexpr std::size_t block = 4096;
+constexpr std::size_t registered_bytes = 64 * block;
+
+/// A file of two blocks of 7, a context with registered memory, and new pages mapped over the middle of that: what is
+/// transferred by the pages that the kernel has held since does not show there.
+template <class Mode>
+class replaced_memory {
+ public:
+  replaced_memory() {
+    std::ofstream(path_, std::ios::binary) << std::string(2 * block, '\7');
+    std::ranges::fill(context.registered_memory(), std::byte{1});  // so that the kernel holds pages, not the zero page
+    REQUIRE(::mmap(replaced.data(), replaced.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                   -1, 0) == replaced.data());
+    std::ranges::fill(replaced, std::byte{2});
+  }
+  replaced_memory(const replaced_memory&) = delete;
+  replaced_memory& operator=(const replaced_memory&) = delete;
+  ~replaced_memory() { std::filesystem::remove(path_); }
+
+  /// Whether a read into it appears there.
+  template <class Buffer>
+  bool shows_read_into(const Buffer& buffer) {
+    auto file = qio::basic_file<Mode>::open(context, path_, qio::access::read).value();
+    std::ranges::fill(replaced, std::byte{2});
+    REQUIRE(context.run(file.async_read_at(0, buffer)).has_value());
+    return replaced.front() == std::byte{7};
+  }
+
+  qio::basic_context<qio::uring> context =
+      qio::basic_context<qio::uring>::create({.registered_bytes = registered_bytes}).value();
+  std::span<std::byte> replaced = context.registered_memory().subspan(16 * block, 16 * block);
+
+ private:
+  const std::string path_ = "registered-" + std::to_string(::getpid()) + ".data";
+};
+
+bool can_be_direct() {
+  const std::string path = "registered-probe-" + std::to_string(::getpid());
+  const bool can = qio::direct_file::open(path, qio::access::read_write, qio::creation::if_needed).has_value();
+  std::filesystem::remove(path);
+  return can;
+}
+
+}  // namespace
+
+TEST_CASE("a direct transfer in registered memory goes by the pages that the kernel holds") {
+  if (!can_be_direct()) QIO_SKIP("no direct files here");
+  replaced_memory<qio::direct> memory;
+  const qio::fact told = *memory.context.explain().find("registered memory");
+  if (told.value == "off") QIO_SKIP(told.reason);
+  CHECK(told.value == std::to_string(registered_bytes) + " bytes");
+  CHECK_FALSE(memory.shows_read_into(memory.replaced.first(block)));
+  CHECK(memory.shows_read_into(std::array{qio::mutable_buffer(memory.replaced.first(block))}));
+}
+
+TEST_CASE("a cached transfer in registered memory goes as any other") {
+  replaced_memory<qio::cached> memory;
+  CHECK(memory.shows_read_into(memory.replaced.first(block)));
+}
+#endif
+
+TEST_CASE("an engine that registers no memory has it all the same, and tells") {
+  auto context = qio::basic_context<qio::pool>::create({.registered_bytes = 1}).value();
+  CHECK(context.registered_memory().size() == 4096);
+  const qio::fact told = *context.explain().find("registered memory");
+  CHECK(told.value == "off");
+  CHECK(told.reason == "only a context over io_uring registers memory");
+}
+
+TEST_CASE("a context for which there is not the memory cannot be had") {
+  const auto refused = qio::context::create({.registered_bytes = ~std::size_t(0)});
+  REQUIRE(!refused);
+  CHECK(refused.error() == std::errc::not_enough_memory);
+}

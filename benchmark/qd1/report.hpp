@@ -162,6 +162,9 @@ struct service {
   std::uint64_t by_inline = 0;  ///< asynchronous, served at once by an attempt that cannot wait
   std::uint64_t by_ring = 0;
   std::uint64_t by_worker = 0;
+  std::vector<std::string> features = {};  ///< that were asked for and had: "polled", "in registered memory"
+  std::vector<std::string> lacking =
+      {};  ///< … and not had, with the reason: "polled: the device has no polling queues"
 };
 
 /// Whether direct was direct, by what the device and the page cache say.
@@ -273,6 +276,9 @@ std::string title(const work& work);
 
 /// The same with hyphens, for names of files and jobs: "direct-read-blocking-1GiB".
 std::string file_title(const work& work);
+
+/// "io_uring", "io_uring, polled, in registered memory"
+std::string engine_text(const service& service);
 
 struct report {
   std::string version;               ///< of qd1

@@ -192,6 +192,26 @@ TEST_CASE("the ways to wait, to place and to write are taken, and written down")
   CHECK(pooled.at(0).at("service").at("engine") == "pool");
 }
 
+TEST_CASE("what was asked for of the engine is had, or it is said why not") {
+  const directory here;
+  const outcome found =
+      run_qd1(here, "depth --modes direct,cached --depths 2 --polled --registered --json report.json" + quick);
+  INFO(found.out << found.err);
+  const auto series = nlohmann::json::parse(contents(here.path / "report.json")).at("qio").at("series");
+  const nlohmann::json none = nlohmann::json::array();
+  const auto& cached = series.at(1).at("service");
+  CHECK(cached.at("features") == none);
+  CHECK(cached.at("lacking") == nlohmann::json{"polled: only transfers of direct files are",
+                                               "in registered memory: only transfers of direct files are"});
+  if (const std::string why = series.at(0).at("not_available"); !why.empty()) QIO_SKIP("no direct files here: " + why);
+  const auto& direct = series.at(0).at("service");
+  REQUIRE(direct.at("features").size() + direct.at("lacking").size() == 2);
+  for (const std::string each : direct.at("features")) CHECK_THAT(found.out, Contains(", " + each));
+  for (const std::string each : direct.at("lacking")) CHECK_THAT(found.out, Contains("not " + each.substr(0, 12)));
+  const outcome compared = run_qd1(here, "compare report.json report.json");
+  CHECK(compared.status == 0);
+}
+
 TEST_CASE("cold steps begin without pages, or say why they cannot") {
   const directory here;
   const outcome found = run_qd1(here, "depth --modes cached --depths 2 --start cold --json report.json" + quick);

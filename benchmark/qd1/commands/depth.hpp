@@ -32,6 +32,7 @@ struct depth_arguments {
   std::string engine = "auto";
   std::string waiting = "sleep";
   bool polled = false;
+  bool registered = false;
   std::uint64_t seed = 1;
   bool overwrite = false;
   std::string json;

@@ -44,8 +44,8 @@ std::string lines(const series& base, const series& now) {
   std::string text = fmt::format("{}: {}\n", title(now.work), in_words(found));
   for (const std::string_view figure : {"p50", "p99", "p99.9", "mean"}) text += line(base, now, figure);
   if (!found.remark.empty()) text += fmt::format("    {}\n", found.remark);
-  if (base.service.engine != now.service.engine)
-    text += fmt::format("    served by {} against {}\n", base.service.engine, now.service.engine);
+  if (engine_text(base.service) != engine_text(now.service))
+    text += fmt::format("    served by {} against {}\n", engine_text(base.service), engine_text(now.service));
   return text;
 }
 

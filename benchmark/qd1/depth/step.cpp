@@ -63,6 +63,8 @@ void add(service& to, const service& more) {
   to.by_inline += more.by_inline;
   to.by_ring += more.by_ring;
   to.by_worker += more.by_worker;
+  to.features = more.features;
+  to.lacking = more.lacking;
 }
 
 }  // namespace

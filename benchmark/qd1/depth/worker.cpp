@@ -10,6 +10,8 @@
 #include <exception>
 #include <span>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,20 +26,26 @@ offset_source offsets_of(const duty& duty) {
   return random_offsets(duty.seed, work.working_set, work.block);
 }
 
-// A block for each transfer in flight, with contents that do not compress.
+// A block for each transfer in flight.
+std::size_t block_bytes(const work& work) { return static_cast<std::size_t>(work.block * work.load.depth); }
+
 qio::aligned_buffer blocks_for(const work& work, const qio::alignment& needed) {
-  const auto bytes = static_cast<std::size_t>(work.block * work.load.depth);
-  auto blocks =
-      qio::aligned_buffer::allocate(bytes, std::max<std::size_t>(needed.memory, qio::default_buffer_alignment));
+  auto blocks = qio::aligned_buffer::allocate(block_bytes(work),
+                                              std::max<std::size_t>(needed.memory, qio::default_buffer_alignment));
   if (!blocks) throw std::runtime_error(blocks.error().message());
-  splitmix64 random(work.block);
-  for (std::byte& each : blocks.value()) each = static_cast<std::byte>(random());
   return std::move(blocks).value();
 }
 
-qio::context_options options_for(const engine_choice& engine, std::uint64_t depth) {
+// With contents that do not compress.
+void fill(std::span<std::byte> blocks, std::uint64_t seed) {
+  splitmix64 random(seed);
+  for (std::byte& each : blocks) each = static_cast<std::byte>(random());
+}
+
+qio::context_options options_for(const engine_choice& engine, const work& work) {
   qio::context_options options;
-  options.queue_depth = static_cast<unsigned>(depth);
+  options.queue_depth = static_cast<unsigned>(work.load.depth);
+  if (engine.registered) options.registered_bytes = block_bytes(work);
   if (engine.waiting == "spin") options.waiting = qio::wait_policy::spin;
   if (engine.waiting == "adaptive") options.waiting = qio::wait_policy::adaptive;
   if (engine.polled) options.polling = qio::polling::busy;
@@ -67,7 +75,7 @@ void worker::work() {
     service_.engine = duty_.work.mode == mode::mapped ? "memory copies" : "system calls";
     return work_by_mode();
   }
-  const qio::context_options options = options_for(duty_.engine, duty_.work.load.depth);
+  const qio::context_options options = options_for(duty_.engine, duty_.work);
   if (duty_.engine.name == "pool") return work_in(qio::basic_context<qio::pool>::create(options));
   work_in(qio::context::create(options));
 }
@@ -99,6 +107,22 @@ void worker::note_service(const Context& context) {
   if (const qio::fact* const fallback = facts.find("fallback")) service_.reason = fallback->reason;
 }
 
+template <class Context, class File>
+void worker::note_features(const Context& context, const File& file) {
+  const qio::explanation of_file = file.explain(), of_context = context.explain();
+  const auto note = [&](const std::string& name, const qio::explanation& facts, std::string_view fact) {
+    const qio::fact* const told = facts.find(fact);
+    if (duty_.work.mode != mode::direct)
+      service_.lacking.push_back(name + ": only transfers of direct files are");
+    else if (told == nullptr || told->value == "off")
+      service_.lacking.push_back(name + ": " + (told == nullptr ? "this engine cannot do that" : told->reason));
+    else
+      service_.features.push_back(name);
+  };
+  if (duty_.engine.polled) note("polled", of_file, "polling");
+  if (duty_.engine.registered) note("in registered memory", of_context, "registered memory");
+}
+
 // Without a context: blocking calls.
 template <class Mode, class... Context>
 void worker::work_on(Context&... context) {
@@ -113,7 +137,12 @@ void worker::work_on(Context&... context) {
     return;
   }
   auto& file = opened.value();
-  auto blocks = blocks_for(duty_.work, file.alignment());
+  (note_features(context, file), ...);
+  std::optional<qio::aligned_buffer> own;
+  std::span<std::byte> blocks;
+  ((blocks = context.registered_memory()), ...);
+  if (blocks.empty()) blocks = own.emplace(blocks_for(duty_.work, file.alignment()));
+  fill(blocks, duty_.work.block);
   course_of_worker course{ledger_, mixture(duty_.reads, duty_.seed), offsets_of(duty_)};
   if (duty_.once) course.left = duty_.work.working_set / duty_.work.block;
   window_.arrive();
@@ -122,12 +151,12 @@ void worker::work_on(Context&... context) {
   ledger_.begin();
   const auto block = static_cast<std::size_t>(duty_.work.block);
   if constexpr (sizeof...(Context) == 0) {
-    transfer_one_by_one(file, blocks.view(0, block), course);
+    transfer_one_by_one(file, blocks.first(block), course);
     service_.by_call = ledger_.of(operation::read).started + ledger_.of(operation::write).started;
   } else {
     std::vector<qio::task<>> in_flight;
     for (std::uint64_t each = 0; each < duty_.work.load.depth; ++each)
-      in_flight.push_back(keep_one_in_flight(file, blocks.view(each * block, block), course));
+      in_flight.push_back(keep_one_in_flight(file, blocks.subspan(each * block, block), course));
     (context.run(qio::when_all(std::move(in_flight))), ...);
     const qio::file_statistics& served = file.statistics();
     service_.by_inline = served.served_inline;

@@ -18,6 +18,7 @@ struct engine_choice {
   std::string name = "auto";      ///< "auto", "uring", "pool"
   std::string waiting = "sleep";  ///< "sleep", "spin", "adaptive"
   bool polled = false;            ///< completions are asked for, where the device has queues for that
+  bool registered = false;        ///< transfers are in memory that the context has registered
 };
 
 /// What one worker is to do.
@@ -57,6 +58,8 @@ class worker {
   void work_in(Context&& context);
   template <class Context>
   void note_service(const Context& context);
+  template <class Context, class File>
+  void note_features(const Context& context, const File& file);
 
   duty duty_;
   window& window_;

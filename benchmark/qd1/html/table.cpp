@@ -114,7 +114,7 @@ std::string path_taken(const service& by) {
        {way{"at once", by.by_inline}, way{"through the ring", by.by_ring}, way{"by a worker", by.by_worker}})
     if (each.count != 0) found.push_back(fmt::format("{} {}", count_text(each.count), each.name));
   if (found.empty()) return by.engine;
-  return fmt::format("{}: {}", by.engine, fmt::join(found, ", "));
+  return fmt::format("{}: {}", engine_text(by), fmt::join(found, ", "));
 }
 
 node verification_text(const verification& from) {
@@ -140,6 +140,7 @@ nodes remarks(const series& of) {
   if (of.steady == false)
     found.push_back(element("p", {{"class", "doubtful"}}, {"Not steady: the latency had not settled."}));
   if (!of.service.reason.empty()) add(of.service.reason);
+  for (const std::string& lack : of.service.lacking) add("Not " + lack);
   for (const std::string& note : of.notes) add(note);
   if (found.empty()) found.push_back("–");
   return found;

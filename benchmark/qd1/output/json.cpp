@@ -81,7 +81,8 @@ ordered_json to_json(const std::vector<round>& rounds) {
 
 ordered_json to_json(const service& service) {
   return {{"engine", service.engine},       {"reason", service.reason},   {"by_call", service.by_call},
-          {"by_inline", service.by_inline}, {"by_ring", service.by_ring}, {"by_worker", service.by_worker}};
+          {"by_inline", service.by_inline}, {"by_ring", service.by_ring}, {"by_worker", service.by_worker},
+          {"features", service.features},   {"lacking", service.lacking}};
 }
 
 ordered_json to_json(const verification& verification) {

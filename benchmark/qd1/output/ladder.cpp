@@ -83,7 +83,7 @@ std::string verification_text(const rungs& steps) {
 std::string served_text(const rungs& steps) {
   service all;
   for (const series* each : steps) {
-    if (!each->service.engine.empty()) all.engine = each->service.engine;
+    if (!each->service.engine.empty()) all.engine = engine_text(each->service);
     all.by_inline += each->service.by_inline;
     all.by_ring += each->service.by_ring;
     all.by_worker += each->service.by_worker;

@@ -130,8 +130,14 @@ round read_round(const json& from) {
 }
 
 service read_service(const json& from) {
-  return {from.at("engine"),           from.at("reason"),         count(from.at("by_call")),
-          count(from.at("by_inline")), count(from.at("by_ring")), count(from.at("by_worker"))};
+  return {from.at("engine"),
+          from.at("reason"),
+          count(from.at("by_call")),
+          count(from.at("by_inline")),
+          count(from.at("by_ring")),
+          count(from.at("by_worker")),
+          from.value("features", std::vector<std::string>()),
+          from.value("lacking", std::vector<std::string>())};
 }
 
 verification read_verification(const json& from) {

@@ -70,6 +70,7 @@ std::vector<std::string> remarks(const series& each) {
   for (const std::string& note : each.notes) about_it(note);
   if (!each.complete) about_it("INCOMPLETE: interrupted");
   if (!each.service.reason.empty()) about_it(fmt::format("not {}: {}", platform::own_engine, each.service.reason));
+  for (const std::string& lack : each.service.lacking) about_it("not " + lack);
   if (!each.measured()) return lines;
   if (each.steady == false) about_it("not steady: its latency was still changing; give it more --time");
   return lines;

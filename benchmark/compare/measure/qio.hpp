@@ -6,7 +6,9 @@
 #include "measure/competitor.hpp"
 #include <qio/qio.hpp>
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,8 +21,9 @@ File direct_or_none(qio::result<File> answer) {
   return std::move(answer).value();
 }
 
-template <class File>
-qio::task<> read_in_turn(File& file, qio::aligned_buffer& buffer, round& round) {
+/// `Buffer`: qio::aligned_buffer, or a span of bytes.
+template <class File, class Buffer>
+qio::task<> read_in_turn(File& file, Buffer& buffer, round& round) {
   while (round.has_next()) {
     const std::uint64_t offset = round.next_read();
     const auto bytes = co_await file.async_read_at(offset, buffer);
@@ -75,11 +78,23 @@ inline std::vector<qio::aligned_buffer> buffers_for(std::size_t count) {
   return buffers;
 }
 
+/// The same of the context's registered memory.
+inline std::vector<std::span<std::byte>> registered_buffers(qio::context& context) {
+  const std::span<std::byte> memory = context.registered_memory();
+  const qio::explanation facts = context.explain();
+  if (const qio::fact& told = *facts.find("registered memory"); told.value == "off")
+    cannot_be_had("registered memory", told.reason.c_str());
+  std::vector<std::span<std::byte>> buffers;
+  for (std::size_t offset = 0; offset < memory.size(); offset += block)
+    buffers.push_back(memory.subspan(offset, block));
+  return buffers;
+}
+
 /// As many coroutines as there are buffers, until the round is over.
-template <class File>
-void read_in_parallel(qio::context& context, File& file, std::vector<qio::aligned_buffer>& buffers, round& round) {
+template <class File, class Buffer>
+void read_in_parallel(qio::context& context, File& file, std::vector<Buffer>& buffers, round& round) {
   std::vector<qio::task<>> readers;
-  for (qio::aligned_buffer& buffer : buffers) readers.push_back(read_in_turn(file, buffer, round));
+  for (Buffer& buffer : buffers) readers.push_back(read_in_turn(file, buffer, round));
   context.run(qio::when_all(std::move(readers)));
 }
 

@@ -9,6 +9,7 @@
 #include "measure/tally.hpp"
 #include "measure/verification.hpp"
 #include "output/table.hpp"
+#include "platform/file.hpp"
 #include "program.hpp"
 
 #include <nlohmann/json.hpp>
@@ -19,6 +20,7 @@
 
 #include <array>
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <thread>
@@ -61,6 +63,20 @@ TEST_CASE("trap 3: direct on an overlay in memory is not available") {
   const outcome found = run_qd1(here, "run over --modes direct" + small);
   CHECK(found.status == 2);
   CHECK_THAT(found.out, Contains("direct: not available: ") && !Contains("p50"));
+}
+
+TEST_CASE("trap 6: of an overlay's file, the pages of the file below are counted") {
+  mounts here;
+  for (const char* each : {"lower", "upper", "work"}) fs::create_directory(here.path / each);
+  if (!here.add("-t overlay none -o lowerdir=lower,upperdir=upper,workdir=work", here.path / "over"))
+    QIO_SKIP("no overlay can be mounted");
+  const std::string path = (here.path / "over/data").string();
+  constexpr std::uint64_t bytes = 1 << 20;
+  std::ofstream(path) << std::string(bytes, 'x');
+  CHECK(qd1::platform::cached_pages(path, bytes) == bytes / 4096);
+  ::sync();  // only what is clean can be let go
+  qd1::platform::drop_cached_pages(path);
+  CHECK(qd1::platform::cached_pages(path, bytes) == 0u);
 }
 
 // A file system on a device that is a file, which the kernel keeps in the page cache: direct for the upper one only.

@@ -214,7 +214,9 @@ TEST_CASE("the pages of short memory show its steps, and reports are compared") 
   const measured here;
   if (here.refused()) QIO_SKIP(here.found.err);
   const std::string page = contents(here.path / "report.html");
-  CHECK_THAT(page, Contains("What file I/O takes when memory is short") && Contains("served from memory"));
+  CHECK_THAT(page, Contains("What file I/O takes when memory is short"));
+  const std::string bound = here.series().at(1).at("shortage").at("bound");
+  if (bound != "unknown") CHECK_THAT(page, Contains(bound));  // without a device to count there is nothing to tell
   const outcome compared = run_qd1(here, "compare report.json report.json");
   INFO(compared.out << compared.err);
   CHECK(compared.status == 0);

@@ -37,9 +37,9 @@ struct mounted_device {
   fs::path base;
   std::string name;
 
-  explicit mounted_device(const directory& in) : base(in.path) {
+  explicit mounted_device(const directory& in, const std::string& size = "16M") : base(in.path) {
     const std::string image = (base / "image").string();
-    if (!shell("truncate -s 16M " + image + " && mkfs.ext4 -q " + image)) return;
+    if (!shell("truncate -s " + size + ' ' + image + " && mkfs.ext4 -q " + image)) return;
     if (!shell("losetup -f --show --direct-io=on " + image + " | tee " + (base / "name").string() + " | grep ."))
       return;
     std::ifstream(base / "name") >> name;
@@ -143,6 +143,31 @@ TEST_CASE("schedulers are compared where that is allowed, and the old one is put
   CHECK(contents(setting) == before);
   const outcome without = run_qd1(here, "reproduce 11m-iops --time 50ms " + loop.name);
   CHECK_THAT(unbroken(without.out), Contains("as root, with --allow-tuning, each is measured; by hand: echo none >"));
+}
+
+TEST_CASE("buffered reads are compared without read-ahead where that is allowed, and the old value is put back") {
+  const directory here;
+  const mounted_device loop(here, "256M");  // of holes: it takes no room
+  if (loop.name.empty()) QIO_SKIP("no loop device can be mounted");
+  const std::string device = fs::path(loop.name).filename().string();
+  const std::string before = read_ahead_of(device);
+  if (before == "0") QIO_SKIP("nothing is read ahead of " + device);
+  const std::string ask = "reproduce 11m-iops --time 100ms " + loop.name;
+  const outcome plan = run_qd1(here, ask + " --allow-tuning --dry-run");
+  CHECK_THAT(plan.out, Contains("read_ahead_kb of " + device + " is set to 0 meanwhile"));
+  const outcome found = run_qd1(here, ask + " --allow-tuning --json report.json");
+  INFO(found.out << found.err);
+  CHECK(read_ahead_of(device) == before);
+  CHECK_THAT(unbroken(found.out), !Contains("with --allow-tuning, both"));
+  if (found.out.find("memory cannot be made short") == std::string::npos) {
+    CHECK_THAT(found.out, Contains("one drive, 1 MiB, buffered, read-ahead off") && Contains("4194, then 3146"));
+    CHECK_THAT(unbroken(found.out), Contains("times as many bytes a second") && Contains("without read-ahead"));
+    const auto report = nlohmann::json::parse(contents(here.path / "report.json")).at("qio_experiment");
+    // The value that the files were opened with.
+    for (const auto& part : report.at("parts"))
+      if (part.at("name").get<std::string>().ends_with("memory full, read-ahead off"))
+        CHECK(part.at("report").at("qio").at("machine").at("devices").at(0).at("read_ahead_kib") == 0);
+  }
 }
 
 constexpr std::uint64_t enough = std::uint64_t(64) << 20;

@@ -7,8 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -129,6 +132,39 @@ TEST_CASE("buffered reads that lose when memory is full are told from those that
   CHECK(qd1::decayed(read_through({60, 120, 180, 190}), "").result == verdict::not_told);  // never full
   CHECK(qd1::decayed(read_through({180, 250, 250}), "").result == verdict::not_told);      // at once
   CHECK(qd1::decayed(qd1::reproduction(), "").result == verdict::not_told);
+}
+
+// What 11m-iops says of buffered reads with the read-ahead of the device, and without.
+qd1::shape read_ahead_judged(const std::vector<std::pair<std::string_view, double>>& bytes_per_second, bool allowed,
+                             std::uint64_t read_ahead_kib = 128) {
+  qd1::resources with;
+  with.allow_tuning = allowed;
+  with.machines.emplace_back().devices.emplace_back().name = "nvme0n1";
+  with.machines.front().devices.front().read_ahead_kib = read_ahead_kib;
+  qd1::reproduction of;
+  for (const auto& [name, speed] : bytes_per_second) {
+    of.parts.push_back({std::string(name), "", {}});
+    of.parts.back().found.series.push_back(measured(1000));
+    of.parts.back().found.series.back().bytes_per_second = speed;
+  }
+  qd1::experiment_named("11m-iops").judge(with, of);
+  for (const qd1::shape& each : of.shapes)
+    if (each.claim.starts_with("without read-ahead")) return each;
+  FAIL("nothing is said of read-ahead");
+  return {};
+}
+
+TEST_CASE("buffered reads without read-ahead are judged by what they have with it") {
+  CHECK(read_ahead_judged({{qd1::buffered, 6e9}, {qd1::without_read_ahead, 4e9}}, true).result == verdict::held);
+  CHECK(read_ahead_judged({{qd1::buffered, 6e9}, {qd1::without_read_ahead, 7e9}}, true).result == verdict::not_held);
+  const qd1::shape half = read_ahead_judged({{qd1::buffered, 6e9}}, true);
+  CHECK(half.result == verdict::not_told);
+  CHECK_THAT(half.evidence, Contains("not both of them were measured"));
+  const qd1::shape not_asked = read_ahead_judged({{qd1::buffered, 6e9}}, false);
+  CHECK(not_asked.result == verdict::not_told);
+  CHECK_THAT(not_asked.evidence, Contains("nvme0n1 reads 128 KiB ahead") && Contains("--allow-tuning") &&
+                                     Contains("echo 0 > /sys/block/nvme0n1/queue/read_ahead_kb"));
+  CHECK_THAT(read_ahead_judged({}, true, 0).evidence, Contains("nothing is read ahead here"));
 }
 
 TEST_CASE("what would be done is said, and not done") {

@@ -42,9 +42,10 @@ CLI::App& add_reproduce(CLI::App& program, reproduce_arguments& to) {
   command.add_option("--time", to.seconds, "Time of a measurement. Default: as published");
   command.add_option("--file-size", to.file_size,
                      "Bytes of each file. Default: 1GiB, or a quarter of the memory or the disk that is free");
-  command.add_flag("--allow-tuning", to.allow_tuning,
-                   "Compare I/O schedulers, too: each is set for a while, and the old one put back, also after Ctrl-C "
-                   "or a crash. Takes root");
+  command.add_flag(
+      "--allow-tuning", to.allow_tuning,
+      "Compare I/O schedulers, and reads with and without read-ahead, too: each is set for a while, and the "
+      "old one put back, also after Ctrl-C or a crash. Takes root");
   command.add_flag("--dry-run", to.only_plan, "Only say what would be done, and how long it would take");
   command.add_option("--seed", to.seed, "Of the offsets and the data")->capture_default_str();
   command.add_flag("--overwrite", to.overwrite, "Destroy the contents of PATH, though qd1 has not made it");

@@ -28,6 +28,10 @@ std::vector<planned> buffered_reads(const resources& with, double seconds);
 /// The name of that part.
 inline constexpr std::string_view buffered = "one drive, 1 MiB through the page cache, memory full";
 
+/// The name of the same reads where the kernel reads nothing ahead of them.
+inline constexpr std::string_view without_read_ahead =
+    "one drive, 1 MiB through the page cache, memory full, read-ahead off";
+
 /// Whether those reads became slower once memory was full of their pages.
 shape decayed(const reproduction& of, const std::string& claim);
 

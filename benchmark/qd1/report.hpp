@@ -232,6 +232,8 @@ struct series {
   double bytes_per_second = 0;
   /// Processor time an operation, user and system, of all threads; none where the system counts it in too large steps.
   std::optional<double> cpu_ns;
+  /// Cycles an operation, of the program and the kernel, in all threads, as the processors themselves count them.
+  std::optional<double> cycles;
   std::optional<double> batched_ns;  ///< mean latency, of batches timed as one: free of the clock's own cost
   std::vector<slice> slices;
   qd1::verification verification;

@@ -2,14 +2,18 @@
 #include "depth/findings.hpp"
 #include "depth/ledger.hpp"
 #include "depth/rungs.hpp"
+#include "html/html.hpp"
 #include "measure/clock.hpp"
 #include "measure/offsets.hpp"
+#include "output/ladder.hpp"
+#include "platform/hardware_cycles.hpp"
 #include "program.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -221,6 +225,52 @@ TEST_CASE("cold steps begin without pages, or say why they cannot") {
   CHECK(series.at("work").at("temperature") == "cold");
   const std::uint64_t pages = 256;  // of the file
   CHECK(series.at("verification").at("cached_pages_before") <= pages / 100);
+}
+
+TEST_CASE("the processors' cycles are counted, also those of threads that are begun later") {
+  const qd1::platform::hardware_cycles cycles;
+  if (!cycles.why_not().empty()) {
+    CHECK_FALSE(cycles.counted());
+    QIO_SKIP(cycles.why_not());
+  }
+  const std::uint64_t before = cycles.counted().value();
+  constexpr int additions = 10'000'000;
+  std::thread([] {
+    for (volatile int each = 0; each < additions;) each = each + 1;
+  }).join();
+  const std::uint64_t spent = cycles.counted().value() - before;
+  CHECK(spent > additions / 2);
+  CHECK(spent < std::uint64_t(additions) * 1000);
+}
+
+TEST_CASE("of a ladder there are cycles of the processors, or the reason once") {
+  const directory here;
+  const outcome found = run_qd1(here, "depth --modes cached --depths 1,2 --json report.json" + quick);
+  REQUIRE(found.status == 0);
+  const auto report = nlohmann::json::parse(contents(here.path / "report.json")).at("qio");
+  const qd1::platform::hardware_cycles cycles;
+  const bool counted = cycles.why_not().empty();
+  for (const auto& each : report.at("series")) {
+    if (counted)
+      CHECK(each.at("cycles_per_operation") > 100);
+    else
+      CHECK(each.at("cycles_per_operation").is_null());
+  }
+  const std::string text = unbroken(found.out), reason = "no cycles/op: " + cycles.why_not();
+  const auto first = text.find(reason);
+  CHECK((first == std::string::npos) == counted);
+  if (!counted) CHECK(text.find("cycles/op", first + reason.size()) == std::string::npos);
+  if (!counted) CHECK(text.find("cycles/op") == first + reason.find("cycles/op"));  // no column of nothing
+}
+
+TEST_CASE("cycles have a column where the processors count any") {
+  qd1::report run;
+  run.series = {step(1, 1, 20'000), step(1, 2, 40'000)};
+  CHECK_THAT(qd1::ladder_blocks(run), !Contains("cycles/op"));
+  CHECK_THAT(qd1::html::render(run), !Contains("cycles / op"));
+  run.series.front().cycles = 8666.4;
+  CHECK_THAT(qd1::ladder_blocks(run), Contains("cycles/op") && Contains(" 8666 "));
+  CHECK_THAT(qd1::html::render(run), Contains("cycles / op") && Contains("8666"));
 }
 
 TEST_CASE("the pages of a ladder say where it bends") {

@@ -118,6 +118,7 @@ TEST_CASE("a report survives being written and read") {
   run.version = "1.2.3";
   run.advice = qd1::advise(run.machine);
   run.series.front().work.rate = 1000;
+  run.series.front().cycles = 8666.5;
   run.series.front().slices = {{0, 0.1, 5, 50'000, 60'000}};
   run.series.front().rounds.front().disturbance = {0.1, 0.2, 0.3, 4, 5};
   run.series.back().not_available = "why not";
@@ -125,6 +126,7 @@ TEST_CASE("a report survives being written and read") {
   const qd1::report again = qd1::read_json(qd1::json(run), "again");
   CHECK(qd1::json(again) == qd1::json(run));
   CHECK(again.series.front().work == run.series.front().work);
+  CHECK(again.series.front().cycles == 8666.5);
   CHECK_THROWS_AS(qd1::read_json("{}", "a file"), qd1::usage_error);
   CHECK_THROWS_AS(qd1::read_json("qio", "a file"), qd1::usage_error);
 }

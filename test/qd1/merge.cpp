@@ -51,6 +51,14 @@ TEST_CASE("runs of the same work become one, sample by sample") {
   }
 }
 
+TEST_CASE("cycles of several runs are the mean of what each operation took, where all know it") {
+  qd1::report one = recorded(), other = recorded();
+  one.series.front().cycles = 8000;
+  CHECK_FALSE(qd1::merged({{"a", one}, {"b", other}}).series.front().cycles);
+  other.series.front().cycles = 10'000;
+  CHECK(*qd1::merged({{"a", one}, {"b", other}}).series.front().cycles == Approx(9000));
+}
+
 TEST_CASE("operations a second of runs at different times are not added up") {
   const qd1::report first = recorded();
   qd1::report later = first;

@@ -206,6 +206,20 @@ TEST_CASE("a shape holds within its bounds, and cannot be told of what was not m
   CHECK(qd1::held_within("", std::nullopt, 1, 2, "").result == verdict::not_told);
 }
 
+TEST_CASE("cycles are those that the processors count, else those of the time stamp counter, and it says so") {
+  qd1::report run;
+  run.clock.tick_ns = 0.5;
+  qd1::series of = measured(1000);
+  const auto cycles = [&] { return qd1::load_row("", &of, &run).cells.at(4); };
+  CHECK(cycles() == "–");
+  of.cpu_ns = 4000;
+  CHECK(cycles() == "8000 (TSC)");
+  run.clock.reason = "no counter";
+  CHECK(cycles() == "–");
+  of.cycles = 8666.4;
+  CHECK(cycles() == "8666");
+}
+
 TEST_CASE("a split is judged by max_sectors_kb") {
   qd1::reproduction of;
   of.parts.push_back({"large", "", {}});

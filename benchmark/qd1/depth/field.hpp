@@ -5,6 +5,7 @@
 #include "depth/worker.hpp"
 #include "measure/clock.hpp"
 #include "measure/data_file.hpp"
+#include "platform/hardware_cycles.hpp"
 #include "report.hpp"
 
 #include <cstdint>
@@ -32,6 +33,7 @@ struct field {
   bool once = false;  ///< cold steps read no block twice, and are over when all have been read; of one worker
   /// Dirty memory, with what is being written back; none: that of the machine.
   std::function<std::optional<std::uint64_t>()> dirty_bytes = {};
+  const platform::hardware_cycles* cycles = nullptr;  ///< of this process; none: they are not asked for
 };
 
 }  // namespace qd1

@@ -120,7 +120,10 @@ report climb(const ladder_request& request) {
   report out = begun_report(request.command_line);
   const std::deque<data_file> files = files_of(request);
   const clock clock = clock::calibrated();
-  const field field = field_of(request, clock, files);
+  const platform::hardware_cycles cycles;  // before there are workers: their cycles count, too
+  if (!cycles.why_not().empty()) out.notes.push_back("no cycles/op: " + cycles.why_not());
+  field field = field_of(request, clock, files);
+  field.cycles = &cycles;
   out.machine = field.machine;
   const std::uint64_t bytes = working_set(files);
   out.settings = {fmt::format("{}", fmt::join(request.paths, " ")),

@@ -41,6 +41,10 @@ glance look_around(const field& field, const std::vector<const target*>& targets
   return seen;
 }
 
+std::optional<std::uint64_t> cycles_so_far(const field& field) {
+  return field.cycles == nullptr ? std::nullopt : field.cycles->counted();
+}
+
 }  // namespace
 
 observation observe(window& window, const field& field, const std::vector<const target*>& targets) {
@@ -48,6 +52,7 @@ observation observe(window& window, const field& field, const std::vector<const 
   observation seen;
   if (!wait_until(window.begin(), window, clock)) return seen;
   const double processor = platform::processor_seconds();
+  const auto cycles = cycles_so_far(field);
   const auto fetched = platform::bytes_fetched();
   const std::uint64_t second = clock.ticks(1);
   for (std::uint64_t next = window.begin(); next < window.end() && !window.is_closed();) {
@@ -57,6 +62,7 @@ observation observe(window& window, const field& field, const std::vector<const 
   }
   if (seen.seconds.empty()) seen.seconds.push_back(look_around(field, targets));  // it was over before one looked
   if (const auto now = platform::bytes_fetched(); now && fetched) seen.fetched = *now - *fetched;
+  if (const auto now = cycles_so_far(field); now && cycles) seen.cycles = *now - *cycles;
   seen.processor = platform::processor_seconds() - processor;
   seen.measured = clock.seconds(std::min(clock.after(), window.end()) - window.begin());
   return seen;

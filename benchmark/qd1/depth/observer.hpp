@@ -23,6 +23,7 @@ struct observation {
   double measured = 0;                   ///< seconds; fewer than the window's if it was closed
   std::optional<std::uint64_t> fetched;  ///< bytes that this process had read from devices in the window
   double processor = 0;                  ///< seconds that this process computed in the window
+  std::optional<std::uint64_t> cycles;   ///< of the processors, in which it did
 };
 
 /// Until the window is over. An interrupt closes it.

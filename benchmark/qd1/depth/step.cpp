@@ -149,6 +149,7 @@ void step::collect(const std::vector<std::unique_ptr<worker>>& workers, const ro
     if (failure_.empty()) failure_ = each->failure();
   }
   processor_seconds_ += facts.seen.processor;
+  if (facts.seen.cycles) cycles_ = cycles_.value_or(0) + *facts.seen.cycles;
   for (kind& each : kinds_) {
     transfers counted;
     for (const auto& worker : workers) {
@@ -214,6 +215,7 @@ series step::finished(const kind& from) const {
   constexpr int enough_steps = 10;
   if (processor_seconds_ >= enough_steps * platform::processor_seconds_step())
     out.cpu_ns = processor_seconds_ * 1e9 / static_cast<double>(counted_);
+  if (cycles_) out.cycles = static_cast<double>(*cycles_) / static_cast<double>(counted_);
   judge(out.verification, out.work, from.below);
   if (out.verification.result == verification::verdict::refuted) out.invalid.push_back(out.verification.text);
   if (std::string note = split(out, field_.machine); !note.empty()) out.notes.push_back(std::move(note));

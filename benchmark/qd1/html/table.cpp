@@ -146,12 +146,17 @@ nodes remarks(const series& of) {
   return found;
 }
 
-node evidence_row(const curve& which) {
+bool has_cycles(const panel& from) {
+  return std::ranges::any_of(from.curves, [](const curve& each) { return each.series->cycles.has_value(); });
+}
+
+node evidence_row(const curve& which, bool with_cycles) {
   const series& of = *which.series;
   node found = row(which);
   found.add(cell("samples", {count_text(of.latency.samples),
                              element("span", {{"class", "interval"}}, {fmt::format("in {:.3g} s", of.seconds)})}));
   found.add(cell("CPU / op", of.cpu_ns ? quantity({*of.cpu_ns, {}}) : nodes{"–"}));
+  if (with_cycles) found.add(cell("cycles / op", {of.cycles ? fmt::format("{:.0f}", *of.cycles) : "–"}));
   found.add(cell("batched", of.batched_ns ? quantity({*of.batched_ns, {}}) : nodes{"–"}));
   found.add(cell("served by", {path_taken(of.service)}, "prose"));
   found.add(cell("checks and notes", remarks(of), "prose"));
@@ -174,12 +179,14 @@ node figures_table(const panel& from) {
 }
 
 node evidence_table(const panel& from) {
+  const bool with_cycles = has_cycles(from);
   nodes rows;
   for (const curve& each : from.curves)
-    if (each.series->not_available.empty()) rows.push_back(evidence_row(each));
+    if (each.series->not_available.empty()) rows.push_back(evidence_row(each, with_cycles));
   if (rows.empty()) return "";
-  return table("evidence", "What the figures rest on.",
-               {"Mode", "samples", "CPU / op", "batched", "served by", "checks and notes"}, std::move(rows));
+  std::vector<std::string> columns = {"Mode", "samples", "CPU / op", "batched", "served by", "checks and notes"};
+  if (with_cycles) columns.insert(columns.begin() + 3, "cycles / op");
+  return table("evidence", "What the figures rest on.", columns, std::move(rows));
 }
 
 }  // namespace qd1::html

@@ -90,12 +90,14 @@ verification merged_verification(const std::vector<ingredient>& from_each) {
   return all;
 }
 
-// Mean of what is known for each sample, by their numbers; none unless all know it.
-std::optional<double> merged_cpu(const std::vector<ingredient>& from_each, std::uint64_t samples) {
+// Mean of what each operation took, by their numbers; none unless all know it.
+std::optional<double> merged_cost(const std::vector<ingredient>& from_each, std::optional<double> series::*cost,
+                                  std::uint64_t samples) {
   double sum = 0;
   for (const auto& [_, from] : from_each) {
-    if (!from->cpu_ns) return std::nullopt;
-    sum += *from->cpu_ns * static_cast<double>(from->latency.samples);
+    const std::optional<double>& each = from->*cost;
+    if (!each) return std::nullopt;
+    sum += *each * static_cast<double>(from->latency.samples);
   }
   return sum / static_cast<double>(samples);
 }
@@ -103,7 +105,8 @@ std::optional<double> merged_cpu(const std::vector<ingredient>& from_each, std::
 void add_up(series& to, const std::vector<ingredient>& from_each, bool together) {
   to.latency = merged_latency(from_each);
   to.verification = merged_verification(from_each);
-  to.cpu_ns = merged_cpu(from_each, to.latency.samples);
+  to.cpu_ns = merged_cost(from_each, &series::cpu_ns, to.latency.samples);
+  to.cycles = merged_cost(from_each, &series::cycles, to.latency.samples);
   to.service = from_each.front().found->service;
   for (const auto& [name, from] : from_each) {
     to.contributions.push_back(contribution_of({name, from}));

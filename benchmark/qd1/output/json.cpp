@@ -152,6 +152,7 @@ ordered_json to_json(const series& series) {
   out["iops"] = series.iops;
   out["bytes_per_second"] = series.bytes_per_second;
   out["cpu_ns"] = or_null(series.cpu_ns);
+  out["cycles_per_operation"] = or_null(series.cycles);
   out["batched_ns"] = or_null(series.batched_ns);
   out["trusted_fraction"] = or_null(series.trusted_fraction);
   out["steady"] = or_null(series.steady);

@@ -44,14 +44,22 @@ std::string device_operations(const verification& facts) {
 // Nothing is known of latencies where the clock was not read.
 std::string worst(const series& of) { return of.latency.bins.empty() ? "n/a" : microseconds(of.latency.max); }
 
-std::string row(const series& of) {
+// A column of their own, where the processors count any.
+bool has_cycles(const rungs& steps) {
+  return std::ranges::any_of(steps, [](const series* each) { return each->cycles.has_value(); });
+}
+
+std::string cycles_column(bool shown, const std::string& text) { return shown ? fmt::format(" {:>9}", text) : ""; }
+
+std::string row(const series& of, bool with_cycles) {
   const load& load = of.work.load;
   const std::string step = fmt::format("{:>7} {:>5}", load.workers, load.depth);
   if (!of.measured()) return step + (of.invalid.empty() ? "  not available\n" : "  INVALID\n");
   const auto computing = busy(of);
-  return step + fmt::format(" {:>9.0f} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6} {:>5} {:>7}\n", of.iops,
+  return step + fmt::format(" {:>9.0f} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8}{} {:>6} {:>5} {:>7}\n", of.iops,
                             digits(of.bytes_per_second / 1e6), cell(of, 0.5), cell(of, 0.99), cell(of, 0.999),
                             worst(of), of.cpu_ns ? microseconds(*of.cpu_ns) : "n/a",
+                            cycles_column(with_cycles, of.cycles ? fmt::format("{:.0f}", *of.cycles) : "n/a"),
                             computing ? fmt::format("{:.0f}%", *computing * 100) : "n/a",
                             device_operations(of.verification),
                             of.latency.bins.empty() ? "n/a" : trusted_percentile(of));
@@ -93,10 +101,12 @@ std::string served_text(const rungs& steps) {
 }
 
 std::string block(const rungs& steps, const report& run) {
+  const bool with_cycles = has_cycles(steps);
   std::string text = heading(steps.front()->work, run);
-  text += fmt::format("{:>7} {:>5} {:>9} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6} {:>5} {:>7}\n", "workers", "depth",
-                      "IOPS", "MB/s", "p50", "p99", "p99.9", "max", "CPU/op", "busy", "dev/op", "trust to");
-  for (const series* each : steps) text += row(*each);
+  text += fmt::format("{:>7} {:>5} {:>9} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8}{} {:>6} {:>5} {:>7}\n", "workers", "depth",
+                      "IOPS", "MB/s", "p50", "p99", "p99.9", "max", "CPU/op", cycles_column(with_cycles, "cycles/op"),
+                      "busy", "dev/op", "trust to");
+  for (const series* each : steps) text += row(*each, with_cycles);
   text += served_text(steps);
   for (const knee& each : knees_of(steps)) text += knee_text(each);
   const std::string verified = verification_text(steps);

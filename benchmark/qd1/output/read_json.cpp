@@ -192,6 +192,7 @@ void read_measured(const json& from, series& to) {
   to.iops = from.at("iops");
   to.bytes_per_second = from.at("bytes_per_second");
   to.cpu_ns = optional<double>(from.at("cpu_ns"));
+  to.cycles = optional<double>(from.value("cycles_per_operation", json()));
   to.batched_ns = optional<double>(from.at("batched_ns"));
   to.trusted_fraction = optional<double>(from.at("trusted_fraction"));
   to.steady = optional<bool>(from.at("steady"));

@@ -17,10 +17,12 @@ std::string microseconds_or_unknown(const std::optional<double>& ns) {
   return ns ? microseconds(*ns) : std::string(unknown);
 }
 
-// Where the counter's rate is known, that is what a cycle means here, whatever the processor's frequency is meanwhile.
+// As the processors count them; else those of the time stamp counter in that time, where its rate is known, whatever
+// the processor's frequency is meanwhile.
 std::string cycles(const series& of, const timer_facts& clock) {
+  if (of.cycles) return fmt::format("{:.0f}", *of.cycles);
   if (!of.cpu_ns || clock.tick_ns <= 0 || !clock.reason.empty()) return std::string(unknown);
-  return fmt::format("{:.0f}", *of.cpu_ns / clock.tick_ns);
+  return fmt::format("{:.0f} (TSC)", *of.cpu_ns / clock.tick_ns);
 }
 
 std::string device_operations(const verification& facts) {

@@ -40,7 +40,8 @@ figures_row percentiles_row(std::string subject, const series* from);
 /// The columns of load_row, in their order.
 std::vector<std::string> load_columns();
 
-/// A row of this machine's, for tables of loads. Of nullptr and what was not measured: dashes.
+/// A row of this machine's, for tables of loads. Cycles are those that the processors count, or "(TSC)". Of nullptr and
+/// what was not measured: dashes.
 figures_row load_row(std::string subject, const series* from, const report* in);
 
 /// Best of a part by operations a second, among those for which `matches` holds.

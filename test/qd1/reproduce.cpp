@@ -1,4 +1,5 @@
 // Published experiments, repeated.
+#include "output/reproduction.hpp"
 #include "program.hpp"
 #include "reproduce/experiment.hpp"
 #include "reproduce/judging.hpp"
@@ -175,6 +176,11 @@ TEST_CASE("what would be done is said, and not done") {
     CHECK_THAT(found.out, Contains(" measurements, about ") && Contains(" MiB of data: each makes its files anew"));
   }
   CHECK(fs::is_empty(here.path));
+}
+
+TEST_CASE("of an experiment that was interrupted at once there is a report with nothing in it") {
+  const auto found = nlohmann::json::parse(qd1::json(qd1::reproduction())).at("qio_experiment");
+  for (const char* each : {"plan", "incomparable", "tables", "shapes", "parts"}) CHECK(found.at(each).is_array());
 }
 
 TEST_CASE("an experiment that nobody published is refused with the names of those that are there") {

@@ -11,7 +11,8 @@ namespace qd1 {
 /// Published figures and this machine's, what repeated and what did not.
 std::string text(const reproduction& of);
 
-/// One object under the key "qio_experiment"; each part's report is as json(report) writes it.
+/// One object under the key "qio_experiment" (docs/experiment.schema.json); each part's report is as json(report)
+/// writes it.
 std::string json(const reproduction& of);
 
 }  // namespace qd1

@@ -31,12 +31,13 @@ ordered_json to_json(const experiment_part& part) {
 }  // namespace
 
 std::string json(const reproduction& of) {
-  ordered_json own = {{"name", of.about.name},          {"title", of.about.title},
-                      {"author", of.about.author},      {"machine", of.about.machine},
-                      {"warning", of.about.warning},    {"version", of.version},
-                      {"started", of.started},          {"command_line", of.command_line},
-                      {"complete", of.complete},        {"plan", of.plan},
-                      {"incomparable", of.incomparable}};
+  ordered_json own = {{"name", of.about.name},           {"title", of.about.title},
+                      {"author", of.about.author},       {"machine", of.about.machine},
+                      {"warning", of.about.warning},     {"version", of.version},
+                      {"started", of.started},           {"command_line", of.command_line},
+                      {"complete", of.complete},         {"plan", of.plan},
+                      {"incomparable", of.incomparable}, {"tables", ordered_json::array()},
+                      {"shapes", ordered_json::array()}, {"parts", ordered_json::array()}};
   for (const figures& each : of.tables) own["tables"].push_back(to_json(each));
   for (const shape& each : of.shapes)
     own["shapes"].push_back({{"claim", each.claim}, {"verdict", name(each.result)}, {"evidence", each.evidence}});

@@ -148,10 +148,10 @@ class [[nodiscard]] basic_context {
   /// empty if none was asked for. Lives as long as the context; who uses which part of it is the caller's affair.
   /// Uninitialised.
   ///
-  /// It serves every transfer. Those of a direct file over io_uring, of one buffer that lies in it, cost the kernel
-  /// less: it holds the pages already, instead of pinning them for each transfer. That is locked memory
-  /// (RLIMIT_MEMLOCK, unless the process has CAP_IPC_LOCK). Where the kernel does not take it, or the engine is another
-  /// one, it is memory like any other, and explain() says why ("registered memory").
+  /// It serves every transfer. Those that go through io_uring, of one buffer that lies in it, cost the kernel less, of
+  /// direct files above all: it holds the pages already, instead of pinning them for each transfer. That is locked
+  /// memory (RLIMIT_MEMLOCK, unless the process has CAP_IPC_LOCK). Where the kernel does not take it, or the engine is
+  /// another one, it is memory like any other, and explain() says why ("registered memory").
   std::span<std::byte> registered_memory() noexcept { return loop_->memory(); }
 
   /// How often it waited asleep and awake: see wait_policy. Of a context on a ring; else all zero. On the context's

@@ -70,7 +70,7 @@ TEST_CASE("a direct transfer in registered memory goes by the pages that the ker
   CHECK(memory.shows_read_into(std::array{qio::mutable_buffer(memory.replaced.first(block))}));
 }
 
-TEST_CASE("a cached transfer in registered memory goes as any other") {
+TEST_CASE("what is served at once, without the ring, goes by the memory that is there") {
   replaced_memory<qio::cached> memory;
   CHECK(memory.shows_read_into(memory.replaced.first(block)));
 }

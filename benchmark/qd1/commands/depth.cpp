@@ -77,9 +77,9 @@ void add_measuring(CLI::App& command, depth_arguments& to) {
       ->check(CLI::IsMember({"sleep", "spin", "adaptive"}))
       ->capture_default_str();
   command.add_flag("--polled", to.polled, "Ask the device for completions, where it has queues for that");
-  command.add_flag("--registered", to.registered,
-                   "Transfer into and out of memory that is registered with the ring: direct files' need less of "
-                   "the processor");
+  command.add_flag(
+      "--registered", to.registered,
+      "Transfer into and out of memory that is registered with the ring, which takes less of the processor");
   command.add_option("--seed", to.seed, "Of the offsets and the data")->capture_default_str();
   command.add_flag("--overwrite", to.overwrite, "Destroy the contents of PATH, though qd1 has not made it");
   command.add_option("--json", to.json, "Write the report to this file; - is standard output, without the table");

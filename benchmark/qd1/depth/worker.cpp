@@ -112,10 +112,8 @@ void worker::note_features(const Context& context, const File& file) {
   const qio::explanation of_file = file.explain(), of_context = context.explain();
   const auto note = [&](const std::string& name, const qio::explanation& facts, std::string_view fact) {
     const qio::fact* const told = facts.find(fact);
-    if (duty_.work.mode != mode::direct)
-      service_.lacking.push_back(name + ": only transfers of direct files are");
-    else if (told == nullptr || told->value == "off")
-      service_.lacking.push_back(name + ": " + (told == nullptr ? "this engine cannot do that" : told->reason));
+    if (told == nullptr || told->value == "off")
+      service_.lacking.push_back(name + ": " + (told == nullptr ? "only transfers of direct files are" : told->reason));
     else
       service_.features.push_back(name);
   };

@@ -248,8 +248,7 @@ class uring {
         // Data and size are the same to Linux: see platform::sync.
         entry.fsync_flags = r.sync == sync_kind::everything ? 0 : IORING_FSYNC_DATASYNC;
     }
-    // Not of the others: a copy into pages that are named so costs more than one into memory (docs/benchmarks.md).
-    if (r.activity->is_direct) registered_.name(entry);
+    registered_.name(entry);
   }
 
   void push_to_backlog(request& r) noexcept {

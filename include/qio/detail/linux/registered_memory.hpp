@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Memory whose pages a ring holds for good, instead of looking them up and pinning them for each direct transfer.
+// Memory whose pages a ring holds for good, instead of looking them up for each transfer.
 #pragma once
 
 #include <qio/detail/bounds.hpp>

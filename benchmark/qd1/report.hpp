@@ -162,10 +162,18 @@ struct service {
   std::uint64_t by_inline = 0;  ///< asynchronous, served at once by an attempt that cannot wait
   std::uint64_t by_ring = 0;
   std::uint64_t by_worker = 0;
-  std::vector<std::string> features = {};  ///< that were asked for and had: "polled", "in registered memory"
-  std::vector<std::string> lacking =
-      {};  ///< … and not had, with the reason: "polled: the device has no polling queues"
+  /// That were asked for and had ("polled", "in registered memory"), by some of the workers at least.
+  std::vector<std::string> features = {};
+  /// … and not had, with the reason: "polled: the device has no queue that can be polled".
+  std::vector<std::string> lacking = {};
 };
+
+/// "io_uring", "io_uring, polled, in registered memory"
+inline std::string engine_text(const service& service) {
+  std::string text = service.engine;
+  for (const std::string& each : service.features) text += ", " + each;
+  return text;
+}
 
 /// Whether direct was direct, by what the device and the page cache say.
 struct verification {
@@ -278,9 +286,6 @@ std::string title(const work& work);
 
 /// The same with hyphens, for names of files and jobs: "direct-read-blocking-1GiB".
 std::string file_title(const work& work);
-
-/// "io_uring", "io_uring, polled, in registered memory"
-std::string engine_text(const service& service);
 
 struct report {
   std::string version;               ///< of qd1

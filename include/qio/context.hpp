@@ -76,8 +76,8 @@ class [[nodiscard]] basic_context {
  public:
   using engine_type = Engine;
 
-  /// Fails with the system's error where the engine cannot be had, and with std::errc::not_enough_memory.
-  /// qio::context always can: it falls back to the pool, and explain() says why.
+  /// Fails with the system's error where the engine cannot be had; qio::context always has one: it falls back to the
+  /// pool, and explain() says why. Fails with std::errc::not_enough_memory where there is none for registered_bytes.
   static result<basic_context> create(const context_options& options = {}) {
     auto engine = Engine::create(options);
     if (!engine) return engine.error();
@@ -144,14 +144,15 @@ class [[nodiscard]] basic_context {
   /// Awaited, from any thread: the coroutine goes on inside this context's run(). The context must still exist then.
   [[nodiscard]] detail::scheduled<Engine> schedule() const noexcept { return detail::scheduled<Engine>(loop_); }
 
-  /// Memory for the transfers of this context's files, of context_options::registered_bytes, rounded up to whole pages;
-  /// empty if none was asked for. Lives as long as the context; who uses which part of it is the caller's affair.
-  /// Uninitialised.
+  /// Memory for the transfers of this context's files, of context_options::registered_bytes, rounded up to a multiple
+  /// of default_buffer_alignment; empty if none was asked for. Lives as long as the context; who uses which part of it
+  /// is the caller's affair. Uninitialised.
   ///
-  /// It serves every transfer. Those that go through io_uring, of one buffer that lies in it, cost the kernel less, of
-  /// direct files above all: it holds the pages already, instead of pinning them for each transfer. That is locked
-  /// memory (RLIMIT_MEMLOCK, unless the process has CAP_IPC_LOCK). Where the kernel does not take it, or the engine is
-  /// another one, it is memory like any other, and explain() says why ("registered memory").
+  /// It serves every transfer. Those that go through io_uring, of one buffer that lies in it (and within one of its
+  /// pieces of 1 GiB), cost the kernel less, of direct files above all: it holds the pages already, instead of pinning
+  /// them for each transfer. That is locked memory (RLIMIT_MEMLOCK, unless the process has CAP_IPC_LOCK), twice as much
+  /// where the context polls. Where the kernel does not take it, or the engine is another one, it is memory like any
+  /// other, and explain() says why ("registered memory"). A child process does not have it.
   std::span<std::byte> registered_memory() noexcept { return loop_->memory(); }
 
   /// How often it waited asleep and awake: see wait_policy. Of a context on a ring; else all zero. On the context's

@@ -161,8 +161,9 @@ TEST_CASE("of a mix reads and writes are told apart") {
 
 TEST_CASE("without the clock there is throughput, and no latency is claimed") {
   const directory here;
-  const outcome found =
-      run_qd1(here, "depth --modes cached --order sequential --depths 8 --no-clock --json report.json" + quick);
+  const outcome found = run_qd1(
+      here,
+      "depth --modes cached --order sequential --depths 8 --no-clock --json report.json --html report.html" + quick);
   INFO(found.out << found.err);
   REQUIRE(found.status == 0);
   const auto series = nlohmann::json::parse(contents(here.path / "report.json")).at("qio").at("series").at(0);
@@ -170,6 +171,7 @@ TEST_CASE("without the clock there is throughput, and no latency is claimed") {
   CHECK(series.at("latency").at("bins_ns").empty());
   for (const auto& each : series.at("latency").at("percentiles")) CHECK(each.at("ns").is_null());
   CHECK_THAT(found.out, Contains("n/a"));
+  CHECK_THAT(contents(here.path / "report.html"), Contains("the clock was not read") && !Contains(">fastest<"));
 }
 
 TEST_CASE("several targets are used at once, and each alone") {
@@ -203,7 +205,7 @@ TEST_CASE("what was asked for of the engine is had, or it is said why not") {
   INFO(found.out << found.err);
   const auto series = nlohmann::json::parse(contents(here.path / "report.json")).at("qio").at("series");
   const auto& cached = series.at(1).at("service");
-  CHECK(cached.at("lacking").at(0) == "polled: only transfers of direct files are");
+  CHECK(cached.at("lacking").back() == "polled: only transfers of direct files are");
   CHECK(cached.at("features").size() + cached.at("lacking").size() == 2);
   if (const std::string why = series.at(0).at("not_available"); !why.empty()) QIO_SKIP("no direct files here: " + why);
   const auto& direct = series.at(0).at("service");
@@ -231,6 +233,7 @@ TEST_CASE("the processors' cycles are counted, also those of threads that are be
     CHECK_FALSE(cycles.counted());
     QIO_SKIP(cycles.why_not());
   }
+  if (!cycles.counted()) QIO_SKIP("the counter is shared with others");
   const std::uint64_t before = cycles.counted().value();
   constexpr int additions = 10'000'000;
   std::thread([] {

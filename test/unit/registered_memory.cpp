@@ -25,7 +25,6 @@ class replaced_memory {
  public:
   replaced_memory() {
     std::ofstream(path_, std::ios::binary) << std::string(2 * block, '\7');
-    std::ranges::fill(context.registered_memory(), std::byte{1});  // so that the kernel holds pages, not the zero page
     REQUIRE(::mmap(replaced.data(), replaced.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
                    -1, 0) == replaced.data());
     std::ranges::fill(replaced, std::byte{2});
@@ -40,16 +39,20 @@ class replaced_memory {
     auto file = qio::basic_file<Mode>::open(context, path_, qio::access::read).value();
     std::ranges::fill(replaced, std::byte{2});
     REQUIRE(context.run(file.async_read_at(0, buffer)).has_value());
+    was_served_inline = file.statistics().served_inline != 0;
     return replaced.front() == std::byte{7};
   }
 
   qio::basic_context<qio::uring> context =
       qio::basic_context<qio::uring>::create({.registered_bytes = registered_bytes}).value();
   std::span<std::byte> replaced = context.registered_memory().subspan(16 * block, 16 * block);
+  bool was_served_inline = false;  // the last read
 
  private:
   const std::string path_ = "registered-" + std::to_string(::getpid()) + ".data";
 };
+
+bool has_a_ring() { return qio::basic_context<qio::uring>::create().has_value(); }
 
 bool can_be_direct() {
   const std::string path = "registered-probe-" + std::to_string(::getpid());
@@ -61,6 +64,7 @@ bool can_be_direct() {
 }  // namespace
 
 TEST_CASE("a direct transfer in registered memory goes by the pages that the kernel holds") {
+  if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
   if (!can_be_direct()) QIO_SKIP("no direct files here");
   replaced_memory<qio::direct> memory;
   const qio::fact told = *memory.context.explain().find("registered memory");
@@ -71,8 +75,11 @@ TEST_CASE("a direct transfer in registered memory goes by the pages that the ker
 }
 
 TEST_CASE("what is served at once, without the ring, goes by the memory that is there") {
+  if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
   replaced_memory<qio::cached> memory;
-  CHECK(memory.shows_read_into(memory.replaced.first(block)));
+  const bool shows = memory.shows_read_into(memory.replaced.first(block));
+  if (!memory.was_served_inline) QIO_SKIP("reads are not attempted on this file system");
+  CHECK(shows);
 }
 #endif
 

@@ -56,6 +56,12 @@ double seconds_used(const std::vector<std::unique_ptr<worker>>& workers, const w
   return clock.seconds(last - window.begin());
 }
 
+void add_missing(std::vector<std::string>& to, const std::vector<std::string>& more) {
+  for (const std::string& each : more)
+    if (std::ranges::find(to, each) == to.end()) to.push_back(each);
+}
+
+// A worker may have what another has not: memory that is locked counts for all of them.
 void add(service& to, const service& more) {
   to.engine = more.engine;
   to.reason = more.reason;
@@ -63,8 +69,8 @@ void add(service& to, const service& more) {
   to.by_inline += more.by_inline;
   to.by_ring += more.by_ring;
   to.by_worker += more.by_worker;
-  to.features = more.features;
-  to.lacking = more.lacking;
+  add_missing(to.features, more.features);
+  add_missing(to.lacking, more.lacking);
 }
 
 }  // namespace
@@ -149,7 +155,7 @@ void step::collect(const std::vector<std::unique_ptr<worker>>& workers, const ro
     if (failure_.empty()) failure_ = each->failure();
   }
   processor_seconds_ += facts.seen.processor;
-  if (facts.seen.cycles) cycles_ = cycles_.value_or(0) + *facts.seen.cycles;
+  cycles_ = cycles_ && facts.seen.cycles ? std::optional(*cycles_ + *facts.seen.cycles) : std::nullopt;
   for (kind& each : kinds_) {
     transfers counted;
     for (const auto& worker : workers) {

@@ -58,7 +58,7 @@ class step {
   std::vector<const target*> targets_;
   std::vector<kind> kinds_;
   double processor_seconds_ = 0;
-  std::optional<std::uint64_t> cycles_;
+  std::optional<std::uint64_t> cycles_ = 0;  // none: a round has not counted them
   std::uint64_t counted_ = 0;
   std::string not_available_;
   std::string failure_;

@@ -11,7 +11,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -107,18 +106,33 @@ void worker::note_service(const Context& context) {
   if (const qio::fact* const fallback = facts.find("fallback")) service_.reason = fallback->reason;
 }
 
-template <class Context, class File>
-void worker::note_features(const Context& context, const File& file) {
-  const qio::explanation of_file = file.explain(), of_context = context.explain();
-  const auto note = [&](const std::string& name, const qio::explanation& facts, std::string_view fact) {
-    const qio::fact* const told = facts.find(fact);
-    if (told == nullptr || told->value == "off")
-      service_.lacking.push_back(name + ": " + (told == nullptr ? "only transfers of direct files are" : told->reason));
-    else
-      service_.features.push_back(name);
-  };
-  if (duty_.engine.polled) note("polled", of_file, "polling");
-  if (duty_.engine.registered) note("in registered memory", of_context, "registered memory");
+void worker::note_feature(const std::string& name, bool had, const std::string& why_not) {
+  if (had)
+    service_.features.push_back(name);
+  else
+    service_.lacking.push_back(name + ": " + why_not);
+}
+
+template <class Context>
+void worker::note_features(const Context& context) {
+  const qio::explanation facts = context.explain();
+  if (duty_.engine.waiting != "sleep")
+    note_feature(duty_.engine.waiting, facts.find("waiting") != nullptr, "only a context over io_uring waits awake");
+  if (duty_.engine.registered) {
+    const qio::fact& told = *facts.find("registered memory");
+    note_feature("in registered memory", told.value != "off", told.reason);
+  }
+}
+
+// When its transfers are over: which of them a device polls is for the device to say.
+template <class File>
+void worker::note_polling(const File& file) {
+  const qio::explanation facts = file.explain();
+  const qio::fact* const told = facts.find("polling");
+  const std::string why_not = told == nullptr        ? "only transfers of direct files are"
+                              : told->value == "off" ? told->reason
+                                                     : "here are only " + told->value + " of up to 64 KiB";
+  note_feature("polled", file.statistics().polled != 0, why_not);
 }
 
 // Without a context: blocking calls.
@@ -135,7 +149,7 @@ void worker::work_on(Context&... context) {
     return;
   }
   auto& file = opened.value();
-  (note_features(context, file), ...);
+  (note_features(context), ...);
   std::optional<qio::aligned_buffer> own;
   std::span<std::byte> blocks;
   ((blocks = context.registered_memory()), ...);
@@ -160,6 +174,7 @@ void worker::work_on(Context&... context) {
     service_.by_inline = served.served_inline;
     service_.by_ring = served.served_by_ring;
     service_.by_worker = served.served_by_worker;
+    if (duty_.engine.polled) note_polling(file);
   }
   if (!ledger_.failure().empty() || duty_.once) window_.close();
 }

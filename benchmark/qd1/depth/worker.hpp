@@ -58,8 +58,11 @@ class worker {
   void work_in(Context&& context);
   template <class Context>
   void note_service(const Context& context);
-  template <class Context, class File>
-  void note_features(const Context& context, const File& file);
+  void note_feature(const std::string& name, bool had, const std::string& why_not);
+  template <class Context>
+  void note_features(const Context& context);
+  template <class File>
+  void note_polling(const File& file);
 
   duty duty_;
   window& window_;

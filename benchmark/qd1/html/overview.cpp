@@ -39,7 +39,7 @@ std::vector<const curve*> by_median(const panel& from) {
   found.reserve(from.curves.size());
   for (const curve& each : from.curves) found.push_back(&each);
   std::ranges::stable_sort(found, {}, [](const curve* each) {
-    return each->measured() ? middle_of(*each->series) : std::numeric_limits<double>::max();
+    return each->timed() ? middle_of(*each->series) : std::numeric_limits<double>::max();
   });
   return found;
 }
@@ -47,7 +47,7 @@ std::vector<const curve*> by_median(const panel& from) {
 log_scale scale_of(const panel& from) {
   double low = std::numeric_limits<double>::max(), high = 0;
   for (const curve& each : from.curves) {
-    if (!each.measured()) continue;
+    if (!each.timed()) continue;
     low = std::min(low, middle_of(*each.series) * 0.9);
     high = std::max(high, tail_of(*each.series));
   }
@@ -89,11 +89,13 @@ node drawing(const curve& which, const log_scale& x) {
 node overview_row(const curve& which, const log_scale& x, double fastest) {
   node name = element("span", {{"class", "name " + which.hue}}, {which.short_name});
   const series& from = *which.series;
-  if (!which.measured()) {
+  if (!which.timed()) {
     const bool invalid = !from.invalid.empty();
+    const char* const why = invalid            ? "INVALID: not shown"
+                            : which.measured() ? "the clock was not read"
+                                               : "not available here";
     return element("li", {{"class", invalid ? "refused" : "missing"}},
-                   {std::move(name),
-                    element("span", {{"class", "why"}}, {invalid ? "INVALID: not shown" : "not available here"})});
+                   {std::move(name), element("span", {{"class", "why"}}, {why})});
   }
   const amount median = duration(middle_of(from));
   const double times = middle_of(from) / fastest;
@@ -120,9 +122,9 @@ node axis(const log_scale& x) {
 
 node overview(const panel& from) {
   const std::vector<const curve*> ranked = by_median(from);
-  const log_scale x = from.any_measured() ? scale_of(from) : log_scale(100, 1e6);
+  const log_scale x = from.any_timed() ? scale_of(from) : log_scale(100, 1e6);
   node list = element("ol", {{"class", "ranks"}});
-  const double fastest = from.any_measured() ? middle_of(*ranked.front()->series) : 1;
+  const double fastest = from.any_timed() ? middle_of(*ranked.front()->series) : 1;
   for (const curve* each : ranked) list.add(overview_row(*each, x, fastest));
   list.add(element("li", {{"class", "scale"}}, {element("span"), axis(x), element("span")}));
   return list;

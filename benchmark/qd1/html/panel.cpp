@@ -117,7 +117,7 @@ std::vector<work> kinds_of(const report& run) {
 
 }  // namespace
 
-bool panel::any_measured() const { return std::ranges::any_of(curves, &curve::measured); }
+bool panel::any_timed() const { return std::ranges::any_of(curves, &curve::timed); }
 
 bool panel::any_drawable() const { return std::ranges::any_of(curves, &curve::drawable); }
 

@@ -20,6 +20,8 @@ struct curve {
   double trusted = 1;      ///< percentiles beyond may be the host's noise
 
   bool measured() const { return series->measured(); }
+  /// Measured, and by the clock: there are latencies.
+  bool timed() const { return measured() && series->latency.max > 0; }
   /// Measured, and its bins were kept.
   bool drawable() const { return measured() && !series->latency.bins.empty(); }
   /// The classes of whatever is drawn for it.
@@ -34,7 +36,7 @@ struct panel {
   double floor_ns = 0;                                          ///< what reading the clock takes
   std::string strokes = "Solid blocking, dashed asynchronous";  ///< what a dashed curve is
 
-  bool any_measured() const;
+  bool any_timed() const;
   bool any_drawable() const;
   /// The furthest that any of the curves can be trusted.
   double trusted() const;

@@ -98,8 +98,12 @@ node figures_row(const panel& from, const curve& which, const std::vector<double
   node found = row(which, of.complete ? "" : " cut");
   for (const double fraction : fractions) found.add(percentile_cell(from, which, fraction));
   const bool noisy = untrusted(which, 1 - 1 / static_cast<double>(of.latency.samples));
-  found.add(cell("max", quantity({of.latency.max, {}}, noisy ? "†" : ""), noisy ? "untrusted" : ""));
-  found.add(cell("mean", quantity(of.latency.mean)));
+  if (which.timed()) {
+    found.add(cell("max", quantity({of.latency.max, {}}, noisy ? "†" : ""), noisy ? "untrusted" : ""));
+    found.add(cell("mean", quantity(of.latency.mean)));
+  } else {
+    for (const char* const column : {"max", "mean"}) found.add(cell(column, {"–"}, "unknown"));
+  }
   found.add(cell("IOPS", {rate_text(of.iops)}));
   return found;
 }
@@ -113,7 +117,7 @@ std::string path_taken(const service& by) {
   for (const way& each :
        {way{"at once", by.by_inline}, way{"through the ring", by.by_ring}, way{"by a worker", by.by_worker}})
     if (each.count != 0) found.push_back(fmt::format("{} {}", count_text(each.count), each.name));
-  if (found.empty()) return by.engine;
+  if (found.empty()) return engine_text(by);
   return fmt::format("{}: {}", engine_text(by), fmt::join(found, ", "));
 }
 

@@ -22,12 +22,6 @@ std::string load_text(const load& load) {
 
 }  // namespace
 
-std::string engine_text(const service& service) {
-  std::string text = service.engine;
-  for (const std::string& each : service.features) text += ", " + each;
-  return text;
-}
-
 std::string title(const work& work) {
   std::string text = fmt::format("{} {}, {}", name(work.mode), name(work.operation), name(work.form));
   const bool reads = work.operation == operation::read;

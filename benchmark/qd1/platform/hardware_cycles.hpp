@@ -18,8 +18,7 @@ class hardware_cycles {
   hardware_cycles& operator=(const hardware_cycles&) = delete;
   ~hardware_cycles();
 
-  /// So far. None where they cannot be counted. Where the counter was shared with others, as many as it would have been
-  /// at the same rate without them.
+  /// So far. None where they cannot be counted, or the counter was shared with others, and so did not count all.
   std::optional<std::uint64_t> counted() const noexcept;
 
   /// Why they cannot be counted; empty: they are.

@@ -57,8 +57,11 @@ class uring {
   ~uring() {
     workers_.stop();  // they may still be about to call wake()
     if (wake_event_ >= 0) ::close(wake_event_);
-    // A registered descriptor belongs to the thread that registered it.
-    if (owner_ == detail::this_thread_number()) return;
+    // What is registered is for the thread that uses the ring to take back.
+    if (owner_ == detail::this_thread_number()) {
+      if (registered_.exists()) detail::registered_memory::tell_no_more(ring_);
+      return;
+    }
     ring_.forget_descriptor();
     polled_.forget_descriptor();
   }
@@ -121,9 +124,12 @@ class uring {
   }
 
   std::string register_memory(std::span<std::byte> memory) {
-    int told = detail::registered_memory::tell(ring_, memory);
-    if (told == 0) told = polled_.register_memory(memory);
-    if (told < 0) return detail::why_not_registered(-told);
+    if (const int told = detail::registered_memory::tell(ring_, memory); told < 0)
+      return detail::why_not_registered(-told);
+    if (const int told = polled_.register_memory(memory); told < 0) {
+      detail::registered_memory::tell_no_more(ring_);
+      return detail::why_not_registered(-told);
+    }
     registered_.set(memory);
     return {};
   }

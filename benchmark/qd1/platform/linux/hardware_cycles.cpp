@@ -52,9 +52,7 @@ std::optional<std::uint64_t> hardware_cycles::counted() const noexcept {
     std::uint64_t cycles, enabled_ns, running_ns;
   } told;
   if (counter_ < 0 || ::read(counter_, &told, sizeof told) != sizeof told || told.running_ns == 0) return std::nullopt;
-  if (told.running_ns == told.enabled_ns) return told.cycles;
-  return static_cast<std::uint64_t>(static_cast<double>(told.cycles) * static_cast<double>(told.enabled_ns) /
-                                    static_cast<double>(told.running_ns));
+  return told.running_ns == told.enabled_ns ? std::optional(told.cycles) : std::nullopt;
 }
 
 }  // namespace qd1::platform

@@ -6,6 +6,7 @@
 #include <qio/detail/linux/ring.hpp>
 #include <qio/detail/platform.hpp>
 
+#include <sys/mman.h>
 #include <sys/uio.h>
 
 #include <cerrno>
@@ -21,6 +22,13 @@ namespace qio::detail {
 /// one of them names it.
 class registered_memory {
  public:
+  registered_memory() noexcept = default;
+  registered_memory(const registered_memory&) = delete;
+  registered_memory& operator=(const registered_memory&) = delete;
+  ~registered_memory() {
+    if (exists()) ::madvise(begin(), bytes_, MADV_DOFORK);
+  }
+
   /// Tells `to`. 0, or a negated system error.
   static int tell(ring& to, std::span<std::byte> memory) {
     std::vector<iovec> pieces;
@@ -30,11 +38,19 @@ class registered_memory {
     return to.configure(IORING_REGISTER_BUFFERS, pieces.data(), static_cast<unsigned>(pieces.size()));
   }
 
-  /// From now on name() knows it: for memory that every ring concerned was told of.
+  /// Takes back what tell() has told. The kernel would let go of the pages some time after the ring is closed, and
+  /// count them until then.
+  static void tell_no_more(ring& from) noexcept { from.configure(IORING_UNREGISTER_BUFFERS, nullptr, 0); }
+
+  /// From now on name() knows it: for memory that every ring concerned was told of. A child process does not inherit
+  /// it: pages that two processes have in common are replaced when one of them writes, and the ring would go on with
+  /// the old ones (before Linux 5.9), or they would all be copied at the fork.
   void set(std::span<std::byte> memory) noexcept {
     begin_ = reinterpret_cast<std::uintptr_t>(memory.data());
     bytes_ = memory.size();
+    ::madvise(begin(), bytes_, MADV_DONTFORK);
   }
+  bool exists() const noexcept { return bytes_ != 0; }
 
   /// Makes a read or write of one buffer that lies in it the kind that names it; leaves others as they are.
   void name(io_uring_sqe& entry) const noexcept {
@@ -51,6 +67,8 @@ class registered_memory {
  private:
   static constexpr std::size_t piece_bytes = std::size_t(1) << 30;
 
+  void* begin() const noexcept { return reinterpret_cast<void*>(begin_); }
+
   std::uintptr_t begin_ = 0;
   std::size_t bytes_ = 0;
 };
@@ -58,7 +76,7 @@ class registered_memory {
 /// Why the kernel did not take it, in words that tell what to change.
 inline std::string why_not_registered(int code) {
   const std::string said = platform::system_error(code).message();
-  return code == ENOMEM ? "more than this process may lock (RLIMIT_MEMLOCK): " + said : said;
+  return code == ENOMEM ? "more than may be locked (RLIMIT_MEMLOCK), or than there is: " + said : said;
 }
 
 }  // namespace qio::detail

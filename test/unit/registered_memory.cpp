@@ -4,9 +4,12 @@
 
 #if QIO_HAS_URING
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -18,25 +21,33 @@ namespace {
 constexpr std::size_t block = 4096;
 constexpr std::size_t registered_bytes = 64 * block;
 
-/// A file of two blocks of 7, a context with registered memory, and new pages mapped over the middle of that: what is
+/// A file of two blocks of 7.
+struct file_of_sevens {
+  file_of_sevens() { std::ofstream(path, std::ios::binary) << std::string(2 * block, '\7'); }
+  file_of_sevens(const file_of_sevens&) = delete;
+  file_of_sevens& operator=(const file_of_sevens&) = delete;
+  ~file_of_sevens() { std::filesystem::remove(path); }
+
+  const std::string path = "registered-" + std::to_string(::getpid()) + ".data";  // cases run at once, in processes
+};
+
+/// Such a file, a context with registered memory, and new pages mapped over the middle of that: what is
 /// transferred by the pages that the kernel has held since does not show there.
 template <class Mode>
 class replaced_memory {
  public:
   replaced_memory() {
-    std::ofstream(path_, std::ios::binary) << std::string(2 * block, '\7');
     REQUIRE(::mmap(replaced.data(), replaced.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
                    -1, 0) == replaced.data());
     std::ranges::fill(replaced, std::byte{2});
   }
   replaced_memory(const replaced_memory&) = delete;
   replaced_memory& operator=(const replaced_memory&) = delete;
-  ~replaced_memory() { std::filesystem::remove(path_); }
 
   /// Whether a read into it appears there.
   template <class Buffer>
   bool shows_read_into(const Buffer& buffer) {
-    auto file = qio::basic_file<Mode>::open(context, path_, qio::access::read).value();
+    auto file = qio::basic_file<Mode>::open(context, file_.path, qio::access::read).value();
     std::ranges::fill(replaced, std::byte{2});
     REQUIRE(context.run(file.async_read_at(0, buffer)).has_value());
     was_served_inline = file.statistics().served_inline != 0;
@@ -49,7 +60,7 @@ class replaced_memory {
   bool was_served_inline = false;  // the last read
 
  private:
-  const std::string path_ = "registered-" + std::to_string(::getpid()) + ".data";
+  file_of_sevens file_;
 };
 
 bool has_a_ring() { return qio::basic_context<qio::uring>::create().has_value(); }
@@ -72,6 +83,25 @@ TEST_CASE("a direct transfer in registered memory goes by the pages that the ker
   CHECK(told.value == std::to_string(registered_bytes) + " bytes");
   CHECK_FALSE(memory.shows_read_into(memory.replaced.first(block)));
   CHECK(memory.shows_read_into(std::array{qio::mutable_buffer(memory.replaced.first(block))}));
+}
+
+TEST_CASE("a child process does not have registered memory, and the ring goes on with that of its parent") {
+  if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
+  if (!can_be_direct()) QIO_SKIP("no direct files here");
+  const file_of_sevens sevens;
+  auto context = qio::basic_context<qio::uring>::create({.registered_bytes = registered_bytes}).value();
+  if (const qio::fact told = *context.explain().find("registered memory"); told.value == "off") QIO_SKIP(told.reason);
+  const std::span<std::byte> memory = context.registered_memory();
+  std::ranges::fill(memory, std::byte{1});
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(::msync(memory.data(), memory.size(), MS_ASYNC) == -1 && errno == ENOMEM ? 0 : 1);
+  std::ranges::fill(memory, std::byte{2});
+  auto file = qio::direct_file::open(context, sevens.path, qio::access::read).value();
+  REQUIRE(context.run(file.async_read_at(0, memory.first(block))).value() == block);
+  CHECK(memory[block - 1] == std::byte{7});
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
 }
 
 TEST_CASE("what is served at once, without the ring, goes by the memory that is there") {

@@ -69,8 +69,10 @@ class [[nodiscard]] scheduled final : posted {
 ///
 /// Destruction cancels what is in flight, waits until the system has let go of its memory, and completes it, with its
 /// real result: on the context's thread, if anything is in flight (using a ring from another one ends the program with
-/// a message), and not from within one of its own callbacks or coroutines. A file may outlive its context: its blocking
-/// operations go on working, its asynchronous ones are then refused with errc::context_closed.
+/// a message), and not from within one of its own callbacks or coroutines. By another thread than its own, a context
+/// over io_uring keeps its ring, and with it memory and files that this holds, until its own thread has ended, too. A
+/// file may outlive its context: its blocking operations go on working, its asynchronous ones are then refused with
+/// errc::context_closed.
 template <engine Engine>
 class [[nodiscard]] basic_context {
  public:

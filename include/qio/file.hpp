@@ -277,6 +277,8 @@ class [[nodiscard]] basic_file {
   bool is_uncached() const noexcept { return state_->uncached_active; }
 
   bool is_open() const noexcept { return state_ != nullptr; }
+  /// The system's own; it stays the file's. Not to put another file in its place (dup2): a ring may hold the one that
+  /// was opened.
   platform::native_handle native_handle() const noexcept { return state_->handle; }
 
   /// The paths that served this file's asynchronous operations so far. On the context's thread.

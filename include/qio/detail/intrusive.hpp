@@ -42,6 +42,10 @@ class list {
     for (list_hook* each = ends_.after; each != &ends_; each = each->after) action(static_cast<Member&>(*each));
   }
 
+  void clear() noexcept {
+    while (ends_.after != &ends_) ends_.after->unlink();
+  }
+
  private:
   list_hook ends_;  // the list is a ring through it
 };

@@ -91,9 +91,9 @@ class loop {
   /// A file is about to be closed: ends its operations, waits until the system has let go of them, and forgets it.
   void end(file_activity& activity) noexcept {
     activity.forget();
-    if (activity.in_flight == 0) return;
-    cancel_all(activity);
+    if (activity.in_flight != 0) cancel_all(activity);
     while (activity.in_flight != 0) engine_->wait(completed_, wait_limit::unlimited());
+    if (!ended_) detail::let_go(*engine_, activity);
   }
 
   void arm(deadline_timer& timer) noexcept { timers_.insert(timer); }
@@ -130,6 +130,8 @@ class loop {
     activities_.for_each([&](file_activity& each) { cancel_all(each); });
     while (engine_->in_flight() != 0) engine_->wait(completed_, wait_limit::unlimited());
     while (run_posted() || dispatch()) {}
+    activities_.clear();  // of files that outlive it, and may be closed by several threads
+    detail::end(*engine_);
     ended_ = true;
   }
 

@@ -39,11 +39,15 @@ class transfer {
   std::size_t transferred() const noexcept { return transferred_; }
 
   piece next() const noexcept {
-    const std::uint64_t offset = offset_ + transferred_;
-    if (vector_ == nullptr) [[likely]]
-      return {offset, nullptr, 0, rest_of({start_, total_}, transferred_)};
-    return next_of_several(offset);
+    if (has_one_buffer()) [[likely]]
+      return {next_offset(), nullptr, 0, rest_of_buffer()};
+    return next_of_several(next_offset());
   }
+
+  // Of next(), for who has it in its registers.
+  bool has_one_buffer() const noexcept { return vector_ == nullptr; }
+  std::uint64_t next_offset() const noexcept { return offset_ + transferred_; }
+  mutable_buffer rest_of_buffer() const noexcept { return rest_of({start_, total_}, transferred_); }
 
   /// Takes the answer that nearly all calls give: everything that was left. False if it is another one, which is not
   /// taken. (What is in progress has something left; what is no transfer, and moves nothing, is finished by 0.)

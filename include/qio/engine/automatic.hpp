@@ -79,6 +79,12 @@ class automatic {
   std::string register_memory(std::span<std::byte> memory) {
     return ask([&](auto& engine) { return detail::register_memory(engine, memory); });
   }
+  void let_go(file_activity& file) noexcept {
+    ask([&](auto& engine) { detail::let_go(engine, file); });
+  }
+  void end() noexcept {
+    ask([](auto& engine) { detail::end(engine); });
+  }
   void submit(request& r) noexcept {
     ask([&](auto& engine) { engine.submit(r); });
   }

@@ -95,6 +95,11 @@ struct wait_limit {
 ///   direct file it polls if the file's activity says so.
 /// - `register_memory(memory)`, of an engine whose system can be told of memory beforehand: once, before anything is
 ///   submitted. The memory stays as long as the engine. Answers with nothing, or why that cannot be.
+/// - `let_go(activity)`, of an engine that keeps something of a file besides its requests: before the file is closed,
+///   when nothing of it is in flight.
+/// - `end()`, of an engine that keeps something of the system's: its context has ended, and there will be nothing to
+///   submit or to wait for any more; wake() may still be called. By whoever ends the context, another thread perhaps.
+///   Files may be there longer, and keep the engine alive.
 /// - `explain(out)` adds the facts about this engine, "engine" first.
 /// - destruction: with nothing in flight (the context cancels and drains before).
 template <class Engine>
@@ -129,6 +134,18 @@ std::string register_memory(Engine& engine, std::span<std::byte> memory) {
     return engine.register_memory(memory);
   else
     return "only a context over io_uring registers memory";
+}
+
+/// A file is about to be closed: has the engine let go of what it keeps of it.
+template <engine Engine>
+void let_go(Engine& engine, file_activity& file) noexcept {
+  if constexpr (requires { engine.let_go(file); }) engine.let_go(file);
+}
+
+/// The context has ended.
+template <engine Engine>
+void end(Engine& engine) noexcept {
+  if constexpr (requires { engine.end(); }) engine.end();
 }
 
 /// How every engine begins to hold a request …

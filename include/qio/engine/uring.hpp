@@ -6,6 +6,7 @@
 #include <qio/detail/clock.hpp>
 #include <qio/detail/linux/polled_ring.hpp>
 #include <qio/detail/linux/polling_support.hpp>
+#include <qio/detail/linux/registered_files.hpp>
 #include <qio/detail/linux/registered_memory.hpp>
 #include <qio/detail/linux/ring.hpp>
 #include <qio/detail/linux/uring_setup.hpp>
@@ -45,6 +46,7 @@ class uring {
       engine->setup_ = std::move(set_up).value();
     else
       return set_up.error();
+    engine->files_.set_up(engine->ring_);
     engine->polled_.set_up(options.polling, options.queue_depth);
     engine->wake_event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (engine->wake_event_ < 0) return platform::last_error();
@@ -57,13 +59,7 @@ class uring {
   ~uring() {
     workers_.stop();  // they may still be about to call wake()
     if (wake_event_ >= 0) ::close(wake_event_);
-    // What is registered is for the thread that uses the ring to take back.
-    if (owner_ == detail::this_thread_number()) {
-      if (registered_.exists()) detail::registered_memory::tell_no_more(ring_);
-      return;
-    }
-    ring_.forget_descriptor();
-    polled_.forget_descriptor();
+    end();
   }
 
   void submit(request& r) noexcept {
@@ -130,8 +126,28 @@ class uring {
       detail::registered_memory::tell_no_more(ring_);
       return detail::why_not_registered(-told);
     }
-    registered_.set(memory);
+    memory_.set(memory);
     return {};
+  }
+
+  void let_go(file_activity& file) noexcept {
+    if (detail::registered_files::has(file) && is_own_thread()) files_.remove(ring_, file);
+  }
+
+  void end() noexcept {
+    if (!ring_.is_open()) return;
+    // Refused where it is another thread that uses the ring: then all of it goes with the ring.
+    if (memory_.exists()) {
+      detail::registered_memory::tell_no_more(ring_);
+      polled_.forget_memory();
+    }
+    detail::registered_files::remove_all(ring_);
+    if (!is_own_thread()) {
+      ring_.forget_descriptor();
+      polled_.forget_descriptor();
+    }
+    ring_.close();
+    polled_.close();
   }
 
   void explain(explanation& out) const {
@@ -143,6 +159,7 @@ class uring {
     for (const detail::ring_feature& each : detail::ring_features)
       out.add(each.name, ring_.has(each.flags) ? "on" : "off",
               ring_.has(each.flags) ? "" : "not offered by this kernel; Linux " + std::string(each.since) + " has it");
+    files_.explain(out);
     polled_.explain(out);
     out.add("waiting", std::string(name_of(waiting_.policy())));
     for (const auto& [name, op] :
@@ -183,6 +200,8 @@ class uring {
     ring_.register_descriptor();
     polled_.bind_to_this_thread();
   }
+
+  bool is_own_thread() const noexcept { return owner_ == detail::this_thread_number(); }
 
   // From another thread the kernel would take the registered descriptor for that thread's own ring.
   void require_own_thread() const noexcept {
@@ -231,30 +250,46 @@ class uring {
       slow_ += is_slow(r);
     }
     prepare(entry, r);
+    files_.name(entry, ring_, *r.activity, r.handle);
   }
 
+  /// All but the file, which each ring knows in its own way.
   void prepare(io_uring_sqe& entry, const request& r) const noexcept {
-    entry.fd = r.handle;
     entry.user_data = reinterpret_cast<std::uintptr_t>(&r);
-    const detail::piece piece = r.io.next();
-    entry.off = piece.offset;
+    if (r.op == opcode::sync) return prepare_sync(entry, r.sync);
+    entry.off = r.io.next_offset();
     entry.rw_flags = r.flags;
-    if (piece.vector == nullptr) [[likely]] {
-      entry.addr = reinterpret_cast<std::uintptr_t>(piece.single.data);
-      entry.len = static_cast<unsigned>(piece.single.size);  // at most max_transfer_bytes
-    } else {
-      entry.addr = reinterpret_cast<std::uintptr_t>(piece.vector);
-      entry.len = static_cast<unsigned>(piece.vector_size);
-    }
-    switch (r.op) {
-      case opcode::read: entry.opcode = piece.vector == nullptr ? IORING_OP_READ : IORING_OP_READV; break;
-      case opcode::write: entry.opcode = piece.vector == nullptr ? IORING_OP_WRITE : IORING_OP_WRITEV; break;
-      default:
-        entry.opcode = IORING_OP_FSYNC;
-        // Data and size are the same to Linux: see platform::sync.
-        entry.fsync_flags = r.sync == sync_kind::everything ? 0 : IORING_FSYNC_DATASYNC;
-    }
-    registered_.name(entry);
+    if (r.io.has_one_buffer()) [[likely]]
+      prepare_single(entry, r.io.rest_of_buffer(), r.op);
+    else
+      prepare_piece(entry, r.io.next(), r.op);
+  }
+
+  void prepare_single(io_uring_sqe& entry, const mutable_buffer& buffer, opcode op) const noexcept {
+    entry.opcode = kernel_opcode(IORING_OP_READ, op);
+    entry.addr = reinterpret_cast<std::uintptr_t>(buffer.data);
+    entry.len = static_cast<unsigned>(buffer.size);  // at most max_transfer_bytes
+    memory_.name(entry);
+  }
+
+  [[gnu::noinline]] void prepare_piece(io_uring_sqe& entry, const detail::piece& piece, opcode op) const noexcept {
+    if (piece.vector == nullptr) return prepare_single(entry, piece.single, op);
+    entry.opcode = kernel_opcode(IORING_OP_READV, op);
+    entry.addr = reinterpret_cast<std::uintptr_t>(piece.vector);
+    entry.len = static_cast<unsigned>(piece.vector_size);
+  }
+
+  // Each write of the kernel's follows its read, as ours does.
+  static std::uint8_t kernel_opcode(unsigned read, opcode op) noexcept {
+    static_assert(IORING_OP_WRITE == IORING_OP_READ + 1 && IORING_OP_WRITEV == IORING_OP_READV + 1);
+    static_assert(static_cast<unsigned>(opcode::read) == 0 && static_cast<unsigned>(opcode::write) == 1);
+    return static_cast<std::uint8_t>(read + static_cast<unsigned>(op));
+  }
+
+  static void prepare_sync(io_uring_sqe& entry, sync_kind kind) noexcept {
+    entry.opcode = IORING_OP_FSYNC;
+    // Data and size are the same to Linux: see platform::sync.
+    entry.fsync_flags = kind == sync_kind::everything ? 0 : IORING_FSYNC_DATASYNC;
   }
 
   void push_to_backlog(request& r) noexcept {
@@ -309,6 +344,7 @@ class uring {
     ++elsewhere_;
     r.in_polled_ring = true;
     prepare(*entry, r);
+    entry->fd = r.handle;
     return true;
   }
 
@@ -514,7 +550,8 @@ class uring {
 
   detail::ring ring_;
   detail::polled_ring polled_;
-  detail::registered_memory registered_;
+  detail::registered_memory memory_;
+  detail::registered_files files_;
   unsigned straight_ = 0;       // a bit for each opcode that goes straight into the ring: see call_attention()
   std::size_t places_ = 0;      // for requests in the ring, so that completions cannot overflow …
   std::size_t all_places_ = 0;  // … taken or not

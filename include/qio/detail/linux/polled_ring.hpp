@@ -42,9 +42,14 @@ class polled_ring {
     ring_.register_descriptor();
   }
   void forget_descriptor() noexcept { ring_.forget_descriptor(); }
+  void close() noexcept { ring_.close(); }
 
   /// 0, or a negated system error.
   int register_memory(std::span<std::byte> memory) { return is_open() ? registered_memory::tell(ring_, memory) : 0; }
+
+  void forget_memory() noexcept {
+    if (is_open()) registered_memory::tell_no_more(ring_);
+  }
 
   /// A place for one request more, which ask() then hands to the kernel; null if there is none at present.
   io_uring_sqe* next_entry() noexcept {

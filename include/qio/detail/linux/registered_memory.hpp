@@ -39,8 +39,11 @@ class registered_memory {
   }
 
   /// Takes back what tell() has told. The kernel would let go of the pages some time after the ring is closed, and
-  /// count them until then.
-  static void tell_no_more(ring& from) noexcept { from.configure(IORING_UNREGISTER_BUFFERS, nullptr, 0); }
+  /// count them until then. Before Linux 5.13 it would wait for all that is in flight, what listens for wake() too, and
+  /// so for ever.
+  static void tell_no_more(ring& from) noexcept {
+    if (from.offers(IORING_FEAT_RSRC_TAGS)) from.configure(IORING_UNREGISTER_BUFFERS, nullptr, 0);
+  }
 
   /// From now on name() knows it: for memory that every ring concerned was told of. A child process does not inherit
   /// it: pages that two processes have in common are replaced when one of them writes, and the ring would go on with
@@ -52,16 +55,16 @@ class registered_memory {
   }
   bool exists() const noexcept { return bytes_ != 0; }
 
-  /// Makes a read or write of one buffer that lies in it the kind that names it; leaves others as they are.
+  /// Makes a read or a write of one buffer the kind that names it, if the buffer lies in it.
   void name(io_uring_sqe& entry) const noexcept {
     const std::uint64_t first = entry.addr - begin_;  // very large where it lies before
     if (first >= bytes_) [[likely]]
       return;
     const std::uint64_t last = first + entry.len - 1;
     if (last >= bytes_ || first / piece_bytes != last / piece_bytes) return;
-    if (entry.opcode != IORING_OP_READ && entry.opcode != IORING_OP_WRITE) return;
     entry.buf_index = static_cast<std::uint16_t>(first / piece_bytes);
-    entry.opcode = entry.opcode == IORING_OP_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
+    static_assert(IORING_OP_READ - IORING_OP_READ_FIXED == IORING_OP_WRITE - IORING_OP_WRITE_FIXED);
+    entry.opcode -= IORING_OP_READ - IORING_OP_READ_FIXED;
   }
 
  private:

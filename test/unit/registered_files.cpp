@@ -1,0 +1,259 @@
+// Files that the ring holds by itself: that it really does, from when to when, and that nobody notices.
+#include "catch.hpp"
+#include <qio/qio.hpp>
+
+#if QIO_HAS_URING
+#include "directory.hpp"
+#include "fault/child.hpp"
+#include "held.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <fstream>
+#include <future>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using context_of_ring = qio::basic_context<qio::uring>;
+using file_on_ring = qio::basic_file<qio::cached, qio::uring>;
+
+constexpr std::size_t block = 4096;
+
+/// A file of one block of `content`.
+struct block_file {
+  explicit block_file(char content) { std::ofstream(path, std::ios::binary) << std::string(block, content); }
+
+  const qio_test::directory where;
+  const std::string path = where / "block";
+};
+
+file_on_ring open(const context_of_ring& context, const block_file& file) {
+  return qio::cached_file::open(context, file.path, qio::access::read_write).value();
+}
+
+/// What the last of so many reads of the block at the same time has read; all but the first are served by the ring.
+std::byte read_at_once(context_of_ring& context, file_on_ring& file, std::size_t times) {
+  const auto before = file.statistics().served_by_ring;
+  const qio_test::reads_at_once done = qio_test::read_at_once(context, file, times);
+  REQUIRE(done.whole);
+  REQUIRE(file.statistics().served_by_ring >= before + times - 1);
+  return done.last;
+}
+
+void make_busy(context_of_ring& context, file_on_ring& file) { read_at_once(context, file, 70); }
+
+/// Puts another file in the place of its descriptor, and reads: what is read is what the ring holds, or looks up.
+std::byte read_behind_descriptor(context_of_ring& context, file_on_ring& file, const block_file& other) {
+  const int opened = ::open(other.path.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(::dup3(opened, file.native_handle(), O_CLOEXEC) == file.native_handle());
+  ::close(opened);
+  return read_at_once(context, file, 2);
+}
+
+bool is_open_somewhere(const block_file& file) {
+  const int answer = qio_test::answer_to_lease(file.path);
+  REQUIRE((answer == 0 || answer == EAGAIN));
+  return answer != 0;
+}
+/// … and does not stop to be. What has taken a file's last reference may be a kernel's thread, a moment later.
+bool stays_open(const block_file& file) {
+  for (int look = 0; look < 1000; ++look) {
+    if (!is_open_somewhere(file)) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+/// Empty if leases tell here who has a file open.
+std::string why_no_leases() {
+  const block_file probe('0');
+  const auto opened = qio::cached_file::open(probe.path, qio::access::read_write);
+  const int open = qio_test::answer_to_lease(probe.path);
+  return open == EAGAIN ? "" : "no leases here: " + std::generic_category().message(open);
+}
+
+/// Why the ring holds no files here; empty if it does.
+std::string why_none() {
+  const auto context = context_of_ring::create();
+  if (!context) return "io_uring cannot be had here";
+  return context.value().explain().find("registered files")->reason;
+}
+
+}  // namespace
+
+TEST_CASE("a file that has been busy is held by the ring, one that has not is looked up") {
+  if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
+  const block_file ones('1'), twos('2');
+  auto context = context_of_ring::create().value();
+  auto idle = open(context, ones), busy = open(context, ones);
+  make_busy(context, busy);
+  CHECK(read_behind_descriptor(context, idle, twos) == std::byte{'2'});
+  CHECK(read_behind_descriptor(context, busy, twos) == std::byte{'1'});
+}
+
+TEST_CASE("a file that the ring holds takes every kind of operation") {
+  if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
+  const block_file ones('1'), twos('2');
+  auto context = context_of_ring::create().value();
+  qio::open_options by_ring;
+  by_ring.inline_writes = false;
+  auto file = qio::cached_file::open(context, ones.path, qio::access::read_write, qio::creation::open_existing, by_ring)
+                  .value();
+  make_busy(context, file);
+  REQUIRE(read_behind_descriptor(context, file, twos) == std::byte{'1'});
+
+  std::vector<std::byte> first(8, std::byte{'x'}), second(8, std::byte{'y'});
+  CHECK(context.run(file.async_write_at(0, first)).value() == 8);
+  const std::array<qio::const_buffer, 2> parts{qio::const_buffer(std::span<const std::byte>(second)),
+                                               qio::const_buffer(std::span<const std::byte>(first))};
+  CHECK(context.run(file.async_write_at(8, std::span(parts))).value() == 16);
+  CHECK(context.run(file.async_sync()));
+  std::ifstream written(ones.path, std::ios::binary);
+  std::string seen(25, ' ');
+  written.read(seen.data(), 25);
+  CHECK(seen == "xxxxxxxxyyyyyyyyxxxxxxxx1");
+}
+
+TEST_CASE("the ring lets go of a file that is closed, also when the context has ended before") {
+  if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
+  if (const std::string why = why_no_leases(); !why.empty()) QIO_SKIP(why);
+  const block_file first('1'), second('2'), third('3'), fourth('4');
+  std::optional context = context_of_ring::create().value();
+  std::optional closed = open(*context, first), by_worker = open(*context, second);
+  std::optional orphan = open(*context, third), kept = open(*context, fourth);
+  for (auto* const file : {&closed, &by_worker, &orphan, &kept}) make_busy(*context, **file);
+  REQUIRE(is_open_somewhere(first));
+  CHECK(closed->close());
+  CHECK_FALSE(stays_open(first));
+  CHECK(context->run(by_worker->async_close()));
+  CHECK_FALSE(stays_open(second));
+
+  context.reset();
+  REQUIRE(is_open_somewhere(third));
+  std::thread([&orphan] { orphan.reset(); }).join();  // from which the ring would have taken no orders
+  CHECK_FALSE(stays_open(third));
+  CHECK(is_open_somewhere(fourth));
+}
+
+TEST_CASE("a context that another thread destroys lets go of files, too, at the latest when its own thread ends") {
+  if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
+  if (const std::string why = why_no_leases(); !why.empty()) QIO_SKIP(why);
+  const block_file ones('1'), twos('2');
+  std::optional context = context_of_ring::create().value();
+  std::optional closed = open(*context, ones), kept = open(*context, twos);
+  std::promise<void> are_busy, may_end;
+  auto own_thread = std::async(std::launch::async, [&] {
+    make_busy(*context, *closed);
+    make_busy(*context, *kept);
+    are_busy.set_value();
+    may_end.get_future().wait();
+  });
+  are_busy.get_future().wait();
+  context.reset();
+  CHECK(closed->close());
+  may_end.set_value();
+  own_thread.get();
+  CHECK_FALSE(stays_open(ones));
+  CHECK(is_open_somewhere(twos));
+}
+
+TEST_CASE("slots are used again, and where all are taken, files are looked up") {
+  if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
+  constexpr std::size_t slots = 256;
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  if (files.rlim_cur < slots + 100) QIO_SKIP("the process may not have 256 files open (RLIMIT_NOFILE)");
+  const block_file ones('1'), twos('2'), threes('3');
+  auto context = context_of_ring::create().value();
+  CHECK(context.explain().find("registered files")->value == "up to 256");
+  std::vector<file_on_ring> busy;
+  for (std::size_t count = 0; count < slots; ++count) {
+    busy.push_back(open(context, ones));
+    make_busy(context, busy.back());
+  }
+  auto one_more = open(context, ones);
+  make_busy(context, one_more);
+  CHECK(read_behind_descriptor(context, one_more, twos) == std::byte{'2'});
+  CHECK(read_behind_descriptor(context, busy.back(), twos) == std::byte{'1'});
+
+  busy.pop_back();
+  auto next = open(context, threes);
+  make_busy(context, next);
+  CHECK(read_behind_descriptor(context, next, twos) == std::byte{'3'});
+}
+
+TEST_CASE("a child process that closes its copy of a file leaves the ring its parent's") {
+  if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
+  const block_file ones('1'), twos('2');
+  auto context = context_of_ring::create().value();
+  std::optional file = open(context, ones);
+  make_busy(context, *file);
+  REQUIRE(fault::in_child([&] {
+            file.reset();
+            return 0;
+          }) == 0);
+  CHECK(read_behind_descriptor(context, *file, twos) == std::byte{'1'});
+}
+
+TEST_CASE("where fewer files may be open than the ring has slots for, it holds none, and tells") {
+  if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
+  const block_file ones('1');
+  CHECK(fault::in_child([&] {
+          const rlimit limit{100, 100};
+          if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+          auto created = context_of_ring::create();
+          if (!created) return 2;
+          const qio::fact told = *created.value().explain().find("registered files");
+          if (told.value != "off" || told.reason.find("RLIMIT_NOFILE") == std::string::npos) return 3;
+          auto file = open(created.value(), ones);
+          const qio_test::reads_at_once done = qio_test::read_at_once(created.value(), file, 200);
+          return done.whole && done.last == std::byte{'1'} ? 0 : 4;
+        }) == 0);
+}
+
+TEST_CASE("of a process that was killed, busy files are open until its children have ended") {
+  if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
+  if (const std::string why = why_no_leases(); !why.empty()) QIO_SKIP(why);
+  const block_file ones('1');
+  int ready[2];
+  REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    auto context = context_of_ring::create().value();
+    std::optional file = open(context, ones);
+    qio_test::read_at_once(context, *file, 200);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      file.reset();  // its own copy
+      const pid_t self = ::getpid();
+      if (::write(ready[1], &self, sizeof self) != sizeof self) ::_exit(1);
+    }
+    ::alarm(60);  // both, should nobody kill them
+    while (true) ::pause();
+  }
+  pid_t child = 0;
+  REQUIRE(::read(ready[0], &child, sizeof child) == sizeof child);
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+  const bool is_open = is_open_somewhere(ones);
+  ::kill(child, SIGKILL);
+  CHECK(is_open);
+  CHECK_FALSE(stays_open(ones));
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Files and devices that only Linux has.
 #include "failure.hpp"
+#include "memory/ballast.hpp"
 #include "platform/memory_group.hpp"
 #include "platform/queue_setting.hpp"
 #include "program.hpp"
@@ -12,10 +13,15 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -30,6 +36,28 @@ TEST_CASE("direct in memory is not available, the other modes are") {
   CHECK(found.status == 0);
   CHECK_THAT(found.out, Contains("direct: not available: ") && Contains("memory"));
   CHECK_THAT(found.out, Contains("p50"));
+}
+
+// What this process has of the machine's memory (proc(5), statm).
+std::uint64_t resident_bytes() {
+  std::ifstream counts("/proc/self/statm");
+  std::uint64_t all = 0, resident = 0;
+  counts >> all >> resident;
+  return resident * static_cast<std::uint64_t>(::getpagesize());
+}
+
+TEST_CASE("the machine has memory again when ballast ends, however often it was taken") {
+  constexpr std::uint64_t mebibyte = std::uint64_t(1) << 20;
+  const std::uint64_t before = resident_bytes();
+  std::vector<std::unique_ptr<std::byte[]>> later;  // what an allocator puts after it, so that it cannot just shrink
+  for (int turn = 0; turn < 3; ++turn) {
+    std::uint64_t available = 160 * mebibyte;
+    const qd1::ballast taken(0, [&]() -> std::optional<std::uint64_t> { return available -= 4 * mebibyte; });
+    REQUIRE(taken.bytes() == 156 * mebibyte);
+    CHECK(resident_bytes() >= before + 156 * mebibyte);
+    later.push_back(std::make_unique<std::byte[]>(mebibyte));
+  }
+  CHECK(resident_bytes() < before + 32 * mebibyte);
 }
 
 // A file system on a device made of a file. Needs root.

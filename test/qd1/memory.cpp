@@ -7,6 +7,7 @@
 #include "memory/binding.hpp"
 #include "memory/pressure.hpp"
 #include "memory/steps.hpp"
+#include "output/shortage.hpp"
 #include "platform/file.hpp"
 #include "program.hpp"
 
@@ -134,6 +135,22 @@ TEST_CASE("a step is named by what tells it from the others") {
   CHECK(qd1::circumstances(run.series[1].work, run) == ", with ballast");
 }
 
+TEST_CASE("how memory was made short is told once, with ballast and without") {
+  qd1::report run;
+  const auto add = [&](std::uint64_t memory, const std::string& how) {
+    run.series.push_back(step(qd1::operation::write, 3, 4));
+    run.series.back().work.memory = memory;
+    run.series.back().shortage->how = how;
+  };
+  add(64, "800 MiB of touched memory");
+  add(64, "800 MiB of touched memory");
+  add(16, "1600 MiB of touched memory");
+  add(64, "600 MiB of touched memory");
+  CHECK_THAT(unbroken(qd1::shortage_block(run)),
+             Contains("Memory is short by: 800 MiB of touched memory; with ballast: 1600 MiB "
+                      "of touched memory; 600 MiB of touched memory."));
+}
+
 TEST_CASE("the memory of a run is a power of two, within what there is") {
   const std::uint64_t memory = qd1::default_memory();
   CHECK((memory & (memory - 1)) == 0);
@@ -256,6 +273,21 @@ TEST_CASE("memory that cannot be is refused with what could") {
   refused("--memory 1M", "needed are 64 MiB at least");
   refused("--memory 64M --block 8M", "at most 1 MiB");
   refused("--memory lots", "is not a size");
+  refused("--memory 1024T", " TiB is more than the ");
+}
+
+TEST_CASE("memory beyond the limit of the group that qd1 is in is refused") {
+  const directory here;
+  std::optional<qd1::memory_pressure> pressure;
+  try {
+    pressure.emplace(128 * mebibyte);
+  } catch (const qd1::usage_error& refused) {
+    QIO_SKIP(refused.what());
+  }
+  const outcome found = run_qd1(here, "memory data --memory 256M");
+  CHECK(found.status == 2);
+  CHECK_THAT(found.err, Contains("--memory: 256 MiB is more than the 128 MiB that are available here"));
+  CHECK(fs::is_empty(here.path));
 }
 
 TEST_CASE("what cannot be made short is refused before anything is measured, with the reason") {

@@ -16,12 +16,18 @@ class ballast {
   /// Touches memory until `available()` tells of no more than `leave` bytes, or nothing. An interrupt ends it early.
   ballast(std::uint64_t leave, const std::function<std::optional<std::uint64_t>()>& available);
 
-  std::uint64_t bytes() const noexcept { return chunks_.size() * chunk_bytes; }
+  std::uint64_t bytes() const noexcept { return touched_; }
 
  private:
-  static constexpr std::size_t chunk_bytes = std::size_t(4) << 20;
+  void touch_more();
+
+  // Allocators keep what they are given back for the next time, and the machine would not have it when this ends. What
+  // is so large they do not keep: glibc up to 32 MiB (mallopt(3), M_MMAP_THRESHOLD).
+  static constexpr std::size_t chunk_bytes = std::size_t(64) << 20;
+  static constexpr std::size_t step_bytes = std::size_t(4) << 20;  // between two questions
 
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  std::uint64_t touched_ = 0;
 };
 
 }  // namespace qd1

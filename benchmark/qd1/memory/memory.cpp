@@ -18,7 +18,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -122,6 +122,13 @@ void measure_all(const std::vector<work>& works, const field& field, report& out
   }
 }
 
+// To this process: of the machine, and within its groups' limits.
+std::optional<std::uint64_t> available_memory() {
+  const host_facts host = find_machine(".").host;
+  const auto available = host.memory.available_bytes, limit = host.limits.memory_bytes;
+  return available && limit ? std::min(available, limit) : available ? available : limit;
+}
+
 void require_possible(const memory_request& request, std::uint64_t memory) {
   if (!platform::tells_cached_pages())
     throw usage_error(
@@ -131,6 +138,9 @@ void require_possible(const memory_request& request, std::uint64_t memory) {
   if (memory < least_memory)
     throw usage_error(fmt::format("--memory: {} is too little, this process itself needs some; needed are {} at least",
                                   size_text(memory), size_text(least_memory)));
+  if (const auto available = available_memory(); available && *available < memory)
+    throw usage_error(fmt::format("--memory: {} is more than the {} that are available here", size_text(memory),
+                                  size_text(*available >> 20 << 20)));
   if (request.block == 0 || request.block > memory / 64)
     throw usage_error(fmt::format("--block: {} does not go often into {} of memory; at most {}", request.block,
                                   size_text(memory), size_text(memory / 64)));
@@ -145,10 +155,7 @@ void require_possible(const memory_request& request, std::uint64_t memory) {
 }  // namespace
 
 std::uint64_t default_memory() {
-  const host_facts host = find_machine(".").host;
-  const std::uint64_t available =
-      std::min(host.memory.available_bytes.value_or(least_memory * 8),
-               host.limits.memory_bytes.value_or(std::numeric_limits<std::uint64_t>::max()));
+  const std::uint64_t available = available_memory().value_or(least_memory * 8);
   return std::clamp(std::bit_floor(available / 8), least_memory, std::uint64_t(1) << 30);
 }
 

@@ -7,7 +7,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace qd1 {
 namespace {
@@ -47,16 +51,16 @@ std::string line(const series& of, const report& run) {
                             mebibytes_cell(memory.dirty_most), name(memory.bound));
 }
 
-// How memory was made short: for all of it, then beside ballast.
+// How memory was made short, each way once.
 std::string how(const report& run) {
-  std::string text, last;
+  std::vector<std::string> told;
   for (const series& each : run.series) {
-    if (!each.shortage || each.shortage->how == last) continue;
-    last = each.shortage->how;
-    if (text.find(last) != std::string::npos) continue;
-    text += (text.empty() ? "" : "; with ballast: ") + last;
+    if (!each.shortage) continue;
+    const bool ballast = each.work.memory.value_or(0) < memory_without_ballast(run);
+    std::string way = (ballast ? "with ballast: " : "") + each.shortage->how;
+    if (std::ranges::find(told, way) == told.end()) told.push_back(std::move(way));
   }
-  return text;
+  return fmt::format("{}", fmt::join(told, "; "));
 }
 
 }  // namespace
@@ -68,7 +72,7 @@ std::string shortage_block(const report& report) {
   text += fmt::format("{:<34}{:>8} {:>7} {:>7} {:>7} {:>8} {:>6} {:>18} {:>7}  {}\n", "", "IOPS", "mean", "p50", "p99",
                       "max", "dev/op", "pages in memory", "dirty", "bound");
   for (const series& each : report.series) text += line(each, report);
-  text += wrapped(fmt::format("Memory is short by a {}.", how(report)));
+  text += wrapped(fmt::format("Memory is short by: {}.", how(report)));
   for (const series& each : report.series)
     for (const std::string& remark : remarks(each)) text += wrapped(remark);
   text += wrapped(

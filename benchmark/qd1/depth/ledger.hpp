@@ -55,7 +55,9 @@ class ledger {
     const auto seconds = static_cast<double>(window_.end() - window_.begin()) / static_cast<double>(ticks_a_second_);
     for (transfers& each : of_)
       each.seconds.resize(static_cast<std::size_t>(std::ceil(seconds - 1e-6)));  // the clock's ticks are whole numbers
-    now_ = clock_.after();
+    second_ = 0;
+    second_end_ = window_.begin() + ticks_a_second_;
+    read_clock();
   }
 
   /// The end of the transfer before this one: the next begins then.
@@ -66,14 +68,14 @@ class ledger {
   void record(operation what, std::uint64_t offset, std::uint64_t begin, const qio::result<std::size_t>& answer) {
     if (timed_ || ++since_reading_ == unread) {
       since_reading_ = 0;
-      now_ = clock_.after();
+      read_clock();
     }
     transfers& to = of_[static_cast<std::size_t>(what)];
     ++to.started;
     if (!answer || answer.value() != block_) return fail(what, offset, answer);
-    if (now_ < window_.begin() || now_ >= window_.end()) return;
+    if (!is_in_window_) return;
     ++to.counted;
-    second_of_window& second = to.seconds[static_cast<std::size_t>((now_ - window_.begin()) / ticks_a_second_)];
+    second_of_window& second = to.seconds[second_];
     ++second.operations;
     if (!timed_) return;
     const std::uint64_t picoseconds = clock_.picoseconds(now_ - begin);
@@ -87,6 +89,13 @@ class ledger {
  private:
   static constexpr int unread = 64;
 
+  // Finds the second as well, step by step: a division would be a part of what is measured.
+  void read_clock() noexcept {
+    now_ = clock_.after();
+    is_in_window_ = now_ >= window_.begin() && now_ < window_.end();
+    for (; now_ >= second_end_ && second_ + 1 < of_[0].seconds.size(); ++second_) second_end_ += ticks_a_second_;
+  }
+
   void fail(operation what, std::uint64_t offset, const qio::result<std::size_t>& answer);
 
   const clock& clock_;
@@ -95,6 +104,9 @@ class ledger {
   std::uint64_t block_;
   std::uint64_t ticks_a_second_;
   std::uint64_t now_ = 0;
+  bool is_in_window_ = false;
+  std::size_t second_ = 0;  // of the window, that `now_` is in
+  std::uint64_t second_end_ = 0;
   int since_reading_ = 0;
   std::array<transfers, 2> of_;
   std::string failure_;

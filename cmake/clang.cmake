@@ -1,3 +1,3 @@
-# Toolchain of the clang preset: the pinned version where it is installed, else whatever clang there is.
+# Toolchain of the presets that compile by Clang: the pinned version where it is installed, else whatever clang there is.
 find_program(qio_clang NAMES clang++-16 clang++ REQUIRED)
 set(CMAKE_CXX_COMPILER "${qio_clang}")

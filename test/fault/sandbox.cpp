@@ -81,7 +81,7 @@ TEST_CASE("without preadv2 reads go to the engine") {
   }
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(__SANITIZE_THREAD__)
 TEST_CASE("with little lockable memory and few threads a context still serves") {
   const fault::scratch directory;
   const int answer = fault::in_child([&] {

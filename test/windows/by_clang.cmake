@@ -1,6 +1,6 @@
 # Included by CTest, when everything has been configured: each source of `commands`, which are those of `compiler`, makes
 # a test that `clang` finds nothing in it to warn of. Only on the command line it meets what it does not know. qd1 is left
-# out: it would take as long again, and the clang preset reads nearly all of it.
+# out: it would take as long again, and clang-tidy reads nearly all of it.
 file(READ "${commands}" commands)
 string(JSON count LENGTH "${commands}")
 foreach(i RANGE 1 ${count})

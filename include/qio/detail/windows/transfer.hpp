@@ -4,6 +4,7 @@
 
 #include <qio/detail/piece.hpp>
 #include <qio/detail/windows/handle.hpp>
+#include <qio/detail/windows/lent_event.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,21 +18,6 @@ inline constexpr transfer_flags drop_pages = 1;
 
 /// Whether the file takes these flags.
 inline bool takes_flags(native_handle, transfer_flags) noexcept { return false; }
-
-/// An event of the calling thread's own, by which it waits for its blocking transfers. Null where none can be had.
-inline HANDLE thread_event() noexcept {
-  struct owner {
-    HANDLE event = calls::CreateEventW(nullptr, TRUE, FALSE, nullptr);
-    owner() noexcept = default;
-    owner(const owner&) = delete;
-    owner& operator=(const owner&) = delete;
-    ~owner() {
-      if (event != nullptr) calls::CloseHandle(event);
-    }
-  };
-  static thread_local owner mine;
-  return mine.event;
-}
 
 /// What one call may move. There is no vectored call but for whole pages without cache (ReadFileScatter), which wants
 /// an array of its own for as long as it runs; so of several buffers the first is served, and the rest by further
@@ -55,7 +41,7 @@ inline detail::raw_result failed_read(native_handle handle, std::uint64_t offset
   return -static_cast<detail::raw_result>(code);
 }
 
-/// Waits for a transfer that was started with thread_event(). Zero, or the error; `bytes` are what was moved.
+/// Waits for a transfer that was started by a blocking_overlapped. Zero, or the error; `bytes` are what was moved.
 inline DWORD finish_blocking(native_handle handle, OVERLAPPED& overlapped, BOOL done, DWORD& bytes) noexcept {
   if (done == 0 && calls::GetLastError() != ERROR_IO_PENDING) return calls::GetLastError();
   return calls::GetOverlappedResult(handle, &overlapped, &bytes, TRUE) != 0 ? 0 : calls::GetLastError();
@@ -66,9 +52,10 @@ inline DWORD finish_blocking(native_handle handle, OVERLAPPED& overlapped, BOOL 
 struct blocking_overlapped : OVERLAPPED {
   explicit blocking_overlapped(std::uint64_t offset) noexcept : OVERLAPPED{} {
     set_offset(*this, offset);
-    if (const HANDLE event = thread_event(); event != nullptr)
-      hEvent = reinterpret_cast<HANDLE>(reinterpret_cast<std::uintptr_t>(event) | 1);
+    if (event.get() != nullptr) hEvent = reinterpret_cast<HANDLE>(reinterpret_cast<std::uintptr_t>(event.get()) | 1);
   }
+
+  lent_event event;
 };
 
 inline detail::raw_result read_some(native_handle handle, const detail::piece& piece, transfer_flags) noexcept {

@@ -53,6 +53,7 @@ struct rules {
   std::atomic<bool> maps_nothing = false;  ///< ERROR_NOT_ENOUGH_MEMORY
   std::array<std::atomic<DWORD>, static_cast<std::size_t>(call::last_)> next_failure{};
   std::atomic<unsigned> completions_at_once = 0, completions_late = 0, aborted = 0, found_too_late = 0, refused = 0;
+  std::atomic<unsigned> events_made = 0;
 
   rules() {
     const char* const wanted = std::getenv("QIO_TEST_SHIM");
@@ -248,7 +249,9 @@ inline BOOL CloseHandle(HANDLE handle) {
 }
 
 inline HANDLE CreateEventW(LPSECURITY_ATTRIBUTES security, BOOL manual, BOOL state, LPCWSTR name) {
-  return shim::fails(shim::call::create_event) ? nullptr : ::CreateEventW(security, manual, state, name);
+  if (shim::fails(shim::call::create_event)) return nullptr;
+  ++shim::now.events_made;
+  return ::CreateEventW(security, manual, state, name);
 }
 
 inline HANDLE CreateIoCompletionPort(HANDLE handle, HANDLE port, ULONG_PTR key, DWORD threads) {

@@ -26,10 +26,6 @@ inline bool is_beyond_file_system(const qio::error& failure) {
          failure == std::errc::invalid_argument || failure == std::errc::io_error;
 }
 
-inline bool is_open(HANDLE handle) {
-  DWORD flags;
-  return ::GetHandleInformation(handle, &flags) != 0;
-}
 inline bool is_inherited(HANDLE handle) {
   DWORD flags = HANDLE_FLAG_INHERIT;
   return ::GetHandleInformation(handle, &flags) == 0 || (flags & HANDLE_FLAG_INHERIT) != 0;

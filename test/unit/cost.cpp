@@ -96,7 +96,8 @@ bool write_file() {
 
 template <class Engine, class Mode>
 void allocates_nothing() {
-  auto context = qio::basic_context<Engine>::create({.queue_depth = 8, .workers = 2});
+  // One worker: a second one begins when the first falls behind, which may be at any time.
+  auto context = qio::basic_context<Engine>::create({.queue_depth = 8, .workers = 1});
   if (!context) QIO_SKIP("no engine: " + context.error().message());
   auto opened = open<Mode>(context.value());
   if (!opened) QIO_SKIP(opened.error().message());
@@ -123,7 +124,8 @@ void allocates_nothing() {
   right = read_batch(context.value(), file, 32) && right;
   allocations = 0;
   right = read_batch(context.value(), file, 32) && right;
-  CHECK(allocations == 0);
+  counted = allocations;
+  CHECK(counted == 0);
   CHECK(right);
 }
 

@@ -22,7 +22,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # GCC 12 warns, optimising, of its own library's "literal" + std::string (GCC bug 105651).
   target_compile_options(qio_warnings INTERFACE -Wno-restrict)
 endif()
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
-  # The sanitizers' own code hides from GCC that a variable is set: it warns of the standard library itself (<regex>).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize=|-O1")
+  # The sanitizers' own code, or little optimization, hides from GCC that a variable is set: it warns about the standard
+  # library itself (<regex>, <stop_token>).
   target_compile_options(qio_warnings INTERFACE -Wno-maybe-uninitialized)
 endif()

@@ -1,4 +1,4 @@
-// A direct file without a context: every transfer is one system call, past the page cache.
+// A direct file without a context: every transfer is one system call that bypasses the page cache.
 #include <qio/qio.hpp>
 
 #include <cstdio>
@@ -13,7 +13,7 @@ int main() {
 
   auto block = qio::aligned_buffer::allocate(4096).value();
   std::memcpy(block.data(), "sixteen bytes...", 16);
-  file.value().write_at(0, block).value();  // value() throws std::system_error if there is none
+  file.value().write_at(0, block).value();  // value() throws std::system_error on failure
   file.value().sync(qio::sync_kind::data_and_size).value();
 
   const std::size_t bytes = file.value().read_at(0, block).value();

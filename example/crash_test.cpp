@@ -1,5 +1,5 @@
-// A journal whose records survive every crash, and the test that says so: 300 times on a simulated disk, which loses
-// power somewhere in the middle.
+// A journal whose records survive every crash, and its test: 300 runs on a simulated disk that loses power at some
+// point.
 #include <qio/engine/simulated.hpp>
 #include <qio/qio.hpp>
 
@@ -8,14 +8,14 @@
 #include <cstdio>
 #include <cstring>
 
-// Written for any engine, so that what is tested is what is used.
+// A template over the engine, so that the tested code is the code in use.
 template <class Engine>
 class journal {
  public:
   explicit journal(const qio::basic_context<Engine>& context)
       : file_(qio::cached_file::open(context, "journal", qio::access::read_write, qio::creation::if_needed).value()) {}
 
-  // The value is durable when this answers true.
+  // The value is durable when this returns true.
   qio::task<bool> append(std::uint64_t value) {
     const record next{value, check(value)};
     std::array<std::byte, sizeof next> bytes;
@@ -26,7 +26,7 @@ class journal {
     co_return true;
   }
 
-  // Finds the records that are there: up to the first that was not written whole.
+  // Counts the records up to the first that is missing or incomplete.
   qio::task<std::uint64_t> recover() {
     for (;;) {
       record found{};
@@ -50,27 +50,27 @@ class journal {
   std::uint64_t count_ = 0;
 };
 
-// Appends until the power fails. How many records were promised to be durable?
+// Appends until the power fails. Returns the number of records that were acknowledged as durable.
 std::uint64_t append_until_crash(qio::simulated_disk& disk) {
   auto context = qio::basic_context<qio::simulated>::create({.disk = &disk}).value();
   journal log(context);
   if (!disk.sync_directory(".")) return 0;
   disk.cut_power_after(disk.seed() % 100);
-  std::uint64_t promised = 0;
-  while (context.run(log.append(promised))) ++promised;
-  return promised;
+  std::uint64_t acknowledged = 0;
+  while (context.run(log.append(acknowledged))) ++acknowledged;
+  return acknowledged;
 }
 
 int main() {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     qio::simulated_disk disk({.seed = seed, .short_transfers = 0.1, .interruptions = 0.1});
-    const std::uint64_t promised = append_until_crash(disk);
+    const std::uint64_t acknowledged = append_until_crash(disk);
     disk.restart();
     auto context = qio::basic_context<qio::simulated>::create({.disk = &disk}).value();
     const std::uint64_t found = context.run(journal(context).recover());
-    if (found < promised) {
-      std::printf("seed %llu: %llu records were promised, %llu are there\n", static_cast<unsigned long long>(seed),
-                  static_cast<unsigned long long>(promised), static_cast<unsigned long long>(found));
+    if (found < acknowledged) {
+      std::printf("seed %llu: %llu records were acknowledged, %llu survived\n", static_cast<unsigned long long>(seed),
+                  static_cast<unsigned long long>(acknowledged), static_cast<unsigned long long>(found));
       return 1;
     }
   }

@@ -1,4 +1,4 @@
-// A mapped file: no copy, no system call, and views that stay valid while the file grows.
+// A mapped file: no copies, no system calls, and views that stay valid while the file grows.
 #include <qio/qio.hpp>
 
 #include <cstdio>

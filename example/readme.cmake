@@ -1,4 +1,5 @@
-# cmake -DREADME=... -DROOT=... -P readme.cmake: fails unless every example that the README shows is shown as it is.
+# cmake -DREADME=... -DROOT=... -P readme.cmake: fails unless the README shows each of its examples
+# exactly as the file is.
 file(READ "${README}" readme)
 string(REGEX MATCHALL "<!-- example/[a-z_]+\\.cpp -->" marks "${readme}")
 if(NOT marks)
@@ -9,6 +10,6 @@ foreach(mark IN LISTS marks)
   file(READ "${ROOT}/${name}" code)
   string(FIND "${readme}" "${mark}\n```cpp\n${code}```\n" position)
   if(position EQUAL -1)
-    message(FATAL_ERROR "the README does not show ${name} as it is")
+    message(FATAL_ERROR "the README shows ${name}, but not as the file is")
   endif()
 endforeach()

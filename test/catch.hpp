@@ -1,15 +1,26 @@
-// Catch2, whichever version the system has, and how a test says that it could not run.
+// Catch2, version 2 or 3, with the same names for both; and how a test reports that it could not run.
 #pragma once
 
+// Names by line: Clang 22 warns about __COUNTER__, which C++ does not have.
+#define CATCH_CONFIG_NO_COUNTER
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
+using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 #endif
 
+#include <string>
 #include <string_view>
 
 namespace qio_test {
+
+// A matcher: a string with this text in it.
+#if CATCH_VERSION_MAJOR >= 3
+inline auto Contains(const std::string& text) { return Catch::Matchers::ContainsSubstring(text); }
+#else
+using Catch::Matchers::Contains;
+#endif
 
 // Prints `SKIPPED: <reason> [<test>]` and has CTest report the test as skipped, unless something in it fails.
 // Catch2 v2 has no SKIP; this one is the same for both.

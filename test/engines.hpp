@@ -6,7 +6,6 @@
 
 #include <string_view>
 #include <tuple>
-#include <utility>
 
 namespace qio_test {
 
@@ -35,7 +34,16 @@ using engines = std::tuple<qio::pool, qio::automatic>;
 #endif
 
 template <class... Lists>
-using joined = decltype(std::tuple_cat(std::declval<Lists>()...));
+struct join;
+template <class... All>
+struct join<std::tuple<All...>> {
+  using type = std::tuple<All...>;
+};
+template <class... First, class... Second, class... Rest>
+struct join<std::tuple<First...>, std::tuple<Second...>, Rest...> : join<std::tuple<First..., Second...>, Rest...> {};
+// The types of all lists as one. Types are only named: nobody makes a tuple of engines.
+template <class... Lists>
+using joined = typename join<Lists...>::type;
 
 /// And none.
 using all_engines = joined<std::tuple<qio::no_engine>, engines>;

@@ -3,9 +3,11 @@
 // Latencies are in nanoseconds.
 #pragma once
 
+#include "enumerators.hpp"
 #include "machine/advice.hpp"
 #include "machine/counters.hpp"
 #include "machine/facts.hpp"
+#include "modes.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -15,35 +17,46 @@
 
 namespace qd1 {
 
-enum class mode : std::uint8_t { direct, cached, mapped };
 enum class operation : std::uint8_t { read, write };
+template <>
+struct enumerators<operation> {
+  static constexpr std::string_view names[] = {"read", "write"};
+};
+
 enum class form : std::uint8_t { blocking, asynchronous };
+template <>
+struct enumerators<form> {
+  static constexpr std::string_view names[] = {"blocking", "asynchronous"};
+};
 
 /// Whether the pages were in memory before a read.
 enum class temperature : std::uint8_t { warm, cold };
+template <>
+struct enumerators<temperature> {
+  static constexpr std::string_view names[] = {"warm", "cold"};
+};
+
 /// What the kernel is told about a mapping: nothing, so that it reads ahead, or MADV_RANDOM.
 enum class advice : std::uint8_t { normal, random };
-/// When a write is over: accepted by the page cache or the device, written through (O_DSYNC), or flushed by a sync
+template <>
+struct enumerators<advice> {
+  static constexpr std::string_view names[] = {"normal", "random"};
+};
+
+/// When a write is complete: accepted by the page cache or the device, written through (O_DSYNC), or flushed by a sync
 /// after it.
 enum class durability : std::uint8_t { accepted, written_through, flushed };
-
-constexpr std::string_view name(mode value) {
-  constexpr std::string_view names[] = {"direct", "cached", "mapped"};
-  return names[static_cast<int>(value)];
-}
-constexpr std::string_view name(operation value) { return value == operation::read ? "read" : "write"; }
-constexpr std::string_view name(form value) { return value == form::blocking ? "blocking" : "asynchronous"; }
-constexpr std::string_view name(temperature value) { return value == temperature::warm ? "warm" : "cold"; }
-constexpr std::string_view name(advice value) { return value == advice::normal ? "normal" : "random"; }
-constexpr std::string_view name(durability value) {
-  constexpr std::string_view names[] = {"accepted", "written through", "flushed"};
-  return names[static_cast<int>(value)];
-}
+template <>
+struct enumerators<durability> {
+  static constexpr std::string_view names[] = {"accepted", "written through", "flushed"};
+};
 
 /// In which order offsets come.
 enum class order : std::uint8_t { random, sequential };
-
-constexpr std::string_view name(order value) { return value == order::random ? "random" : "sequential"; }
+template <>
+struct enumerators<order> {
+  static constexpr std::string_view names[] = {"random", "sequential"};
+};
 
 /// How much is in flight at once, and by whom.
 struct load {
@@ -188,6 +201,11 @@ struct verification {
   std::optional<std::uint64_t> cached_pages_after;
 };
 
+template <>
+struct enumerators<verification::verdict> {
+  static constexpr std::string_view names[] = {"not applicable", "verified", "refuted", "unknown"};
+};
+
 /// What bound transfers while memory was short: qd1 memory.
 enum class bound : std::uint8_t {
   unknown,
@@ -197,11 +215,11 @@ enum class bound : std::uint8_t {
   by_reclaim       ///< who needs a page waited until others had been written back
 };
 
-constexpr std::string_view name(bound value) {
-  constexpr std::string_view names[] = {"unknown", "served from memory", "latency bound",
-                                        "throttled by the dirty limit", "waits for memory"};
-  return names[static_cast<int>(value)];
-}
+template <>
+struct enumerators<bound> {
+  static constexpr std::string_view names[] = {"unknown", "served from memory", "latency bound",
+                                               "throttled by the dirty limit", "waits for memory"};
+};
 
 /// What memory was like while a series ran: qd1 memory.
 struct shortage {
@@ -278,6 +296,7 @@ struct settings {
   std::string engine;           ///< "auto", "uring", "pool"
   std::uint64_t seed = 0;
   std::vector<std::string> targets = {};  ///< of qd1 depth: as given
+  std::vector<double> percentiles = {};   ///< that were asked for, as fractions; empty: the standard ones
 };
 
 /// "direct read, blocking, 1 GiB", "mapped read, blocking, cold, MADV_RANDOM, 64 MiB, 1000/s Poisson": the name of a

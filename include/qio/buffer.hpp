@@ -2,6 +2,8 @@
 // Memory for transfers: borrowed (mutable_buffer, const_buffer) and owned (aligned_buffer).
 #pragma once
 
+#include <qio/base/check.hpp>
+#include <qio/configuration.hpp>
 #include <qio/result.hpp>
 
 #include <bit>
@@ -11,11 +13,10 @@
 #include <span>
 #include <utility>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
-/// Memory that a vectored read fills: an address and a length in bytes. Borrowed: whoever makes one keeps the
-/// memory alive until the transfer is over. Has the layout of POSIX's iovec, so that arrays of it are passed on
-/// without copying.
+/// Memory that a vectored read fills: an address and a length in bytes. Borrowed: the memory must outlive the transfer.
+/// Has the layout of POSIX's iovec, so that arrays are passed to the kernel without copying.
 struct mutable_buffer {
   void* data = nullptr;
   std::size_t size = 0;
@@ -36,15 +37,16 @@ struct const_buffer {
   constexpr const_buffer(std::span<std::byte> bytes) noexcept : data(bytes.data()), size(bytes.size()) {}
 };
 
-/// The least that any memory for direct I/O is aligned to by aligned_buffer: a page of the systems in use. What a
-/// file really needs is often less; ask file.alignment().
+/// The default alignment of aligned_buffer, in bytes. It suits direct I/O on devices with blocks of up to 4096 bytes. A
+/// file often needs less: see file.alignment(). It is not the page size: ARM64 systems also have pages of 16 and 64
+/// KiB.
 inline constexpr std::size_t default_buffer_alignment = 4096;
 
 /// Owned, uninitialised memory whose address and size suit direct I/O. Movable, not copyable.
 class aligned_buffer {
  public:
-  /// At least `bytes` of memory, rounded up to a multiple of `alignment`, at an address that is one, too.
-  /// `alignment` is a power of two, else errc::invalid_alignment; no memory: std::errc::not_enough_memory.
+  /// Allocates `bytes` bytes, rounded up to a multiple of `alignment`, at a multiple of `alignment`. Fails with
+  /// errc::invalid_alignment unless `alignment` is a power of two, and with std::errc::not_enough_memory.
   static result<aligned_buffer> allocate(std::size_t bytes, std::size_t alignment = default_buffer_alignment) noexcept {
     if (!std::has_single_bit(alignment)) return error(errc::invalid_alignment, alignment, 0);
     const std::size_t rounded = (bytes + (alignment - 1)) & ~(alignment - 1);
@@ -78,12 +80,23 @@ class aligned_buffer {
   std::byte* end() noexcept { return data_ + size_; }
   const std::byte* begin() const noexcept { return data_; }
   const std::byte* end() const noexcept { return data_ + size_; }
-  std::byte& operator[](std::size_t index) noexcept { return data_[index]; }
-  const std::byte& operator[](std::size_t index) const noexcept { return data_[index]; }
+  /// Precondition: index < size().
+  std::byte& operator[](std::size_t index) noexcept {
+    QIO_CHECK(index < size_, "operator[] reaches past the end of the aligned_buffer");
+    return data_[index];
+  }
+  const std::byte& operator[](std::size_t index) const noexcept {
+    QIO_CHECK(index < size_, "operator[] reaches past the end of the aligned_buffer");
+    return data_[index];
+  }
 
-  /// A part of it; `offset + bytes` stays within size().
-  std::span<std::byte> view(std::size_t offset, std::size_t bytes) noexcept { return {data_ + offset, bytes}; }
+  /// A part of it. Precondition: offset + bytes <= size().
+  std::span<std::byte> view(std::size_t offset, std::size_t bytes) noexcept {
+    QIO_CHECK(offset <= size_ && bytes <= size_ - offset, "view() reaches past the end of the aligned_buffer");
+    return {data_ + offset, bytes};
+  }
   std::span<const std::byte> view(std::size_t offset, std::size_t bytes) const noexcept {
+    QIO_CHECK(offset <= size_ && bytes <= size_ - offset, "view() reaches past the end of the aligned_buffer");
     return {data_ + offset, bytes};
   }
 
@@ -96,4 +109,4 @@ class aligned_buffer {
   std::size_t alignment_;
 };
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

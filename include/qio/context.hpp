@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// The run loop that asynchronous operations belong to.
+// The event loop that asynchronous operations belong to.
 #pragma once
 
+#include <qio/base/check.hpp>
 #include <qio/buffer.hpp>
-#include <qio/detail/loop.hpp>
+#include <qio/configuration.hpp>
 #include <qio/engine/automatic.hpp>
 #include <qio/explanation.hpp>
+#include <qio/loop/loop.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>
+#include <qio/options.hpp>
 #include <qio/task.hpp>
 
 #include <coroutine>
@@ -18,35 +21,30 @@
 #include <string>
 #include <utility>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
 template <file_mode Mode, class Engine>
 class basic_file;
 
 namespace detail {
 
-/// What schedule() returns: waits for its turn in a loop.
+/// What schedule() returns: awaited, it has the coroutine continue on the loop's thread.
 template <engine Engine>
 class [[nodiscard]] scheduled final : posted {
  public:
   explicit scheduled(std::shared_ptr<loop<Engine>> target) noexcept : loop_(std::move(target)) {}
   scheduled(const scheduled&) = delete;
   scheduled& operator=(const scheduled&) = delete;
-  /// Of a coroutine that is destroyed before its turn: on the context's thread.
+  /// A coroutine that is destroyed before its turn is destroyed on the context's thread.
   ~scheduled() {
-    if (is_waiting_) loop_->withdraw(*this);
+    if (is_posted) loop_->withdraw(*this);
   }
 
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> waiting) noexcept {
     waiting_ = waiting;
-    is_waiting_ = true;
-    run = [](posted& node) noexcept {
-      auto& self = static_cast<scheduled&>(node);
-      self.is_waiting_ = false;
-      self.waiting_.resume();
-    };
-    const auto alive = loop_;  // the coroutine may be resumed, and all of this be gone, before post() returns
+    run = [](posted& node) noexcept { static_cast<scheduled&>(node).waiting_.resume(); };
+    const auto alive = loop_;  // the coroutine may be resumed, and this object be gone, before post() returns
     alive->post(*this);
   }
   void await_resume() const noexcept {}
@@ -54,38 +52,42 @@ class [[nodiscard]] scheduled final : posted {
  private:
   std::shared_ptr<loop<Engine>> loop_;
   std::coroutine_handle<> waiting_;
-  bool is_waiting_ = false;
 };
 
 }  // namespace detail
 
-/// Carries out the operations of the files that were opened on it, and resumes who waits for them.
+/// An event loop: carries out the operations of the files that were opened on it, and resumes the coroutines that
+/// await them.
 ///
-/// For one thread: the one that first calls run() or poll(), from then on. Files are opened on it, and operations
-/// started, on that thread or before it. schedule() and std::stop_source may be used by any thread. Several threads use
-/// a context each.
+/// A context belongs to one thread: the first that calls run() or poll(). From then on that thread alone runs it, opens
+/// files on it, and starts, cancels and destroys operations. Before that, any one thread at a time may. Other threads
+/// may call schedule() and use std::stop_source. To use several threads, give each a context of its own.
 ///
-/// Creation allocates; running operations does not. Movable; files keep working when their context is moved.
+/// Creating a context allocates memory; running operations does not. Movable; files keep working when their context is
+/// moved. A moved-from context may only be assigned to and destroyed; everything else is a failed precondition, but for
+/// functions that return a result: these fail with std::errc::bad_file_descriptor.
 ///
-/// Destruction cancels what is in flight, waits until the system has let go of its memory, and completes it, with its
-/// real result: on the context's thread, if anything is in flight (using a ring from another one ends the program with
-/// a message), and not from within one of its own callbacks or coroutines. By another thread than its own, a context
-/// over io_uring keeps its ring, and with it memory and files that this holds, until its own thread has ended, too. A
-/// file may outlive its context: its blocking operations go on working, its asynchronous ones are then refused with
-/// errc::context_closed.
+/// Destruction cancels the operations in flight, waits until the system no longer uses their memory, and completes them
+/// with their real results. If anything is in flight, destroy the context on its own thread (over io_uring, another
+/// thread ends the program with a message), and never from within one of its own callbacks or coroutines. If another
+/// thread destroys a context over io_uring, its ring, and the memory and files that this holds, stay until its own
+/// thread has ended. A file may outlive its context: its blocking operations still work; its asynchronous ones fail
+/// with errc::context_closed.
 template <engine Engine>
 class [[nodiscard]] basic_context {
  public:
   using engine_type = Engine;
 
-  /// Fails with the system's error where the engine cannot be had; qio::context always has one: it falls back to the
-  /// pool, and explain() says why. Fails with std::errc::not_enough_memory where there is none for registered_bytes.
+  /// Fails with the system's error where the engine is unavailable. qio::context is always available: it falls back to
+  /// the pool, and explain() says why. Fails with std::errc::not_enough_memory if registered_bytes cannot be allocated.
   static result<basic_context> create(const context_options& options = {}) {
     auto engine = Engine::create(options);
     if (!engine) return engine.error();
     std::optional<aligned_buffer> memory;
     if (options.registered_bytes != 0) {
-      auto allocated = aligned_buffer::allocate(options.registered_bytes);
+      // Whole pages, since a child process is kept from inheriting them.
+      auto allocated = aligned_buffer::allocate(options.registered_bytes,
+                                                detail::greater_of(default_buffer_alignment, platform::page_size()));
       if (!allocated) return allocated.error();
       memory = std::move(allocated).value();
     }
@@ -102,8 +104,8 @@ class [[nodiscard]] basic_context {
     if (loop_) loop_->close();
   }
 
-  /// Runs `work` to its end, and with it everything else that is started on this context meanwhile. What it throws
-  /// comes out. Waits for ever if `work` waits for what never comes.
+  /// Runs `work` until it finishes, and everything else that is started on this context meanwhile. An exception that
+  /// leaves `work` comes out. Waits forever if `work` waits for what never comes.
   template <class T>
   T run(task<T> work) {
     struct finish final : detail::started::listener {
@@ -115,60 +117,66 @@ class [[nodiscard]] basic_context {
       bool reached = false;
     };
     std::optional<detail::kept<T>> value;
+    session running(loop());
     detail::started root = detail::run_into<T>(value, std::move(work));
     finish finished;
     root.start(finished);
-    while (!finished.reached) loop_->turn(true);
+    while (!finished.reached) running.turn(true);
     root.rethrow();
     if constexpr (!std::is_void_v<T>) return std::move(*value);
   }
 
-  /// Carries out one operation of a file on this context: a blocking transfer, say, that waits as the context does
+  /// Carries out one operation of a file of this context: for a blocking transfer that waits as the context does
   /// (wait_policy), `context.run(file.async_read_at(offset, buffer))`. Everything else that is started here goes on
   /// meanwhile.
   template <class Answer, class Control>
   result<Answer> run(operation<Engine, Answer, Control>&& single) {
+    if (loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));
+    QIO_CHECK(&single.loop_ == loop_.get(), "run() was given an operation of another context's file");
+    session running(*loop_);
     std::optional<result<Answer>> answer;
-    single.start([&answer](result<Answer> told) { answer.emplace(std::move(told)); });
-    while (!answer) loop_->turn(true);
+    single.start([&answer](result<Answer> given) { answer.emplace(std::move(given)); });
+    while (!answer) running.turn(true);
     return *std::move(answer);
   }
 
   /// Runs until no operation is in flight: for operations started with callbacks.
   void run() {
-    do loop_->turn(!loop_->idle());
-    while (!loop_->idle());
+    const detail::loop<Engine>& own = loop();
+    session running(loop());
+    do running.turn(!own.idle());
+    while (!own.idle());
   }
 
-  /// Does what can be done without waiting. True if it resumed a coroutine or called a callback.
-  bool poll() { return loop_->turn(false); }
+  /// Does what needs no waiting. True if it resumed a coroutine or called a callback.
+  bool poll() { return session(loop()).turn(false); }
 
-  /// Awaited, from any thread: the coroutine goes on inside this context's run(). The context must still exist then.
-  [[nodiscard]] detail::scheduled<Engine> schedule() const noexcept { return detail::scheduled<Engine>(loop_); }
+  /// Awaited, from any thread: the coroutine continues inside this context's run() or poll(). The context must still
+  /// exist then. A task that is awaited there returns to the context that started it when it finishes: see task.
+  [[nodiscard]] detail::scheduled<Engine> schedule() const noexcept {
+    static_cast<void>(loop());
+    return detail::scheduled<Engine>(loop_);
+  }
 
-  /// Memory for the transfers of this context's files, of context_options::registered_bytes, rounded up to a multiple
-  /// of default_buffer_alignment; empty if none was asked for. Lives as long as the context; who uses which part of it
-  /// is the caller's affair. Uninitialised.
+  /// Memory for the transfers of this context's files: context_options::registered_bytes, rounded up to whole pages,
+  /// and aligned to them; empty if none was asked for. It lives as long as the context. The caller decides who uses
+  /// which part of it. Uninitialized.
   ///
-  /// It serves every transfer. Those that go through io_uring, of one buffer that lies in it (and within one of its
-  /// pieces of 1 GiB), cost the kernel less, of direct files above all: it holds the pages already, instead of pinning
+  /// It serves every transfer. A transfer through io_uring of one buffer that lies in it (and within one of its pieces
+  /// of 1 GiB) costs the kernel less, of direct files above all: the kernel holds the pages already, instead of pinning
   /// them for each transfer. That is locked memory (RLIMIT_MEMLOCK, unless the process has CAP_IPC_LOCK), twice as much
   /// where the context polls. Where the kernel does not take it, or the engine is another one, it is memory like any
   /// other, and explain() says why ("registered memory"). A child process does not have it.
-  std::span<std::byte> registered_memory() noexcept { return loop_->memory(); }
+  std::span<std::byte> registered_memory() noexcept { return loop().memory(); }
 
-  /// How often it waited asleep and awake: see wait_policy. Of a context on a ring; else all zero. On the context's
-  /// thread.
-  wait_statistics waits() const noexcept
-    requires requires(const Engine& engine) { engine.waits(); }
-  {
-    return loop_->engine().waits();
-  }
+  /// How often a context over io_uring waited asleep and awake: see wait_policy. Over another engine all are zero. For
+  /// the context's thread.
+  wait_statistics waits() const noexcept { return loop().engine().waits(); }
 
-  /// Which engine serves, with which features, and why not with others.
+  /// Which engine serves, with which features, and why not with others. Allocates.
   explanation explain() const {
     explanation out;
-    loop_->explain(out);
+    loop().explain(out);
     return out;
   }
 
@@ -178,12 +186,19 @@ class [[nodiscard]] basic_context {
   template <class OtherEngine>
   friend task<result<void>> async_sync_directory(const basic_context<OtherEngine>&, std::string);
 
+  using session = typename detail::loop<Engine>::session;
+
   explicit basic_context(std::shared_ptr<detail::loop<Engine>> loop) noexcept : loop_(std::move(loop)) {}
+
+  detail::loop<Engine>& loop() const noexcept {
+    QIO_CHECK(loop_ != nullptr, "a moved-from context was used");
+    return *loop_;
+  }
 
   std::shared_ptr<detail::loop<Engine>> loop_;
 };
 
-/// io_uring where it can be had, else worker threads.
+/// The system's own engine where it is available (io_uring, completion ports), else worker threads.
 using context = basic_context<automatic>;
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

@@ -1,39 +1,43 @@
 // SPDX-License-Identifier: BSL-1.0
-// A directory held open, for open_options::beneath.
+// An open directory, for open_options::beneath.
 #pragma once
 
-#include <qio/detail/platform.hpp>
+#include <qio/configuration.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
+#include <qio/system/platform.hpp>
 
 #include <utility>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
-/// A directory that paths are kept beneath, whoever chose them and whatever others rename or link meanwhile:
+/// An open directory that paths can be kept beneath, whoever chose them and whatever other processes rename or link
+/// meanwhile:
 ///
 ///     auto uploads = qio::directory::open("/srv/uploads").value();
 ///     qio::open_options options;
 ///     options.beneath = &uploads;
 ///     auto file = qio::cached_file::open(name, qio::access::read, qio::creation::open_existing, options);
 ///
-/// The kernel sees to it while it walks the path (openat2(2) with RESOLVE_BENEATH). What leads out is refused with
-/// errc::leaves_directory: an absolute path, a ".." too many, a symbolic link to either, wherever in the path. Symbolic
-/// links that stay beneath are followed, but for the "magic" ones of /proc (std::errc::too_many_symbolic_link_levels).
-/// Whatever `creation` creates, replaces, or removes because opening failed, is beneath the directory, too. A ".."
-/// while somebody keeps renaming directories may end in std::errc::resource_unavailable_try_again. Other mounts
-/// beneath the directory count as beneath, hard links are files like any other, and so are pipes and devices.
+/// The kernel enforces this while it resolves the path (openat2(2) with RESOLVE_BENEATH). A path that leads out of the
+/// directory fails with errc::leaves_directory: an absolute path, too many "..", or a symbolic link to either, anywhere
+/// in the path. Symbolic links that stay beneath are followed, except the "magic" links of /proc
+/// (std::errc::too_many_symbolic_link_levels). What `creation` creates or replaces, and what a failed open removes, is
+/// beneath the directory, too. A path with ".." may fail with std::errc::resource_unavailable_try_again while another
+/// process keeps renaming directories. Other mounts beneath the directory count as beneath; hard links and devices are
+/// treated like any other file.
 ///
-/// Needs Linux 5.6 (errc::beneath_not_supported), and that no sandbox forbids the call (errc::beneath_forbidden); there
-/// is no less safe way that would be taken instead. Not to be had on Windows or a simulated disk.
+/// Needs Linux 5.6 (otherwise errc::beneath_not_supported) and a sandbox that permits the call (otherwise
+/// errc::beneath_forbidden); there is no fallback to a less safe method. Unavailable on Windows and on a simulated
+/// disk.
 class [[nodiscard]] directory {
  public:
-  /// The directory at `path`, which may lead anywhere. The handle is not inherited by child processes, stands for the
-  /// same directory when that is renamed, and allows nothing but to search it, which is all that it needs leave for.
-  /// Fails where no path could be kept beneath it.
+  /// Opens the directory at `path`, which may lead anywhere. The handle refers to the same directory after a rename,
+  /// permits only searching it, and requires only search permission. Child processes do not inherit it. Fails where
+  /// paths cannot be kept beneath a directory.
   static result<directory> open(path_view path) {
     const auto opened = platform::open_directory(path);
-    if (!opened) return opened.error();
+    if (!opened) return opened.error().of_opening(path.c_str());
     return directory(opened.value());
   }
 
@@ -47,7 +51,7 @@ class [[nodiscard]] directory {
     if (handle_ != platform::invalid_handle) static_cast<void>(platform::close(handle_));
   }
 
-  /// Of one that has been moved from: platform::invalid_handle.
+  /// Owned by this object; platform::invalid_handle after a move from it.
   platform::native_handle native_handle() const noexcept { return handle_; }
 
  private:
@@ -56,4 +60,4 @@ class [[nodiscard]] directory {
   platform::native_handle handle_;
 };
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

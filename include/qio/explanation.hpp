@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
-// The answer of explain(): what is active, and why anything is not.
+// The result of explain(): what is active, and why the rest is not.
 #pragma once
+
+#include <qio/configuration.hpp>
 
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
 /// One line: "engine: pool (io_uring is forbidden: …)".
 struct fact {
   std::string name;    ///< "engine", "alignment", "inline reads" …
   std::string value;   ///< "io_uring", "512", "off" …
-  std::string reason;  ///< why it is so, where it is not what was asked for or could be better; else empty
+  std::string reason;  ///< why, if this is not what was requested or could be better; otherwise empty
 };
 
-/// Facts in the order in which a person would ask for them. For people, logs and bug reports; names and values are
-/// stable enough to be looked for, reasons are not.
+/// Facts, the most important first. For people, logs and bug reports. Programs may rely on names and values, which are
+/// stable, but not on reasons.
 class explanation {
  public:
   void add(std::string name, std::string value, std::string reason = {}) {
@@ -26,14 +28,14 @@ class explanation {
 
   const std::vector<fact>& facts() const noexcept { return facts_; }
 
-  /// The fact of that name, or null. Valid as long as this explanation.
+  /// The fact of that name, or null. Valid until this object changes or is destroyed.
   const fact* find(std::string_view name) const noexcept {
     for (const fact& candidate : facts_)
       if (candidate.name == name) return &candidate;
     return nullptr;
   }
 
-  /// A line a fact.
+  /// All facts, one per line. Allocates.
   std::string text() const {
     std::string lines;
     for (const fact& each : facts_) {
@@ -48,4 +50,4 @@ class explanation {
   std::vector<fact> facts_;
 };
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// Files: basic_file<Mode, Engine>, the whole public handle.
+// Files: basic_file<Mode, Engine>, the public handle of an open file.
 #pragma once
 
+#include <qio/base/check.hpp>
+#include <qio/base/exceptions.hpp>
 #include <qio/buffer.hpp>
+#include <qio/configuration.hpp>
 #include <qio/context.hpp>
-#include <qio/detail/buffers.hpp>
-#include <qio/detail/exceptions.hpp>
-#include <qio/detail/file_state.hpp>
 #include <qio/directory.hpp>
 #include <qio/explanation.hpp>
+#include <qio/file/buffers.hpp>
+#include <qio/file/state.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>
+#include <qio/options.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
+#include <qio/system/operating_system.hpp>
 #include <qio/task.hpp>
 
 #include <cstddef>
@@ -20,17 +24,20 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
-/// The engine of a file that was opened without a context: it has blocking operations only.
-struct no_engine {};
+/// The engine of a file that was opened without a context, which has blocking operations only.
+struct no_engine {
+  using system = detail::operating_system;
+};
 
 namespace detail {
 
-/// How a file refers to its context: not at all if it has none.
+/// How a file refers to its context, if it has one.
 template <class Engine>
 struct file_loop {
   using pointer = std::shared_ptr<loop<Engine>>;
@@ -41,8 +48,8 @@ struct file_loop<no_engine> {
   using pointer = no_loop;
 };
 
-/// What a worker is to do, and the room for what comes of it: in the frame of the coroutine that awaits it, which
-/// cannot end before the worker has.
+/// Runs `job` on a worker thread. The job and its result live in the frame of the coroutine that awaits the operation,
+/// which outlives the worker's call.
 template <class Engine, class Job>
 operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity, Job& job) {
   return {on, [&](request& r) {
@@ -55,67 +62,82 @@ operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity
 
 }  // namespace detail
 
-/// One open file (or block device), in one mode.
+/// One open file or block device, in one mode.
 ///
-/// Transfers. Every transfer says its `offset` in bytes; there is no file pointer. A read fills the whole buffer unless
-/// the end of the file comes first: its answer is the number of bytes read, less than was asked for only at the end,
-/// and 0 only at or past the end (or for an empty buffer). A write writes all of it, beyond the end too, which extends
-/// the file, or fails; its answer is the length. What the system does in several parts (a signal, its limit of
-/// 0x7ffff000 bytes or 1024 buffers a call) is continued inside. A transfer that fails on its way says how far it came:
-/// error().transferred(). Two writes to the same bytes at the same time leave either's or a mixture.
+/// Transfers. Each transfer names its `offset` in bytes; there is no file position. A read fills the whole buffer
+/// unless it reaches the end of the file first. It returns the number of bytes read: fewer than asked for only at the
+/// end, and 0 only at or past the end or for an empty buffer. A write writes the whole buffer and returns its length,
+/// or fails. A write past the end extends the file. If a system call transfers less than it was asked to (a signal, or
+/// the limits of 0x7ffff000 bytes and 1024 buffers per call), the library continues. error().transferred() is the
+/// number of bytes that a failed transfer had moved. Concurrent writes to the same bytes leave the data of either, or a
+/// mixture.
 ///
 /// Buffers are anything that converts to std::span<std::byte> (reads) or std::span<const std::byte> (writes), or, for a
-/// vectored transfer, to std::span<const mutable_buffer> or std::span<const const_buffer>. They are borrowed until the
-/// transfer is over; of a vectored transfer the array of buffers, too.
+/// vectored transfer, to std::span<const mutable_buffer> or std::span<const const_buffer>. Pass other memory as
+/// std::as_bytes(std::span(x)) or std::as_writable_bytes(std::span(x)). The library borrows the memory, and the array
+/// of a vectored transfer, until the transfer ends; so an asynchronous transfer does not accept a temporary that owns
+/// its memory. Blocking transfers of a mapped file may use views of the same file, overlapping ones too: the buffers
+/// are copied one after the other, each as by memmove. (This does not apply where system calls are used: past the end,
+/// with durable_writes, without guards_copies, or through another handle.)
 ///
-/// Direct files demand that offset, length and address be multiples of alignment(); of a vectored transfer, of every
-/// buffer. What is not is refused here, with the numbers, before the system sees it; a buffer whose size is a constant
-/// that no device could take (no multiple of 512) does not compile.
+/// Direct files require an offset, a length and an address that are multiples of alignment(); in a vectored transfer
+/// this applies to each buffer. Misaligned transfers fail before any system call, and the error contains the numbers. A
+/// buffer whose constant size no device accepts (not a multiple of 512) does not compile.
 ///
-/// Errors are the operating system's own, or a qio::errc. A negative or overflowing range (offset + length > 2^63 - 1)
-/// is errc::offset_too_large.
+/// Errors are the operating system's own, or a qio::errc. A range that ends past 2^63 - 1 fails with
+/// errc::offset_too_large, and a transfer that the file was not opened for with errc::access_not_granted. A write past
+/// RLIMIT_FSIZE fails with std::errc::file_too_large. Where the kernel carries it out on the calling thread it also
+/// raises SIGXFSZ there, as pwrite(2) does, which ends a program that does not ignore the signal: that is so for
+/// blocking writes, and on XFS and btrfs for writes through io_uring. (Asynchronous writes that are served inline go to
+/// the engine instead. A limit that is set while files are open is noticed within a millisecond.)
 ///
-/// Threads. Blocking operations may be called by several threads at once, resize() and close() excepted. Asynchronous
-/// ones belong to the context's thread. A mapped file that others extend (another handle, or an asynchronous write)
-/// while one of its threads writes just below the new end may lose that write to the kernel's zeroing of the old last
-/// page.
+/// Closed files. After close(), and after a move from the file, every function that returns a result fails with
+/// std::errc::bad_file_descriptor; the others must not be called (checked where QIO_CHECKS is 1). Such a file can be
+/// assigned to. It keeps its context's resources until then, or until it is destroyed.
 ///
-/// Opening allocates; nothing else does. A moved-from or closed file may only be assigned to and destroyed.
+/// Threads. Several threads may call blocking operations at once, except resize() and close(). Asynchronous operations
+/// belong to the context's thread. If something else extends a mapped file (another handle, or an asynchronous write)
+/// while one of its threads writes just below the new end, the kernel may zero what was written: it clears the rest of
+/// the old last page.
+///
+/// Allocation. Opening, explain() and messages allocate; nothing else does.
 template <file_mode Mode, class Engine = no_engine>
 class [[nodiscard]] basic_file {
  public:
   using mode_type = Mode;
   using engine_type = Engine;
 
-  /// Opens a file for blocking operations. The handle is not inherited by child processes (O_CLOEXEC). If it fails, a
-  /// file that existed is as it was, and one that did not does not. A direct file where direct I/O cannot be had is
-  /// std::errc::operation_not_supported (see open_options::fallback), and so is an uncached one where the kernel or the
-  /// file system lacks that. Mapped and uncached files need leave to read even to be written.
+  /// Opens a file for blocking operations. Child processes do not inherit the handle (O_CLOEXEC). A failed open leaves
+  /// the disk as it was, and the message of its error names the path. Where direct or uncached I/O is unavailable, the
+  /// open fails with std::errc::operation_not_supported, unless open_options::fallback allows the cache. Mapped and
+  /// uncached files need permission to read even if they are only written. The first open of a mapped file installs a
+  /// process-wide handler: see open_options::guards_copies.
   static result<basic_file> open(path_view path, access wanted = access::read, creation how = creation::open_existing,
                                  const open_options& options = {})
     requires std::same_as<Engine, no_engine>
   {
     auto opened = state::open(path, wanted, how, options, detail::no_loop());
-    if (!opened) return opened.error();
+    if (!opened) return opened.error().of_opening(path.c_str());
     return basic_file(std::move(opened).value(), {});
   }
 
-  /// Opens a file on a context, for asynchronous operations as well: the answer is a basic_file<Mode, engine of the
-  /// context>. Opening itself blocks, as long as the file system takes.
+  /// Opens a file on a context, for asynchronous operations as well; returns a basic_file<Mode, engine of the context>.
+  /// Opening blocks for as long as the file system takes.
   template <class ContextEngine>
   static result<basic_file<Mode, ContextEngine>> open(const basic_context<ContextEngine>& on, path_view path,
                                                       access wanted = access::read,
                                                       creation how = creation::open_existing,
                                                       const open_options& options = {}) {
+    if (on.loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
     auto opened = basic_file<Mode, ContextEngine>::state::open(path, wanted, how, options, on.loop_);
-    if (!opened) return opened.error();
+    if (!opened) return opened.error().of_opening(path.c_str());
     opened.value()->allow_inline_writes(options);
     opened.value()->allow_polling(on.loop_->engine());
     return basic_file<Mode, ContextEngine>(std::move(opened).value(), on.loop_);
   }
 
-  /// The same on a worker thread, so that a slow file system does not hold up the context's thread. Allocates the frame
-  /// of the task. If the task is destroyed before it is over, the file is closed.
+  /// The same on a worker thread, so that a slow file system does not block the context's thread. Allocates the frame
+  /// of the task. Destroying the task before it has finished closes the file.
   template <class ContextEngine>
   static task<result<basic_file<Mode, ContextEngine>>> async_open(const basic_context<ContextEngine>& on,
                                                                   std::string path, access wanted = access::read,
@@ -124,100 +146,114 @@ class [[nodiscard]] basic_file {
     return basic_file<Mode, ContextEngine>::open_by_worker(on.loop_, std::move(path), wanted, how, options);
   }
 
-  basic_file(basic_file&&) noexcept = default;
+  /// The file that was moved from is closed; it keeps its context, so that its operations can say so.
+  basic_file(basic_file&& other) noexcept
+      : loop_(other.loop_), state_(std::move(other.state_)) {}  // NOLINT(performance-move-constructor-init): as it says
   basic_file& operator=(basic_file&& other) noexcept {
     basic_file taken(std::move(other));
     std::swap(state_, taken.state_);
     std::swap(loop_, taken.loop_);
     return *this;
   }
-  /// Closes the file. Cancels its operations in flight and waits until the system has let go of them; the context
-  /// completes them afterwards. What is not synced may be lost by a power failure, and an error of closing is not heard
-  /// of.
+  /// Closes the file. Cancels its operations in flight and waits until the system no longer uses their memory; the
+  /// context completes them afterwards. A power failure may lose what was not synced. Errors from closing are
+  /// discarded.
   ~basic_file() {
     if (state_) end_operations();
   }
 
-  /// Closes the file, and says what went wrong (on network file systems a write may fail only now). It is closed in
-  /// any case. A file that is not open: std::errc::bad_file_descriptor.
+  /// Closes the file and returns the error, if any (on network file systems a write may fail only now). The file is
+  /// closed in any case.
   result<void> close() {
-    if (!is_open()) return error(std::make_error_code(std::errc::bad_file_descriptor));
+    if (!is_open()) return not_open();
     end_operations();
     const std::unique_ptr<state> closed = std::move(state_);
     return closed->close();
   }
 
-  /// The same on a worker thread, since closing may write back (network file systems) or free many blocks (the last
-  /// name of a large file). Takes the file over at once; allocates the frame of the task.
+  /// The same on a worker thread, because closing may write data back (network file systems) or free many blocks (the
+  /// last link to a large file). This object is closed immediately. Allocates the frame of the task.
   task<result<void>> async_close()
     requires engine<Engine>
   {
-    end_operations();
-    return close_by_worker(std::move(loop_), std::move(state_));
+    if (is_open()) end_operations();
+    return close_by_worker(loop_, std::move(state_));
   }
 
   // --- reading and writing, blocking ---
 
+  /// Reads into `buffer` from byte `offset` of the file on, until the buffer is full or the file ends. Returns the
+  /// number of bytes read.
   template <class Buffer>
-    requires detail::readable_into<Buffer>
+    requires(detail::readable_into<Buffer> || detail::holds_no_bytes<Buffer>)
   result<std::size_t> read_at(std::uint64_t offset, Buffer&& buffer) const {
+    if (!is_open()) [[unlikely]]
+      return not_open();
     return state_->read(offset, extent_checked<Buffer>(detail::buffers_to_fill(buffer)));
   }
 
+  /// Writes all of `buffer` from byte `offset` of the file on. Returns the number of bytes, which is the buffer's size.
   template <class Buffer>
-    requires detail::writable_from<Buffer>
+    requires(detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>)
   result<std::size_t> write_at(std::uint64_t offset, Buffer&& buffer) {
+    if (!is_open()) [[unlikely]]
+      return not_open();
     return state_->write(offset, extent_checked<Buffer>(detail::buffers_to_send(buffer)));
   }
 
   // --- reading and writing, asynchronous: see operation ---
 
+  /// Like read_at(), asynchronously: see operation. Borrows the buffer until the operation ends.
   template <class Buffer>
-    requires detail::readable_into<Buffer> && engine<Engine>
+    requires((detail::readable_into<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
   operation<Engine, std::size_t> async_read_at(std::uint64_t offset, Buffer&& buffer) {
-    return {*loop_,
-            [&](request& r) { describe_read(r, offset, extent_checked<Buffer>(detail::buffers_to_fill(buffer))); }};
+    return operation_of<std::size_t>(
+        [&](request& r) { describe_read(r, offset, borrowed<Buffer>(detail::buffers_to_fill(buffer))); });
   }
 
+  /// The same, with a deadline or a stop token.
   template <class Buffer>
-    requires detail::readable_into<Buffer> && engine<Engine>
+    requires((detail::readable_into<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
   auto async_read_at(std::uint64_t offset, Buffer&& buffer, const operation_options& options) {
     return controlled<std::size_t>(
-        [&](request& r) { describe_read(r, offset, extent_checked<Buffer>(detail::buffers_to_fill(buffer))); },
-        options);
+        [&](request& r) { describe_read(r, offset, borrowed<Buffer>(detail::buffers_to_fill(buffer))); }, options);
   }
 
+  /// Like write_at(), asynchronously: see operation. Borrows the buffer until the operation ends.
   template <class Buffer>
-    requires detail::writable_from<Buffer> && engine<Engine>
+    requires((detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
   operation<Engine, std::size_t> async_write_at(std::uint64_t offset, Buffer&& buffer) {
-    return {*loop_,
-            [&](request& r) { describe_write(r, offset, extent_checked<Buffer>(detail::buffers_to_send(buffer))); }};
+    return operation_of<std::size_t>(
+        [&](request& r) { describe_write(r, offset, borrowed<Buffer>(detail::buffers_to_send(buffer))); });
   }
 
+  /// The same, with a deadline or a stop token.
   template <class Buffer>
-    requires detail::writable_from<Buffer> && engine<Engine>
+    requires((detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
   auto async_write_at(std::uint64_t offset, Buffer&& buffer, const operation_options& options) {
     return controlled<std::size_t>(
-        [&](request& r) { describe_write(r, offset, extent_checked<Buffer>(detail::buffers_to_send(buffer))); },
-        options);
+        [&](request& r) { describe_write(r, offset, borrowed<Buffer>(detail::buffers_to_send(buffer))); }, options);
   }
 
   // --- durability ---
 
-  /// Waits until what has been written is durable, to the extent of `kind`, on media that keep their promises. A new
-  /// file's name is durable only after sync_directory() of its directory.
+  /// Waits until everything written before is durable, to the extent that `kind` specifies, on devices that keep their
+  /// promises. The name of a new file is durable only after sync_directory() of its directory.
   ///
-  /// A failure is for good: what had been written since the last sync that succeeded may be lost, whatever the system
-  /// says afterwards, so every later sync answers the same error until the file is closed (all but what says that the
-  /// call was wrong, or was ended). Of several syncs of a file that are in flight at the same time Linux tells a
-  /// failure to one: it is that of all of them. What to do then: see docs/durability.md.
-  result<void> sync(sync_kind kind = sync_kind::everything) { return state_->sync(kind); }
+  /// A failed sync stays failed: what was written since the last successful sync may be lost, whatever the system
+  /// reports later, so every later sync returns the same error until the file is closed. (Errors which report that the
+  /// call was invalid or was canceled are not kept.) If several syncs of a file are in flight, Linux reports the
+  /// failure to one of them; all of them fail. See docs/durability.md for what to do then.
+  result<void> sync(sync_kind kind = sync_kind::everything) {
+    if (!is_open()) return not_open();
+    return state_->sync(kind);
+  }
 
-  /// The same, asynchronously. It covers the writes that were complete when it was started, not those in flight.
+  /// The same, asynchronously. Covers the writes that were complete when it started, not those in flight.
   operation<Engine, void> async_sync(sync_kind kind = sync_kind::everything)
     requires engine<Engine>
   {
-    return {*loop_, [&](request& r) { describe_sync(r, kind); }};
+    return operation_of<void>([&](request& r) { describe_sync(r, kind); });
   }
   auto async_sync(sync_kind kind, const operation_options& options)
     requires engine<Engine>
@@ -227,69 +263,91 @@ class [[nodiscard]] basic_file {
 
   // --- size ---
 
-  /// Bytes; of a block device, its capacity.
-  result<std::uint64_t> size() const { return state_->size(); }
+  /// The size in bytes; the capacity of a block device.
+  result<std::uint64_t> size() const {
+    if (!is_open()) return not_open();
+    return state_->size();
+  }
 
-  /// Cuts the file off at `bytes`, or extends it so far with a hole that reads as zeros. Of a mapped file, views of
-  /// what is cut off must not be touched any more.
-  result<void> resize(std::uint64_t bytes) { return state_->resize(bytes); }
+  /// Truncates the file to `bytes`, or extends it with a hole that reads as zeros. Views of the part of a mapped file
+  /// that was cut off must not be accessed any more.
+  result<void> resize(std::uint64_t bytes) {
+    if (!is_open()) return not_open();
+    return state_->resize(bytes);
+  }
 
-  /// The same on a worker thread, since it may wait for the file system's journal.
+  /// The same on a worker thread, because it may wait for the file system's journal.
   operation<Engine, void> async_resize(std::uint64_t bytes)
     requires(engine<Engine> && !Mode::is_mapped)
   {
-    return {*loop_, [&](request& r) { describe_resize(r, bytes); }};
+    return operation_of<void>([&](request& r) { describe_resize(r, bytes); });
   }
 
   // --- views: mapped files only ---
 
-  /// The file's own pages, `bytes` of them from `offset` on; no copy, and no system call unless the file has grown.
-  /// Valid until the file is closed, also when it grows meanwhile. Past the end of the file: errc::beyond_end; where
-  /// somebody else has cut the file off since this one has last looked, that is not noticed.
+  /// The file's own pages: `bytes` bytes from `offset` on, without a copy, and without a system call unless the file
+  /// has grown. Valid until the file is closed, even if it grows. A range past the end fails with errc::beyond_end; a
+  /// truncation by others since the size was last read goes unnoticed.
   ///
-  /// If the file is made shorter while a view is in use, touching what was cut off ends the process with SIGBUS, as
-  /// does a device that cannot read the page. Use read_at(), which answers instead, where that can happen.
+  /// If the file shrinks while a view is in use, accessing what was cut off raises SIGBUS, which ends the process; so
+  /// does a device that cannot read the page. Use read_at(), which returns an error, where that can happen.
   result<std::span<const std::byte>> view(std::uint64_t offset, std::size_t bytes) const
     requires(Mode::is_mapped)
   {
-    auto found = state_->view(offset, bytes);
+    if (!is_open()) return not_open();
+    auto found = state_->mode.view(offset, bytes);
     if (!found) return found.error();
     return std::span<const std::byte>(found.value());
   }
 
-  /// The same, to be written to. What is written there reaches the device by sync(), or when the kernel sees fit. On a
-  /// full disk, touching a hole ends the process with SIGBUS; write_at() answers instead.
+  /// The same, writable. What is stored there reaches the device at sync(), or when the kernel decides. On a full disk,
+  /// storing to a hole raises SIGBUS; write_at() returns an error instead.
   result<std::span<std::byte>> writable_view(std::uint64_t offset, std::size_t bytes)
     requires(Mode::is_mapped)
   {
-    if (!state_->map.writable()) return error(errc::access_not_granted);
-    return state_->view(offset, bytes);
+    if (!is_open()) return not_open();
+    if (!state_->mode.is_writable()) return error(errc::access_not_granted);
+    return state_->mode.view(offset, bytes);
   }
 
-  // --- what it is ---
+  // --- properties ---
 
-  /// What transfers must be multiples of; all 1 unless the mode is direct.
-  qio::alignment alignment() const noexcept { return state_->needed; }
+  /// What the offsets, lengths and addresses of transfers must be multiples of; all 1 unless the mode is direct.
+  qio::alignment alignment() const noexcept {
+    QIO_CHECK(is_open(), "alignment() was called on a file that is closed or was moved from");
+    return state_->mode.alignment();
+  }
 
-  /// False for a direct file that was let degrade (if_unavailable::use_cache), and for other modes.
-  bool is_direct() const noexcept { return state_->direct_active; }
-  /// The same of an uncached file.
-  bool is_uncached() const noexcept { return state_->uncached_active; }
+  /// False for a direct file that uses the cache (if_unavailable::use_cache), and for other modes.
+  bool is_direct() const noexcept {
+    QIO_CHECK(is_open(), "is_direct() was called on a file that is closed or was moved from");
+    return state_->mode.is_direct();
+  }
+  /// The same for uncached files.
+  bool is_uncached() const noexcept {
+    QIO_CHECK(is_open(), "is_uncached() was called on a file that is closed or was moved from");
+    return state_->mode.is_uncached();
+  }
 
   bool is_open() const noexcept { return state_ != nullptr; }
-  /// The system's own; it stays the file's. Not to put another file in its place (dup2): a ring may hold the one that
-  /// was opened.
-  platform::native_handle native_handle() const noexcept { return state_->handle; }
+  /// The system's handle, which the file still owns. Do not replace it with another file (dup2): a ring may still hold
+  /// the original.
+  platform::native_handle native_handle() const noexcept {
+    QIO_CHECK(is_open(), "native_handle() was called on a file that is closed or was moved from");
+    return state_->file.handle;
+  }
 
-  /// The paths that served this file's asynchronous operations so far. On the context's thread.
+  /// How many of this file's asynchronous operations were served on which path so far. On the context's thread.
   const file_statistics& statistics() const noexcept
     requires engine<Engine>
   {
-    return state_->activity.statistics;
+    QIO_CHECK(is_open(), "statistics() was called on a file that is closed or was moved from");
+    return state_->file.activity.statistics;
   }
 
-  /// Mode, directness, alignment and where it is known from, and what is degraded and why. Allocates.
+  /// The mode, the alignment and its source, and what is degraded and why. Allocates.
   explanation explain() const {
+    QIO_CHECK(is_open(), "explain() was called on a file that is closed or was moved from");
     explanation out;
     state_->explain(out);
     return out;
@@ -299,13 +357,13 @@ class [[nodiscard]] basic_file {
   template <file_mode, class>
   friend class basic_file;
 
-  using state = detail::file_state<Mode, typename detail::system_of<Engine>::type>;
+  using state = detail::file_state<Mode, typename Engine::system>;
   using loop_pointer = typename detail::file_loop<Engine>::pointer;
 
   basic_file(std::unique_ptr<state> opened, loop_pointer loop) noexcept
       : loop_(std::move(loop)), state_(std::move(opened)) {}
 
-  // Passes `buffers` on, having checked what the type of the buffer tells.
+  // Returns `buffers`, after checking what the type of the buffer determines.
   template <class Buffer, class Buffers>
   static Buffers extent_checked(Buffers buffers) noexcept {
     static_assert(
@@ -314,50 +372,80 @@ class [[nodiscard]] basic_file {
     return buffers;
   }
 
-  template <class Answer, class Describe>
-  auto controlled(Describe&& describe, const operation_options& options) {
-    return operation<Engine, Answer, typename detail::file_loop<Engine>::control_type>(*loop_, describe, options);
+  // The same for an operation that uses the buffer after the call.
+  template <class Buffer, class Buffers>
+  static Buffers borrowed(Buffers buffers) noexcept {
+    static_assert(
+        detail::is_borrowed<Buffer>,
+        "qio: this buffer is a temporary that is destroyed before the operation ends: give it a name, or pass "
+        "a std::span of memory that stays");
+    return extent_checked<Buffer>(buffers);
   }
 
-  void describe(request& r, opcode op) {
+  // An operation of a closed file is made apart, so that one of an open file is described without a question.
+  template <class Answer, class Describe>
+  [[gnu::always_inline]] operation<Engine, Answer> operation_of(Describe&& describe) {
+    if (!is_open()) [[unlikely]]
+      return refused_operation<Answer>();
+    return {*loop_, describe};
+  }
+  template <class Answer>
+  [[gnu::cold, gnu::noinline]] operation<Engine, Answer> refused_operation() {
+    return {*loop_, [](request& r) { refuse(r, not_open()); }};
+  }
+
+  template <class Answer, class Describe>
+  auto controlled(Describe&& describe, const operation_options& options) {
+    const auto describe_any = [&](request& r) { is_open() ? describe(r) : refuse(r, not_open()); };
+    return operation<Engine, Answer, typename detail::file_loop<Engine>::control_type>(*loop_, describe_any, options);
+  }
+
+  [[gnu::cold, gnu::noinline]] static error not_open() noexcept {
+    return std::make_error_code(std::errc::bad_file_descriptor);
+  }
+
+  // The operation has failed before it began.
+  static void refuse(request& r, const error& why) noexcept {
+    r.failure = why;
+    r.needs_no_engine = true;
+  }
+
+  void describe(request& r, opcode op) noexcept {
     r.op = op;
-    r.handle = state_->handle;
-    r.activity = &state_->activity;
+    r.handle = state_->file.handle;
+    r.activity = &state_->file.activity;
   }
   template <class Buffers>
-  void describe_transfer(request& r, std::uint64_t offset, Buffers buffers, std::uint32_t block) {
-    r.flags = state_->flags();
+  void describe_transfer(request& r, std::uint64_t offset, Buffers buffers, std::uint32_t block) noexcept {
+    r.flags = state_->mode.flags();
     r.io = detail::transfer(offset, buffers);
-    r.settled = r.io.total() == 0;
-    if (!state_->fits(r.io, buffers, block)) [[unlikely]] {
-      r.failure = state_->misfit(r.io, buffers, block);
-      r.settled = true;
-    }
+    if (!state_->fits(r.io, buffers, block)) [[unlikely]]
+      refuse(r, state_->misfit(r.io, buffers, block));
   }
   template <class Buffers>
-  void describe_read(request& r, std::uint64_t offset, Buffers buffers) {
+  void describe_read(request& r, std::uint64_t offset, Buffers buffers) noexcept {
     describe(r, opcode::read);
-    r.block = state_->end_block();
-    describe_transfer(r, offset, buffers, state_->needed.read);
-    if (state_->activity.reads) r.attempt = &detail::attempt_read;
+    r.block = state_->mode.end_block();
+    describe_transfer(r, offset, buffers, state_->mode.alignment().read);
+    if (state_->file.activity.reads) detail::attempted_request::of(r) = &detail::attempt_read;
   }
   template <class Buffers>
-  void describe_write(request& r, std::uint64_t offset, Buffers buffers) {
+  void describe_write(request& r, std::uint64_t offset, Buffers buffers) noexcept {
     describe(r, opcode::write);
-    describe_transfer(r, offset, buffers, state_->needed.write);
-    if (state_->activity.writes.refusal == nullptr) r.attempt = &detail::attempt_write;
+    describe_transfer(r, offset, buffers, state_->mode.alignment().write);
+    if (state_->file.activity.writes.refusal == nullptr) detail::attempted_request::of(r) = &detail::attempt_write;
   }
-  void describe_sync(request& r, sync_kind kind) {
+  void describe_sync(request& r, sync_kind kind) noexcept {
     describe(r, opcode::sync);
     r.sync = kind;
-    r.attempt = &detail::attempt_sync;
-    if constexpr (Mode::is_mapped && platform::mapping::is_flushed_apart) {
+    detail::attempted_request::of(r) = &detail::attempt_sync;
+    if constexpr (state::policy::has_own_sync) {
       r.op = opcode::call;
       r.argument = state_.get();
       r.call = [](request& self) noexcept { return static_cast<state*>(self.argument)->sync(self.sync); };
     }
   }
-  void describe_resize(request& r, std::uint64_t bytes) {
+  void describe_resize(request& r, std::uint64_t bytes) noexcept {
     describe(r, opcode::call);
     r.io = detail::transfer(bytes, mutable_buffer());
     r.argument = state_.get();
@@ -366,6 +454,7 @@ class [[nodiscard]] basic_file {
 
   static task<result<basic_file>> open_by_worker(loop_pointer loop, std::string path, access wanted, creation how,
                                                  open_options options) {
+    if (loop == nullptr) co_return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
     file_activity activity;
     std::unique_ptr<state> made;
     auto job = [&]() noexcept -> result<void> {
@@ -381,25 +470,27 @@ class [[nodiscard]] basic_file {
       });
       if (made == nullptr) return failure;
       made->allow_inline_writes(options);
-      return BOOST_OUTCOME_V2_NAMESPACE::success();
+      return success();
     };
-    if (auto done = co_await detail::call_by_worker(*loop, activity, job); !done) co_return done.error();
+    if (auto done = co_await detail::call_by_worker(*loop, activity, job); !done)
+      co_return done.error().of_opening(path.c_str());
     co_return basic_file(std::move(made), std::move(loop));
   }
 
   static task<result<void>> close_by_worker(loop_pointer loop, std::unique_ptr<state> closed) {
+    if (closed == nullptr) co_return not_open();
     file_activity activity;
     auto job = [&]() noexcept { return closed->close(); };
     co_return co_await detail::call_by_worker(*loop, activity, job);
   }
 
   void end_operations() noexcept {
-    // An open file has a loop; GCC 12 does not see it, and warns of what would come of none.
+    // An open file has a loop. GCC 12 does not see that, and warns about a null pointer.
     if constexpr (engine<Engine>)
-      if (loop_ != nullptr) loop_->end(state_->activity);
+      if (loop_ != nullptr) loop_->end(state_->file.activity);
   }
 
-  [[no_unique_address]] loop_pointer loop_;  // first: what the file lies on may belong to the engine
+  [[no_unique_address]] loop_pointer loop_;  // first, so destroyed last: the file's storage may belong to the engine
   std::unique_ptr<state> state_;
 };
 
@@ -408,7 +499,7 @@ using uncached_file = basic_file<uncached>;
 using direct_file = basic_file<direct>;
 using mapped_file = basic_file<mapped>;
 
-/// Files on a context. (cached_file::open(context, …) gives one; the name is for members and parameters.)
+/// Files on a context. (cached_file::open(context, …) returns one; use these names for members and parameters.)
 template <file_mode Mode, class Engine = automatic>
 using async_file = basic_file<Mode, Engine>;
 using async_cached_file = async_file<cached>;
@@ -420,6 +511,7 @@ namespace detail {
 
 template <class Engine>
 task<result<void>> sync_directory_by_worker(std::shared_ptr<loop<Engine>> on, std::string directory) {
+  if (on == nullptr) co_return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
   file_activity activity;
   auto job = [&]() noexcept {
     result<void> synced = error(std::make_error_code(std::errc::not_enough_memory));
@@ -431,16 +523,16 @@ task<result<void>> sync_directory_by_worker(std::shared_ptr<loop<Engine>> on, st
 
 }  // namespace detail
 
-/// Makes the names in a directory durable: what was created, renamed or removed in it before. Blocks. (On Windows by
-/// flushing the directory's handle, which NTFS accepts, and of which nothing is documented.)
+/// Makes the entries of a directory durable: files that were created, renamed or removed in it before the call. Blocks.
+/// (On Windows it flushes the directory's handle, which NTFS accepts, but which is undocumented.)
 inline result<void> sync_directory(path_view directory) { return platform::sync_directory(directory); }
 
 /// The same on a worker thread. Allocates the frame of the task. (A simulated disk has a sync_directory() of its own.)
 template <class Engine>
 task<result<void>> async_sync_directory(const basic_context<Engine>& on, std::string directory) {
-  static_assert(std::is_same_v<typename detail::system_of<Engine>::type, detail::operating_system>,
+  static_assert(std::is_same_v<typename Engine::system, detail::operating_system>,
                 "qio: of a simulated disk, disk.sync_directory() is meant");
   return detail::sync_directory_by_worker(on.loop_, std::move(directory));
 }
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

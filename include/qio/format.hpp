@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// fmt formatters for qio's types. In a header of its own, so that only who uses fmt needs it.
+// Formatters for fmt. A separate header, so that only programs that use fmt need fmt.
 #pragma once
 
 #include <qio/explanation.hpp>
@@ -11,7 +11,7 @@
 #include <string>
 #include <type_traits>
 
-/// An error as a person reads it, with its numbers, category and code.
+/// The message of an error, with its category and code.
 template <>
 struct fmt::formatter<qio::error> : fmt::formatter<std::string> {
   template <class Context>
@@ -22,7 +22,7 @@ struct fmt::formatter<qio::error> : fmt::formatter<std::string> {
   }
 };
 
-/// A line a fact.
+/// One line per fact.
 template <>
 struct fmt::formatter<qio::explanation> : fmt::formatter<std::string> {
   template <class Context>
@@ -41,7 +41,7 @@ struct fmt::formatter<qio::alignment> : fmt::formatter<std::string> {
   }
 };
 
-/// A result: its value, or "error: " and why.
+/// The value of a result, or "error: " and the error.
 template <class T>
   requires(!std::is_void_v<T>)
 struct fmt::formatter<qio::result<T>> : fmt::formatter<std::string> {

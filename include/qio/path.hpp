@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <qio/configuration.hpp>
+
 #include <concepts>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
-/// A path as open() takes it: borrowed, terminated by zero, in UTF-8. Made from a string literal, a std::string, or a
-/// std::filesystem::path where its characters are char. (A class of ours, since <filesystem> would double the time
-/// that including the library takes.)
+/// A path for open(): borrowed, null-terminated, in UTF-8. Converts from a string literal, a std::string, and a
+/// std::filesystem::path whose characters are char. (Including <filesystem> would double the compile time of the
+/// library.)
 class path_view {
  public:
   path_view(const char* path) noexcept : path_(path) {}
@@ -24,4 +26,4 @@ class path_view {
   const char* path_;
 };
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

@@ -1,45 +1,54 @@
 // SPDX-License-Identifier: BSL-1.0
-// What every function of the library answers with: result<T>, which is a T or a qio::error.
+// result<T>: a T or a qio::error. Every function of the library that can fail returns one.
 #pragma once
 
+#include <qio/base/exceptions.hpp>
+#include <qio/configuration.hpp>
+
+#include <boost/outcome/basic_result.hpp>  // first: since Boost 1.83, policy/terminate.hpp lacks includes of its own
 #include <boost/outcome/policy/terminate.hpp>
 #include <boost/outcome/std_result.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
-/// Conditions that the library itself reports. Everything the operating system reports keeps the
-/// operating system's own code, in std::system_category().
+/// Errors that the library itself reports. Errors of the operating system keep their own code, in
+/// std::system_category().
 enum class errc : int {
-  misaligned_offset = 1,   ///< a direct transfer starts between two blocks
-  misaligned_length,       ///< a direct transfer is not a whole number of blocks
+  misaligned_offset = 1,   ///< the offset of a direct transfer is not a multiple of the block
+  misaligned_length,       ///< the length of a direct transfer is not a multiple of the block
   misaligned_buffer,       ///< the memory of a direct transfer is not aligned
-  offset_too_large,        ///< offset + length passes the largest offset a file can have, 2^63 - 1
+  offset_too_large,        ///< offset + length exceeds the largest file offset, 2^63 - 1
   beyond_end,              ///< a view reaches past the end of the file
-  direct_not_supported,    ///< the file system says that it cannot do direct I/O on this file
-  direct_unknown,          ///< the file system does not say whether what it accepts as direct is
-  direct_in_memory,        ///< the file system keeps files in memory; what it accepts as direct is not
-  uncached_not_supported,  ///< the kernel or the file system cannot let go of pages when a transfer is done
+  direct_not_supported,    ///< the file system reports that it does not support direct I/O on this file
+  direct_unknown,          ///< the file system accepts direct I/O, but does not report whether it bypasses its cache
+  direct_in_memory,        ///< the file system keeps files in memory, and what it accepts as direct I/O is not direct
+  uncached_not_supported,  ///< the kernel or the file system cannot drop pages after a transfer
   access_not_granted,      ///< the file was not opened for this kind of access
-  context_closed,          ///< the context that this file was opened on no longer runs
+  context_closed,          ///< the context that this file was opened on has ended
   invalid_alignment,       ///< an alignment that is not a power of two
   cannot_be_bound,         ///< Windows cannot bind this file to the completion port of a context
   leaves_directory,        ///< the path leads out of the directory that it must stay beneath
-  beneath_not_supported,   ///< the system cannot see to it that a path stays beneath a directory
-  beneath_forbidden,       ///< it could, but a sandbox forbids the call
+  beneath_not_supported,   ///< the system cannot guarantee that a path stays beneath a directory
+  beneath_forbidden,       ///< the system could, but a sandbox forbids the call
+  too_many_workers,        ///< more worker threads were requested than a context may have
+  no_offsets,              ///< the path leads to a pipe, a socket or a terminal
 };
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION
 
 template <>
 struct std::is_error_code_enum<qio::errc> : std::true_type {};
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 namespace detail {
 
 class qio_category final : public std::error_category {
@@ -70,17 +79,21 @@ class qio_category final : public std::error_category {
                "system";
       case errc::beneath_forbidden:
         return "a path cannot be kept beneath a directory here: a sandbox (seccomp) forbids the system call openat2";
+      case errc::too_many_workers: return "more workers than a context may have";
+      case errc::no_offsets:
+        return "the path leads to a pipe, a socket or a terminal, which cannot be read or written at an offset";
     }
     return "unknown qio error " + std::to_string(value);
   }
 
-  // So that portable code can compare with std::errc without knowing this library's conditions.
+  // Lets portable code compare with std::errc, without knowing qio::errc.
   std::error_condition default_error_condition(int value) const noexcept override {
     switch (static_cast<errc>(value)) {
       case errc::misaligned_offset:
       case errc::misaligned_length:
       case errc::misaligned_buffer:
       case errc::invalid_alignment:
+      case errc::too_many_workers:
       case errc::beyond_end: return std::errc::invalid_argument;
       case errc::offset_too_large: return std::errc::file_too_large;
       case errc::direct_not_supported:
@@ -90,9 +103,10 @@ class qio_category final : public std::error_category {
       case errc::cannot_be_bound:
       case errc::beneath_not_supported:
       case errc::beneath_forbidden: return std::errc::operation_not_supported;
-      case errc::leaves_directory: return std::errc::cross_device_link;  // what Linux calls it
+      case errc::leaves_directory: return std::errc::cross_device_link;  // as Linux reports it
       case errc::access_not_granted: return std::errc::bad_file_descriptor;
       case errc::context_closed: return std::errc::operation_canceled;
+      case errc::no_offsets: return std::errc::invalid_seek;
     }
     return {value, *this};
   }
@@ -100,7 +114,7 @@ class qio_category final : public std::error_category {
 
 }  // namespace detail
 
-/// The category of qio::errc. One object in a program, whatever the number of translation units.
+/// The category of qio::errc. There is one object per program, whatever the number of translation units.
 inline const std::error_category& qio_category() noexcept {
   static const detail::qio_category category;
   return category;
@@ -110,28 +124,79 @@ inline std::error_code make_error_code(errc condition) noexcept {
   return {static_cast<int>(condition), qio_category()};
 }
 
+namespace detail {
+
+/// The paths of the most recent failed opens, for the messages of their errors. An error holds only a number, so it
+/// stays small and trivially copyable. Thread-safe.
+class failed_opens {
+ public:
+  static constexpr std::uint32_t kept = 64;
+
+  /// Stores `path` and returns its number, which is never 0.
+  std::uint32_t keep(std::string path) {
+    const std::lock_guard lock(mutex_);
+    if (++last_ == 0) last_ = kept;  // all numbers have been used: start over
+    paths_[last_ % kept] = std::move(path);
+    return last_;
+  }
+  /// The path with this number; empty if `kept` later opens have failed.
+  std::string find(std::uint32_t number) {
+    const std::lock_guard lock(mutex_);
+    return number == 0 || last_ - number >= kept ? std::string() : paths_[number % kept];
+  }
+
+  /// Never destroyed, because messages may be requested while the program exits.
+  static failed_opens& of_this_program() {
+    static failed_opens& all = *new failed_opens;
+    return all;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::uint32_t last_ = 0;
+  std::string paths_[kept];
+};
+
+/// `path` with control characters replaced, for a one-line message.
+inline std::string printable(const char* path) {
+  std::string text = path;
+  for (char& each : text)
+    if (static_cast<unsigned char>(each) < 0x20 || each == 0x7f) each = '?';
+  return text;
+}
+
+}  // namespace detail
+
 /// A std::error_code, and the numbers that explain it.
 ///
-/// It converts to std::error_code and compares with error codes and conditions, so that code which knows only
-/// <system_error> need not know this class. Trivially copyable; no allocation except in message().
+/// Converts to std::error_code and compares with error codes and conditions, so code that knows only <system_error>
+/// need not know this class. Trivially copyable. Only message() and of_opening() allocate.
 class error {
  public:
-  /// No error. (Outcome wants a cheap default state; user code never sees an error without a code.)
+  /// No error. (Outcome requires a cheap default state; user code never sees an error without a code.)
   constexpr error() noexcept = default;
 
   error(std::error_code code) noexcept : category_(&code.category()), value_(code.value()) {}
   error(errc condition) noexcept : error(make_error_code(condition)) {}
 
-  /// `given` was wrong and `needed` is what it should have been a multiple of, or have stayed below (bytes).
+  /// `given` is the number that was wrong; `needed` is what it must be a multiple of, or must not exceed (bytes).
   error(errc condition, std::uint64_t given, std::uint64_t needed) noexcept : error(condition) {
     given_ = given;
     needed_ = needed;
   }
 
-  /// A transfer that failed after `transferred` bytes had been moved.
+  /// The error of a transfer that failed after `transferred` bytes.
   static error of_transfer(std::error_code code, std::uint64_t transferred) noexcept {
     error result(code);
     result.given_ = transferred;
+    return result;
+  }
+
+  /// A copy of this error for a failed open of `path`: its message() names the path, until 64 later opens have failed.
+  /// Control characters are replaced by question marks.
+  error of_opening(const char* path) const noexcept {
+    error result = *this;
+    detail::succeeds([&] { result.path_ = detail::failed_opens::of_this_program().keep(detail::printable(path)); });
     return result;
   }
 
@@ -142,18 +207,34 @@ class error {
   bool exists() const noexcept { return category_ != nullptr; }
   bool is_qio() const noexcept { return category_ == &qio_category(); }
 
-  /// The number that was wrong, in bytes: an offset, a length, an address. 0 where the condition has none.
+  /// The number that was wrong, in bytes: an offset, a length, an address. 0 if the error has none.
   std::uint64_t given() const noexcept { return is_qio() ? given_ : 0; }
-  /// The number that `given` must be a multiple of, or must not pass, in bytes. 0 where the condition has none.
+  /// The number that `given` must be a multiple of, or must not exceed, in bytes. 0 if the error has none.
   std::uint64_t needed() const noexcept { return is_qio() ? needed_ : 0; }
-  /// Bytes that a failed, cancelled or timed-out transfer had moved before it stopped: the first so many bytes
-  /// of the buffer have been read, or of the file written.
+  /// The number of bytes that a failed, canceled or timed-out transfer had moved before it stopped. They are the first
+  /// bytes of the buffer that was read into, or of the range of the file that was written.
   std::uint64_t transferred() const noexcept { return is_qio() ? 0 : given_; }
 
-  /// What happened in words, with the numbers: "offset 1000 is not a multiple of 512 …". Allocates.
+  /// Describes the error in one line, with the numbers, and with the path if an open failed: "offset 1000 is not a
+  /// multiple of 512 …", "cannot open data.bin: No such file or directory". Allocates.
   std::string message() const {
+    const std::string path = detail::failed_opens::of_this_program().find(path_);
+    return path.empty() ? reason() : "cannot open " + path + ": " + reason();
+  }
+
+  friend bool operator==(const error& a, const std::error_code& b) noexcept { return a.code() == b; }
+  friend bool operator==(const error& a, const error& b) noexcept { return a.code() == b.code(); }
+  template <class Enum>
+    requires(std::is_error_code_enum<Enum>::value || std::is_error_condition_enum<Enum>::value)
+  friend bool operator==(const error& a, Enum b) noexcept {
+    return a.code() == b;
+  }
+
+ private:
+  std::string reason() const {
+    if (!exists()) return "success";
     if (!is_qio()) {
-      const std::string text = code().message();
+      const std::string text = reason_of_system();
       return given_ == 0 ? text : text + " (after " + std::to_string(given_) + " bytes had been transferred)";
     }
     const auto multiple = [this](const char* what) {
@@ -170,21 +251,29 @@ class error {
       case errc::beyond_end:
         return "the range ends at " + std::to_string(given_) + ", but the file ends at " + std::to_string(needed_);
       case errc::invalid_alignment: return "alignment " + std::to_string(given_) + " is not a power of two";
+      case errc::too_many_workers:
+        return std::to_string(given_) + " workers are more than a context may have, " + std::to_string(needed_);
       default: return code().message();
     }
   }
 
-  friend bool operator==(const error& a, const std::error_code& b) noexcept { return a.code() == b; }
-  friend bool operator==(const error& a, const error& b) noexcept { return a.code() == b.code(); }
-  template <class Enum>
-    requires(std::is_error_code_enum<Enum>::value || std::is_error_condition_enum<Enum>::value)
-  friend bool operator==(const error& a, Enum b) noexcept {
-    return a.code() == b;
+  // The library's own failures that have a std::errc are in the generic category; those of the system are in the system
+  // category. The generic texts would mislead: an expired deadline is not a "Connection timed out".
+  std::string reason_of_system() const {
+    if (*category_ == std::generic_category()) switch (static_cast<std::errc>(value_)) {
+        case std::errc::bad_file_descriptor: return "the file is not open";
+        case std::errc::timed_out: return "the deadline passed before the operation completed";
+        case std::errc::operation_canceled: return "the operation was canceled";
+        case std::errc::not_enough_memory: return "out of memory";
+        case std::errc::io_error: return "the system wrote nothing, and reported no error";
+        default: break;
+      }
+    return code().message();
   }
 
- private:
   const std::error_category* category_ = nullptr;
   int value_ = 0;
+  std::uint32_t path_ = 0;   // of a failed open: its number among failed_opens
   std::uint64_t given_ = 0;  // in a transfer's error: the bytes transferred
   std::uint64_t needed_ = 0;
 };
@@ -192,15 +281,28 @@ class error {
 inline std::error_code make_error_code(const error& failure) noexcept { return failure.code(); }
 
 #if defined(__cpp_exceptions)
-/// Called by Outcome when value() is asked of a result that has none.
+namespace detail {
+
+/// The exception that value() throws. what() is the message of the qio::error.
+class thrown_error final : public std::system_error {
+ public:
+  explicit thrown_error(const error& failure) : std::system_error(failure.code()), message_(failure.message()) {}
+  const char* what() const noexcept override { return message_.what(); }
+
+ private:
+  std::runtime_error message_;  // a string whose copies do not throw
+};
+
+}  // namespace detail
+
+/// Called by Outcome when value() is called on a result that has none.
 [[noreturn]] inline void outcome_throw_as_system_error_with_payload(const error& failure) {
-  if (failure.given() == 0 && failure.transferred() == 0) throw std::system_error(failure.code());
-  throw std::system_error(failure.code(), failure.message());
+  throw detail::thrown_error(failure);
 }
 #endif
 
 /// A T or a qio::error. Test it (`if (r)`, r.has_value()), then r.value() or r.error(); value() of a failed result
-/// throws std::system_error, or ends the program where exceptions are switched off.
+/// throws std::system_error, whose what() is the message of the error, or ends the program if exceptions are disabled.
 #if defined(__cpp_exceptions)
 template <class T>
 using result = BOOST_OUTCOME_V2_NAMESPACE::std_result<T, error>;
@@ -209,4 +311,10 @@ template <class T>
 using result = BOOST_OUTCOME_V2_NAMESPACE::std_result<T, error, BOOST_OUTCOME_V2_NAMESPACE::policy::terminate>;
 #endif
 
-}  // namespace qio
+/// Return values for functions that return a result: `return qio::success();` for result<void>, `return
+/// qio::success(value);` or simply `return value;` for others, and `return qio::failure(error);` or simply `return
+/// error;` for errors. They convert to every result<T> with a matching T and error.
+using BOOST_OUTCOME_V2_NAMESPACE::failure;
+using BOOST_OUTCOME_V2_NAMESPACE::success;
+
+}  // namespace qio::inline QIO_CONFIGURATION

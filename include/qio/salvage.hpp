@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reading what a failing device still gives, and learning what it does not.
+// Reads what a failing device still returns, and reports what it does not.
 #pragma once
 
-#include <qio/detail/bounds.hpp>
+#include <qio/base/bounds.hpp>
+#include <qio/configuration.hpp>
 #include <qio/file.hpp>
 #include <qio/result.hpp>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
 /// A part of a file that cannot be read, and why.
 struct unreadable {
@@ -22,24 +24,25 @@ struct unreadable {
   error reason;
 };
 
-/// What salvage() has come to.
+/// The result of salvage().
 struct salvaged {
-  std::size_t bytes = 0;         ///< of the buffer: all of it, unless the file ends before …
-  std::vector<unreadable> lost;  ///< … less these, which are zeros there. In order; none begins where another ends.
+  std::size_t bytes = 0;         ///< filled: the whole buffer, unless the file ends first
+  std::vector<unreadable> lost;  ///< parts of it that are zeros instead. In order, with gaps between them.
 };
 
 namespace detail {
 
-/// Whether an error may be one of the place that was read, such that others can be read all the same: a sector
-/// (EIO, ENODATA), a checksum of the device or the file system (EILSEQ, EBADMSG), a device that gave up.
+/// Whether an error may be limited to the range that was read, so that other ranges may be readable: a bad sector (EIO,
+/// ENODATA), a checksum error of the device or the file system (EILSEQ, EBADMSG), a device timeout.
 inline bool is_of_place(const error& failure) noexcept {
-  for (const std::errc each : {std::errc::io_error, std::errc::no_message_available, std::errc::illegal_byte_sequence,
+  // ENODATA by its number: C++23 deprecates its name in std::errc.
+  for (const std::errc each : {std::errc::io_error, std::errc(ENODATA), std::errc::illegal_byte_sequence,
                                std::errc::bad_message, std::errc::timed_out})
     if (failure == each) return true;
   return false;
 }
 
-/// What is read or lost as a whole, in bytes.
+/// The size in bytes of a block, which is read or lost as a whole.
 template <file_mode Mode, class Engine>
 std::uint64_t salvage_block(const basic_file<Mode, Engine>& from) noexcept {
   const alignment needed = from.alignment();
@@ -50,7 +53,7 @@ std::uint64_t salvage_block(const basic_file<Mode, Engine>& from) noexcept {
 inline void lose(salvaged& out, std::uint64_t offset, std::span<std::byte> memory, const error& reason) {
   std::memset(memory.data(), 0, memory.size());
   out.bytes += memory.size();
-  const error why = reason.code();  // without what was transferred before
+  const error why = reason.code();  // without the bytes transferred before it
   if (!out.lost.empty()) {
     unreadable& last = out.lost.back();
     if (last.offset + last.bytes == offset && last.reason == why) {
@@ -61,7 +64,7 @@ inline void lose(salvaged& out, std::uint64_t offset, std::span<std::byte> memor
   out.lost.push_back({offset, memory.size(), why});
 }
 
-/// A block that could not be read may reach beyond the end of the file.
+/// A block that could not be read may extend past the end of the file.
 template <file_mode Mode, class Engine>
 result<void> forget_beyond_end(const basic_file<Mode, Engine>& from, std::uint64_t offset, salvaged& out) {
   const auto size = from.size();
@@ -70,22 +73,24 @@ result<void> forget_beyond_end(const basic_file<Mode, Engine>& from, std::uint64
   out.bytes = static_cast<std::size_t>(lesser_of<std::uint64_t>(out.bytes, end - offset));
   while (!out.lost.empty() && out.lost.back().offset >= end) out.lost.pop_back();
   if (!out.lost.empty()) out.lost.back().bytes = lesser_of(out.lost.back().bytes, end - out.lost.back().offset);
-  return BOOST_OUTCOME_V2_NAMESPACE::success();
+  return success();
 }
 
 }  // namespace detail
 
-/// Reads as read_at() does, over what the device cannot read. Blocks, as often and as long as the device tries: in a
-/// part that is lost about once for each block of it.
+/// Reads like read_at(), but skips what the device cannot read and fills it with zeros. Blocks for as long as the
+/// device retries, about once for each block that is lost.
 ///
-/// A block is that of the device for a direct file (alignment().read), and a page for others, which the kernel reads
-/// whole: open the file direct to lose as little as can be. Errors that are not of one place (the file is not open for
-/// reading, the buffer is misaligned) are the answer, as of read_at(). Allocates the list of what is lost.
+/// A block is the device's block for a direct file (alignment().read), and a page for other files, which the kernel
+/// reads as a whole: open the file direct to lose as little as possible. Returns an error, as read_at() does, if the
+/// error is not limited to a range of the file (the file is not open for reading, the buffer is misaligned). Allocates
+/// the list of lost parts.
 template <file_mode Mode, class Engine>
 result<salvaged> salvage(const basic_file<Mode, Engine>& from, std::uint64_t offset, std::span<std::byte> buffer) {
+  if (!from.is_open()) return error(std::make_error_code(std::errc::bad_file_descriptor));
   const std::uint64_t block = detail::salvage_block(from);
   salvaged out;
-  // So many blocks are tried at once: half as many where that fails, twice as many where it does not.
+  // The number of blocks to read at once: half as many after a failure, twice as many after a success.
   std::uint64_t blocks = buffer.size() / block + 2;
   while (out.bytes < buffer.size()) {
     const std::uint64_t at = offset + out.bytes;
@@ -112,4 +117,4 @@ result<salvaged> salvage(const basic_file<Mode, Engine>& from, std::uint64_t off
   return out;
 }
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

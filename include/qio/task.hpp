@@ -2,6 +2,11 @@
 // task<T>: a coroutine that starts when it is awaited or run; when_all: several at once.
 #pragma once
 
+#include <qio/base/check.hpp>
+#include <qio/configuration.hpp>
+#include <qio/loop/mailbox.hpp>
+#include <qio/loop/posted.hpp>
+
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
@@ -14,22 +19,51 @@
 #include <variant>
 #include <vector>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
 template <class T = void>
 class task;
 
 namespace detail {
 
-class task_promise_base {
+/// Tells a function that is starting other coroutines whether its own object was destroyed by one of them.
+class destruction_watch {
  public:
+  destruction_watch() noexcept = default;
+  destruction_watch(const destruction_watch&) = delete;
+  destruction_watch& operator=(const destruction_watch&) = delete;
+  ~destruction_watch() {
+    if (destroyed_ != nullptr) *destroyed_ = true;
+  }
+
+  /// Calls `action()`. False if that destroyed this object.
+  template <class Action>
+  bool outlives(Action&& action) noexcept {
+    bool destroyed = false;
+    destroyed_ = &destroyed;
+    action();
+    if (destroyed) return false;
+    destroyed_ = nullptr;
+    return true;
+  }
+
+ private:
+  bool* destroyed_ = nullptr;
+};
+
+class task_promise_base : posted {
+ public:
+  ~task_promise_base() {
+    if (is_posted) mailbox::withdraw_from(home_, *this);
+  }
+
   std::suspend_always initial_suspend() const noexcept { return {}; }
 
   struct final_awaiter {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> finished) const noexcept {
-      return finished.promise().is_second_there() ? finished.promise().continuation_ : std::noop_coroutine();
+      return finished.promise().next();
     }
     void await_resume() const noexcept {}
   };
@@ -37,12 +71,17 @@ class task_promise_base {
 
   void unhandled_exception() noexcept { failure_ = std::current_exception(); }
 
-  void continue_with(std::coroutine_handle<> continuation) noexcept { continuation_ = continuation; }
-
-  /// Two come here once each: the task when it has finished, and who awaits it when starting it has returned. The
-  /// second goes on. (Symmetric transfer alone would do without; but GCC makes a tail call of it only from -O2 on, and
-  /// a loop over tasks that never suspend would overflow the stack of a debug build.)
-  bool is_second_there() noexcept { return one_is_there_.exchange(true, std::memory_order_acq_rel); }
+  /// Runs `self`, the coroutine of this promise, until it first suspends. True if `awaiting` is to stay suspended: it
+  /// continues when the task has finished. (Symmetric transfer would be simpler, but GCC makes it a tail call from -O2
+  /// on only; in a debug build a loop over tasks that never suspend would overflow the stack.) Never inlined, because
+  /// Clang before 17 then keeps local variables in the frame of `awaiting`, which may be destroyed here.
+  [[gnu::noinline]] bool start(std::coroutine_handle<> self, std::coroutine_handle<> awaiting) noexcept {
+    QIO_CHECK(continuation_ == nullptr, "a task was awaited or run twice: it runs once");
+    continuation_ = awaiting;
+    home_ = running_loop;
+    if (!watch_.outlives([self] { self.resume(); })) return true;
+    return !is_last_to_arrive();
+  }
 
  protected:
   void rethrow() const {
@@ -52,9 +91,33 @@ class task_promise_base {
   }
 
  private:
-  std::coroutine_handle<> continuation_ = std::noop_coroutine();
+  // What to run on this thread when the task has finished.
+  std::coroutine_handle<> next() noexcept {
+    if (running_loop != home_ && go_home()) [[unlikely]]
+      return std::noop_coroutine();
+    return is_last_to_arrive() ? continuation_ : std::noop_coroutine();
+  }
+
+  // The task has finished on another loop, or on none: the loop that started it resumes who awaits it. False if there
+  // is no such loop (any more).
+  [[gnu::cold, gnu::noinline]] bool go_home() noexcept {
+    if (home_ == 0) return false;
+    run = [](posted& node) noexcept {
+      auto& finished = static_cast<task_promise_base&>(node);
+      if (finished.is_last_to_arrive()) finished.continuation_.resume();
+    };
+    return mailbox::post_to(home_, *this);
+  }
+
+  // Two arrive here, once each: the task when it has finished, and start() when it returns. The last one lets the
+  // awaiting coroutine continue. Atomic for tasks that were started on no loop, which may finish on any thread.
+  bool is_last_to_arrive() noexcept { return one_has_arrived_.exchange(true, std::memory_order_acq_rel); }
+
+  std::coroutine_handle<> continuation_;
   std::exception_ptr failure_;
-  std::atomic<bool> one_is_there_ = false;
+  loop_number home_ = 0;  // the loop that the task was started on; 0 if on none
+  destruction_watch watch_;
+  std::atomic<bool> one_has_arrived_ = false;
 };
 
 template <class T>
@@ -87,11 +150,19 @@ class task_promise<void> final : public task_promise_base {
 
 }  // namespace detail
 
-/// A coroutine's result to be. Nothing happens until it is awaited, or given to context.run(). Movable until then;
-/// destroying it destroys the coroutine, and with it the operation that it waits for, which is cancelled and joined
-/// (see operation). An exception that leaves the coroutine comes out of co_await or run().
+/// A coroutine that will have a result. It starts when it is awaited (`co_await std::move(task)`) or given to
+/// context.run(); each task once. An exception that leaves the coroutine comes out of co_await or run().
 ///
-/// Its frame is allocated by the compiler, once a call.
+/// A task finishes on the context that it was started on. Its coroutine may move to other threads, for example by
+/// awaiting another context's schedule(), but whatever awaits the task continues inside run() or poll() of the context
+/// that started it. Only if no context was running when the task started, or if that context has been destroyed
+/// meanwhile, does the awaiting coroutine continue on the thread where the task finished.
+///
+/// Movable until it starts. Destroying a task destroys its coroutine, and with it the operation that it waits for,
+/// which is canceled and joined (see operation). A coroutine that suspends may destroy the coroutine that awaits it,
+/// and so itself. Destroy a task on the thread where it is suspended.
+///
+/// The compiler allocates its frame, once a call.
 template <class T>
 class [[nodiscard]] task {
  public:
@@ -113,13 +184,11 @@ class [[nodiscard]] task {
       std::coroutine_handle<promise_type> coroutine;
       bool await_ready() const noexcept { return false; }
       bool await_suspend(std::coroutine_handle<> awaiting) const noexcept {
-        const std::coroutine_handle<promise_type> started = coroutine;  // the awaiter may be gone when it has returned
-        started.promise().continue_with(awaiting);
-        started.resume();
-        return !started.promise().is_second_there();
+        return coroutine.promise().start(coroutine, awaiting);
       }
       T await_resume() const { return coroutine.promise().take(); }
     };
+    QIO_CHECK(coroutine_ != nullptr, "an empty task was awaited or run: it has been moved from");
     return awaiter{coroutine_};
   }
 
@@ -141,16 +210,16 @@ inline task<void> task_promise<void>::get_return_object() noexcept {
   return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
 }
 
-/// Runs one task and tells a counter when it is over. Owned by when_all and context.run().
+/// Runs one task and calls a listener when it has finished. Owned by when_all and context.run().
 class [[nodiscard]] started {
  public:
-  /// What is told: on the thread that finishes the task, last.
+  /// Called last, on the thread where the task was started (see task), and returns what to resume next.
   struct listener {
     std::coroutine_handle<> (*finished)(listener&) noexcept;
   };
 
   struct promise_type {
-    listener* told = nullptr;
+    listener* on_finish = nullptr;
     std::exception_ptr failure;
 
     started get_return_object() noexcept { return started(std::coroutine_handle<promise_type>::from_promise(*this)); }
@@ -159,7 +228,7 @@ class [[nodiscard]] started {
       struct awaiter {
         bool await_ready() const noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> finished) const noexcept {
-          listener& waiting = *finished.promise().told;
+          listener& waiting = *finished.promise().on_finish;
           return waiting.finished(waiting);
         }
         void await_resume() const noexcept {}
@@ -176,12 +245,12 @@ class [[nodiscard]] started {
     if (coroutine_) coroutine_.destroy();
   }
 
-  void start(listener& told) noexcept {
-    coroutine_.promise().told = &told;
+  void start(listener& on_finish) noexcept {
+    coroutine_.promise().on_finish = &on_finish;
     coroutine_.resume();
   }
 
-  /// What the task threw, when it is over.
+  /// Throws what the task threw. When it has finished.
   void rethrow() const {
 #if defined(__cpp_exceptions)
     if (coroutine_.promise().failure) std::rethrow_exception(coroutine_.promise().failure);
@@ -194,7 +263,7 @@ class [[nodiscard]] started {
   std::coroutine_handle<promise_type> coroutine_;
 };
 
-/// A task's value, in a form that can be kept for any T.
+/// A task's value, as an object for every T.
 template <class T>
 using kept = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
@@ -209,17 +278,19 @@ started run_into(std::optional<kept<T>>& value, task<T> work) {
   }
 }
 
-/// Awaits several started tasks. Counts with an atomic, since tasks may finish on the threads of several contexts.
+/// Starts several tasks and waits until all have finished.
 class join_all final : started::listener {
  public:
   explicit join_all(std::vector<started>& tasks) noexcept
       : listener{&join_all::one_finished}, tasks_(tasks), left_(tasks.size() + 1) {}
 
   bool await_ready() const noexcept { return tasks_.empty(); }
-  bool await_suspend(std::coroutine_handle<> awaiting) noexcept {
+  // Not inlined: see task_promise_base::start().
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> awaiting) noexcept {
     awaiting_ = awaiting;
-    for (started& each : tasks_) each.start(*this);
-    // The one above the number of tasks: whoever counts it down to zero resumes, here by not suspending.
+    for (started& each : tasks_)
+      if (!watch_.outlives([&] { each.start(*this); })) return true;
+    // One above the number of tasks: the last to count down resumes, here by not suspending.
     return left_.fetch_sub(1, std::memory_order_acq_rel) != 1;
   }
   void await_resume() const noexcept {}
@@ -232,22 +303,24 @@ class join_all final : started::listener {
   }
 
   std::vector<started>& tasks_;
-  std::atomic<std::size_t> left_;
+  std::atomic<std::size_t> left_;  // atomic for tasks that were started on no loop, which may finish on any thread
   std::coroutine_handle<> awaiting_;
+  destruction_watch watch_;
 };
 
 }  // namespace detail
 
-/// Starts all, in order, and is over when all are. The answer is a tuple in the order of the arguments, with
-/// std::monostate for a task<void>. If several fail by exception, the first in that order comes out, after all have
-/// ended.
+/// Starts all, in order, and finishes when all have. The result is a tuple in the order of the arguments, with
+/// std::monostate for a task<void>. If several throw, the exception of the first in that order comes out, after all
+/// have finished.
 template <class... T>
 task<std::tuple<detail::kept<T>...>> when_all(task<T>... tasks) {
   std::tuple<std::optional<detail::kept<T>>...> values;
   std::vector<detail::started> running;
   running.reserve(sizeof...(T));
   std::apply([&](auto&... value) { (running.push_back(detail::run_into<T>(value, std::move(tasks))), ...); }, values);
-  co_await detail::join_all(running);
+  detail::join_all all(running);
+  co_await all;
   for (const detail::started& each : running) each.rethrow();
   co_return std::apply([](auto&... value) { return std::tuple<detail::kept<T>...>{std::move(*value)...}; }, values);
 }
@@ -260,7 +333,8 @@ task<std::vector<detail::kept<T>>> when_all(std::vector<task<T>> tasks) {
   running.reserve(tasks.size());
   for (std::size_t index = 0; index < tasks.size(); ++index)
     running.push_back(detail::run_into<T>(values[index], std::move(tasks[index])));
-  co_await detail::join_all(running);
+  detail::join_all all(running);
+  co_await all;
   for (const detail::started& each : running) each.rethrow();
   std::vector<detail::kept<T>> results;
   results.reserve(values.size());
@@ -268,4 +342,4 @@ task<std::vector<detail::kept<T>>> when_all(std::vector<task<T>> tasks) {
   co_return results;
 }
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

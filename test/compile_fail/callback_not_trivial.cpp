@@ -1,4 +1,4 @@
-// A callback that owns something is not stored in the operation.
+// An operation does not store a callback that owns something.
 // expect: must be trivially copyable
 #include <qio/qio.hpp>
 

@@ -1,4 +1,4 @@
-// A callback takes the result of its operation.
+// A callback must take its operation's result.
 // expect: the callback must take the operation's result
 #include <qio/qio.hpp>
 

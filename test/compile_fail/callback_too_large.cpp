@@ -1,4 +1,4 @@
-// A callback is stored in the operation, which has room for four pointers.
+// An operation stores a callback of at most four pointers.
 // expect: at most four pointers in size
 #include <qio/qio.hpp>
 

@@ -1,4 +1,4 @@
-// No device takes a direct transfer of 1000 bytes.
+// No device supports a direct transfer of 1000 bytes.
 // expect: a direct transfer must be a multiple of the device's block
 #include <qio/qio.hpp>
 

@@ -1,4 +1,4 @@
-// An operation that nobody awaits or starts does nothing.
+// An operation that is neither awaited nor started does nothing.
 // expect: nodiscard
 #include <qio/qio.hpp>
 

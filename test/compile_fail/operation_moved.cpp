@@ -1,4 +1,4 @@
-// The system refers to an operation by its address.
+// An operation cannot be moved, because the system holds its address.
 // expect: deleted
 #include <qio/qio.hpp>
 

@@ -1,4 +1,4 @@
-// A read does not fill a buffer of constants.
+// A read cannot fill a buffer of const bytes.
 // expect: readable_into
 #include <qio/qio.hpp>
 

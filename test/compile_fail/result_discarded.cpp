@@ -1,4 +1,4 @@
-// What a transfer answers has to be looked at.
+// The result of a transfer must not be ignored.
 // expect: nodiscard
 #include <qio/qio.hpp>
 

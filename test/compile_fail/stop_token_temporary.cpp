@@ -1,4 +1,4 @@
-// operation_options refers to the stop token: a temporary one would be gone.
+// operation_options stores a reference to the stop token, so a temporary one would dangle.
 // expect: deleted|cannot convert initializer list argument to 'const operation_options'
 #include <qio/qio.hpp>
 

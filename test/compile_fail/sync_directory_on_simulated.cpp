@@ -1,4 +1,4 @@
-// The names of a simulated disk are its own.
+// A simulated disk has names of its own, and syncs them itself.
 // expect: of a simulated disk, disk.sync_directory\(\) is meant
 #include <qio/engine/simulated.hpp>
 #include <qio/qio.hpp>

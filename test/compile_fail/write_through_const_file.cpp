@@ -1,4 +1,4 @@
-// A constant file is not written to.
+// A const file cannot be written.
 // expect: discards qualifiers|method is not marked const
 #include <qio/qio.hpp>
 

@@ -1,9 +1,9 @@
 #!/bin/sh
-# pkg-config.sh PKG-CONFIG PREFIX COMPILER SOURCE: builds and runs a program with what qio.pc says, and nothing else.
+# pkg-config.sh PKG-CONFIG PREFIX COMPILER SOURCE: builds and runs a program with the flags of qio.pc alone.
 set -eu
 PKG_CONFIG_PATH="$2/share/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
 export PKG_CONFIG_PATH
-eval "set -- '$3' '$4' $("$1" --cflags --libs qio)" # eval: pkg-config escapes blanks for a shell
+eval "set -- '$3' '$4' $("$1" --cflags --libs qio)" # eval, because pkg-config quotes spaces for a shell
 set -x
 "$@" -std=c++20 -o pkg-config-program
 ./pkg-config-program

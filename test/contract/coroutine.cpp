@@ -2,9 +2,11 @@
 #include "reader.hpp"
 #include "world.hpp"
 
+#include <coroutine>
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace contract {
 namespace {
@@ -19,7 +21,7 @@ qio::task<int> failure(const char* why) {
 
 }  // namespace
 
-PROMISE(run_value, each_engine, "run() answers with the task's value, whatever its type") {
+PROMISE(run_value, each_engine, "run() returns the task's value, of any type") {
   CHECK(w.context->run(value(42)) == 42);
   CHECK(*w.context->run(owned(7)) == 7);
   w.context->run(nothing());
@@ -27,7 +29,7 @@ PROMISE(run_value, each_engine, "run() answers with the task's value, whatever i
   CHECK(w.context->run(twice(twice(value(3)))) == 12);
 }
 
-PROMISE(run_exception, each_engine, "what a task throws comes out of co_await and run()") {
+PROMISE(run_exception, each_engine, "an exception of a task comes out of co_await and run()") {
   CHECK_THROWS_WITH(w.context->run(failure("first")), "first");
   const auto caught = [](qio::task<int> inner) -> qio::task<std::string> {
     try {
@@ -38,7 +40,7 @@ PROMISE(run_exception, each_engine, "what a task throws comes out of co_await an
     co_return "";
   };
   CHECK(w.context->run(caught(failure("second"))) == "second");
-  CHECK(w.context->run(value(1)) == 1);  // the context goes on
+  CHECK(w.context->run(value(1)) == 1);  // the context still works
 }
 
 PROMISE(not_run, each_engine, "a task that is never run does nothing, and may be moved and destroyed") {
@@ -55,7 +57,7 @@ PROMISE(not_run, each_engine, "a task that is never run does nothing, and may be
   CHECK(!ran);
 }
 
-PROMISE(all_of_tuple, each_engine, "when_all answers in the order of its arguments") {
+PROMISE(all_of_tuple, each_engine, "when_all returns values in the order of its arguments") {
   const auto [number, none, pointer] = w.context->run(qio::when_all(value(1), nothing(), owned(3)));
   CHECK(number == 1);
   CHECK(none == std::monostate());
@@ -63,7 +65,7 @@ PROMISE(all_of_tuple, each_engine, "when_all answers in the order of its argumen
   CHECK(w.context->run(qio::when_all()) == std::tuple<>());
 }
 
-PROMISE(all_of_vector, each_engine, "when_all takes any number of tasks, none too") {
+PROMISE(all_of_vector, each_engine, "when_all takes any number of tasks, including none") {
   CHECK(w.context->run(qio::when_all(std::vector<qio::task<int>>())).empty());
   std::vector<qio::task<std::unique_ptr<int>>> tasks;
   for (int i = 0; i < 100; ++i) tasks.push_back(owned(i));
@@ -74,7 +76,8 @@ PROMISE(all_of_vector, each_engine, "when_all takes any number of tasks, none to
   CHECK(in_order);
 }
 
-PROMISE(all_with_exceptions, each_engine, "of several exceptions the first in order comes out, after all have ended") {
+PROMISE(all_with_exceptions, each_engine,
+        "when_all rethrows the first exception in order, after all tasks have finished") {
   auto file = w.with(4096);
   int ended = 0;
   const auto failing = [](auto& from, const char* why, int turns, int& count) -> qio::task<> {
@@ -93,8 +96,7 @@ PROMISE(all_with_exceptions, each_engine, "of several exceptions the first in or
   CHECK(ended == 5);
 }
 
-PROMISE(scheduled_here, each_engine,
-        "a coroutine that was scheduled goes on inside run(), whichever thread it came from") {
+PROMISE(scheduled_here, each_engine, "a scheduled coroutine continues inside run(), from whatever thread it came") {
   constexpr int threads = 4, rounds = 100;
   const auto runner = std::this_thread::get_id();
   int arrived = 0, elsewhere = 0;
@@ -126,7 +128,7 @@ PROMISE(scheduled_here, each_engine,
   CHECK(elsewhere == 0);
 }
 
-PROMISE(woken, each_engine, "a context that sleeps is woken by another thread") {
+PROMISE(woken, each_engine, "another thread wakes a sleeping context") {
   int turns = 0;
   struct baton {
     bool await_ready() const noexcept { return false; }
@@ -138,7 +140,7 @@ PROMISE(woken, each_engine, "a context that sleeps is woken by another thread") 
   };
   std::thread other;
   const auto away_and_back = [&]() -> qio::task<std::thread::id> {
-    co_await baton{other};  // on the other thread now
+    co_await baton{other};  // continues on the other thread
     co_await w.context->schedule();
     ++turns;
     co_return std::this_thread::get_id();
@@ -150,7 +152,7 @@ PROMISE(woken, each_engine, "a context that sleeps is woken by another thread") 
   CHECK(turns == 20);
 }
 
-PROMISE(fair, each_engine, "reads that are served at once leave the others their turn") {
+PROMISE(fair, each_engine, "reads that complete at once do not starve other coroutines") {
   auto file = w.with(4096);
   bool done = false;
   std::size_t reads = 0;
@@ -169,7 +171,7 @@ PROMISE(fair, each_engine, "reads that are served at once leave the others their
   CHECK(reads > 0);
 }
 
-PROMISE(two_contexts, each_engine, "threads use a context each, and may use them at once") {
+PROMISE(two_contexts, each_engine, "several threads may each use a context of their own at the same time") {
   std::array<std::size_t, 3> right{};
   std::vector<std::thread> threads;
   for (std::size_t& each : right)
@@ -191,8 +193,7 @@ PROMISE(two_contexts, each_engine, "threads use a context each, and may use them
   CHECK(right == std::array<std::size_t, 3>{64, 64, 64});
 }
 
-PROMISE(made_elsewhere, each_engine,
-        "a context may be made by one thread, used by another, and destroyed by the first") {
+PROMISE(made_elsewhere, each_engine, "one thread may create and destroy a context that another one uses") {
   world<Where> other;
   auto file = other.with(4096);
   bool right = false;
@@ -206,7 +207,7 @@ PROMISE(made_elsewhere, each_engine,
   CHECK(right);
 }
 
-PROMISE(deep_loop, each_engine, "a loop over tasks that never suspend needs no deeper stack") {
+PROMISE(deep_loop, each_engine, "a loop over tasks that never suspend does not grow the stack") {
   const auto loop = []() -> qio::task<int> {
     int sum = 0;
     for (int turn = 0; turn < 300'000; ++turn) sum += co_await value(1);
@@ -215,7 +216,107 @@ PROMISE(deep_loop, each_engine, "a loop over tasks that never suspend needs no d
   CHECK(w.context->run(loop()) == 300'000);
 }
 
-PROMISE(open_and_close, asynchronous, "async_open and async_close answer as open and close do") {
+namespace {
+
+/// A coroutine that starts immediately, and stays until it is destroyed by its handle.
+struct destructible {
+  struct promise_type {
+    destructible get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_never initial_suspend() const noexcept { return {}; }
+    std::suspend_always final_suspend() const noexcept { return {}; }
+    void return_void() const noexcept {}
+    void unhandled_exception() const noexcept { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> coroutine;
+};
+
+/// When awaited, destroys `target`.
+struct destruction {
+  std::coroutine_handle<>& target;
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<>) const noexcept { std::exchange(target, nullptr).destroy(); }
+  void await_resume() const noexcept {}
+};
+
+/// Counts its destruction.
+struct counted {
+  int& count;
+  ~counted() { ++count; }
+};
+
+/// Destroys `outermost`, which awaits it through `depth` more tasks.
+qio::task<> destroy_from(int depth, std::coroutine_handle<>& outermost, int& gone) {
+  const counted here{gone};
+  if (depth == 0)
+    co_await destruction{outermost};
+  else
+    co_await destroy_from(depth - 1, outermost, gone);
+}
+
+/// Publishes the handle of the coroutine that awaits it.
+struct publish {
+  std::coroutine_handle<>& handle;
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> awaiting) const noexcept {
+    handle = awaiting;
+    return false;
+  }
+  void await_resume() const noexcept {}
+};
+
+}  // namespace
+
+PROMISE(destroyed_from_within, each_engine, "a task may destroy the coroutine that awaits it, at any depth") {
+  for (const int depth : {0, 1, 5}) {
+    std::coroutine_handle<> outermost;
+    int gone = 0;
+    const auto await_task = [](auto& handle, int levels, int& count) -> destructible {
+      co_await publish{handle};
+      co_await destroy_from(levels, handle, count);
+    };
+    await_task(outermost, depth, gone);
+    CHECK(outermost == nullptr);
+    CHECK(gone == depth + 1);
+  }
+}
+
+PROMISE(destroyed_from_all, each_engine, "a task of when_all may destroy the coroutine that awaits them") {
+  for (const std::size_t which : {0u, 1u, 2u}) {
+    std::coroutine_handle<> outermost;
+    int gone = 0;
+    const auto await_all = [](auto& handle, std::size_t chosen, int& count) -> destructible {
+      co_await publish{handle};
+      std::vector<qio::task<>> tasks;
+      for (std::size_t i = 0; i < 3; ++i) tasks.push_back(i == chosen ? destroy_from(1, handle, count) : nothing());
+      co_await qio::when_all(std::move(tasks));
+    };
+    await_all(outermost, which, gone);
+    CHECK(outermost == nullptr);
+    CHECK(gone == 2);
+  }
+}
+
+PROMISE(destroyed_when_resumed, each_engine,
+        "a task that an operation resumed may destroy the coroutine that awaits it") {
+  auto file = w.with(4096);
+  memory buffer(4096);
+  std::coroutine_handle<> outermost;
+  int gone = 0;
+  const auto read_and_destroy = [](auto& from, std::span<std::byte> into, auto& handle, int& count) -> qio::task<> {
+    static_cast<void>(co_await from.async_read_at(0, into));
+    co_await destroy_from(1, handle, count);
+  };
+  const auto await_task = [&](auto& handle, int& count) -> destructible {
+    co_await publish{handle};
+    co_await read_and_destroy(file, buffer.all(), handle, count);
+  };
+  await_task(outermost, gone);
+  w.context->run();
+  CHECK(outermost == nullptr);
+  CHECK(gone == 2);
+}
+
+PROMISE(open_and_close, asynchronous, "async_open and async_close return what open and close do") {
   using mode = typename Where::mode;
   const auto work = [](auto& on, const directory& where) -> qio::task<bool> {
     const auto missing = co_await qio::basic_file<mode>::async_open(on, where / "missing");

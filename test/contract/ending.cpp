@@ -6,6 +6,7 @@
 #include <chrono>
 #include <coroutine>
 #include <deque>
+#include <limits>
 #include <stop_token>
 #include <thread>
 
@@ -15,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A coroutine that starts at once and is destroyed with this.
+/// A coroutine that starts immediately; its frame is destroyed with this object.
 struct frame {
   struct promise_type {
     frame get_return_object() { return frame(std::coroutine_handle<promise_type>::from_promise(*this)); }
@@ -37,15 +38,15 @@ constexpr std::size_t megabyte = std::size_t(1) << 20;
 
 }  // namespace
 
-PROMISE(cancelled_stages, asynchronous, "cancel() is a wish at every stage, and the answer is what really happened") {
+PROMISE(cancelled_stages, asynchronous, "cancel() may come at any stage, and the result is what really happened") {
   auto file = w.with(megabyte);
   reader<world<Where>> one(megabyte);
-  one.read.emplace(made_by([&] { return file.async_read_at(0, one.buffer.all()); }));
-  one.read->cancel();  // not started: nothing to cancel
+  one.read.emplace([&] { return file.async_read_at(0, one.buffer.all()); });
+  one.read->cancel();  // not started, so there is nothing to cancel
   one.start(file, 0);
   w.context->run();
   CHECK(one.is_right());
-  one.read->cancel();  // over
+  one.read->cancel();  // completed
   CHECK(!w.context->poll());
   CHECK(one.is_right());
 
@@ -56,14 +57,13 @@ PROMISE(cancelled_stages, asynchronous, "cancel() is a wish at every stage, and 
   CHECK(one.is_real());
 
   one.start(file, 0);
-  w.context->poll();  // in the hands of the system, or over
+  w.context->poll();  // started by the system, or completed
   one.read->cancel();
   w.context->run();
   CHECK(one.is_real());
 }
 
-PROMISE(cancelled_in_a_crowd, asynchronous,
-        "of many operations those that were cancelled end, and the others succeed") {
+PROMISE(cancelled_in_a_crowd, asynchronous, "canceling some of many operations leaves the others alone") {
   world<Where> small({.queue_depth = 4, .workers = 1});
   auto file = small.with(64 * 4096);
   std::deque<reader<world<Where>>> readers;
@@ -82,20 +82,20 @@ PROMISE(cancelled_in_a_crowd, asynchronous,
   CHECK(right >= 100);
 }
 
-PROMISE(cancelled_writes, asynchronous, "what a cancelled write says it has written is in the file") {
+PROMISE(cancelled_writes, asynchronous, "the bytes that a canceled write reports are in the file") {
   world<Where> small({.queue_depth = 4, .workers = 1});
   auto file = small.with(0);
   auto source = memory::with_pattern(0, 64 * 4096);
   using operation = decltype(file.async_write_at(0, source.all()));
   struct slot {
-    std::optional<operation> write{};
+    qio::operation_slot<operation> write{};
     qio::result<std::size_t> answer = std::size_t(0);
   };
   std::deque<slot> slots(64);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     slot& each = slots[i];
-    each.write.emplace(made_by([&] { return file.async_write_at(i * 4096, source.part(i * 4096, 4096)); }));
-    each.write->start([&each](qio::result<std::size_t> told) { each.answer = told; });
+    each.write.emplace([&] { return file.async_write_at(i * 4096, source.part(i * 4096, 4096)); });
+    each.write->start([&each](qio::result<std::size_t> given) { each.answer = given; });
   }
   for (slot& each : slots) each.write->cancel();
   small.context->run();
@@ -111,8 +111,7 @@ PROMISE(cancelled_writes, asynchronous, "what a cancelled write says it has writ
   CHECK(all_true);
 }
 
-PROMISE(stopped_before, asynchronous,
-        "a stop that was requested before the start ends it, and the system is not asked") {
+PROMISE(stopped_before, asynchronous, "an operation whose stop was requested before the start makes no system call") {
   auto file = w.with(4096);
   std::stop_source stop;
   stop.request_stop();
@@ -130,7 +129,8 @@ PROMISE(stopped_before, asynchronous,
   CHECK(awaited.error() == std::errc::operation_canceled);
 }
 
-PROMISE(stopped_meanwhile, asynchronous, "a stop requested meanwhile ends it early or not at all, afterwards not") {
+PROMISE(stopped_meanwhile, asynchronous,
+        "a stop request ends an operation in flight early or not at all, and a completed one never") {
   auto file = w.with(megabyte);
   std::stop_source stop;
   const std::stop_token token = stop.get_token();
@@ -152,7 +152,7 @@ PROMISE(stopped_meanwhile, asynchronous, "a stop requested meanwhile ends it ear
   CHECK(one.is_right());
 }
 
-PROMISE(stopped_elsewhere, asynchronous, "a stop may be requested by another thread at any time") {
+PROMISE(stopped_elsewhere, asynchronous, "another thread may request a stop at any time") {
   if (!os::why_stops_hang.empty()) QIO_SKIP(os::why_stops_hang);
   auto file = w.with(64 * 4096);
   for (int round = 0; round < 50; ++round) {
@@ -191,24 +191,54 @@ PROMISE(stopped_and_destroyed, asynchronous, "an operation may be destroyed whil
   }
 }
 
-PROMISE(deadline_past, asynchronous, "a deadline that has passed ends what is not over at once, and hides nothing") {
+PROMISE(deadline_past, asynchronous,
+        "an operation whose deadline has passed does not start, and fails with timed_out") {
   auto file = w.with(megabyte);
+  using time_point = std::chrono::steady_clock::time_point;
   for (const qio::deadline past :
-       {qio::deadline(0s), qio::deadline(-1h), qio::deadline(std::chrono::hours::min()),
-        qio::deadline(std::chrono::steady_clock::time_point{}), qio::deadline(std::chrono::steady_clock::now())}) {
-    controlled_reader<world<Where>> one(megabyte), other(megabyte);
-    one.start(file, 0, {.deadline = past});
-    other.start(file, 0, {.deadline = past});
+       {qio::deadline(time_point::min()), qio::deadline(time_point::min() + 1ns), qio::deadline(time_point::min() + 1h),
+        qio::deadline(time_point{}), qio::deadline(std::chrono::hours::min())}) {
+    controlled_reader<world<Where>> read(megabyte);
+    read.start(file, 0, {.deadline = past});
+    CHECK(read.calls == 0);
     w.context->run();
-    CHECK((one.is_right() || one.is_ended_by(std::errc::timed_out)));
-    CHECK((other.is_right() || other.is_ended_by(std::errc::timed_out)));
+    CHECK(read.is_ended_by(std::errc::timed_out));
+    CHECK(read.answer.error().transferred() == 0);
+    CHECK(holds_only(read.buffer.all(), std::byte{0}));
+
+    const auto written =
+        w.template run<std::size_t>([&] { return file.async_write_at(0, read.buffer.all(), {.deadline = past}); });
+    CHECK(written.error() == std::errc::timed_out);
+    const auto synced = w.template run<void>([&] { return file.async_sync(qio::sync_kind::data, {.deadline = past}); });
+    CHECK(synced.error() == std::errc::timed_out);
   }
+  CHECK(served(file.statistics()) == 0);
+  memory found(megabyte);
+  REQUIRE(file.read_at(0, found.all()).value() == megabyte);
+  CHECK(holds_pattern(found.all(), 0));
+}
+
+// On the clock of the system, which a simulated disk does not follow.
+PROMISE(deadline_of_no_duration, of_the_system, "a deadline of no duration, or of a negative one, has passed") {
+  auto file = w.with(4096);
+  for (const qio::deadline past :
+       {qio::deadline(0s), qio::deadline(-1ns), qio::deadline(-1h), qio::deadline(std::chrono::steady_clock::now())}) {
+    controlled_reader<world<Where>> one(4096);
+    one.start(file, 0, {.deadline = past});
+    w.context->run();
+    CHECK(one.is_ended_by(std::errc::timed_out));
+  }
+  CHECK(served(file.statistics()) == 0);
 }
 
 PROMISE(deadline_future, asynchronous, "a deadline that has not come changes nothing") {
   auto file = w.with(4096);
-  for (const qio::deadline future : {qio::deadline(1h), qio::deadline(std::chrono::hours::max()),
-                                     qio::deadline(std::chrono::duration<double>(1e300)), qio::deadline()}) {
+  using time_point = std::chrono::steady_clock::time_point;
+  for (const qio::deadline future :
+       {qio::deadline(1h), qio::deadline(std::chrono::hours::max()),
+        qio::deadline(std::chrono::duration<double>(1e300)),
+        qio::deadline(std::chrono::duration<double>(std::numeric_limits<double>::quiet_NaN())),
+        qio::deadline(time_point::max() - 1ns), qio::deadline(time_point::max() - 1h), qio::deadline()}) {
     controlled_reader<world<Where>> one(4096), two(4096);
     one.start(file, 0, {.deadline = future});
     two.start(file, 0, {.deadline = future});
@@ -221,10 +251,11 @@ PROMISE(deadline_future, asynchronous, "a deadline that has not come changes not
 }
 
 #if QIO_HAS_URING
-// What waits for a place in the ring has not begun: it is known which operations end.
+// Operations that wait for a place in the ring have not started, so it is known which end early.
 using ring_modes = modes_of<qio::uring>;
 
-PROMISE(ended_in_backlog, ring_modes, "what has not begun ends with nothing transferred: cancelled, stopped or late") {
+PROMISE(ended_in_backlog, ring_modes,
+        "an operation that has not started ends with nothing transferred: canceled, stopped or late") {
   world<Where> small({.queue_depth = 4});
   auto file = small.with(64 * 4096);
   std::deque<reader<world<Where>>> before;
@@ -232,17 +263,17 @@ PROMISE(ended_in_backlog, ring_modes, "what has not begun ends with nothing tran
 
   std::stop_source stop;
   const std::stop_token token = stop.get_token();
-  reader<world<Where>> cancelled(4096);
+  reader<world<Where>> canceled(4096);
   controlled_reader<world<Where>> stopped(4096), late(4096);
-  cancelled.start(file, 0);
+  canceled.start(file, 0);
   stopped.start(file, 0, {.stop = token});
   late.start(file, 0, {.deadline = 0s});
-  cancelled.read->cancel();
+  canceled.read->cancel();
   stop.request_stop();
   small.context->run();
 
-  CHECK(cancelled.calls == 1);
-  CHECK(cancelled.answer.error() == std::errc::operation_canceled);
+  CHECK(canceled.calls == 1);
+  CHECK(canceled.answer.error() == std::errc::operation_canceled);
   CHECK(stopped.is_ended_by(std::errc::operation_canceled));
   CHECK(late.is_ended_by(std::errc::timed_out));
   CHECK(late.answer.error().transferred() == 0);
@@ -253,7 +284,7 @@ PROMISE(ended_in_backlog, ring_modes, "what has not begun ends with nothing tran
 }
 #endif
 
-PROMISE(destroyed_operation, asynchronous, "when a started operation has been destroyed nobody touches its memory") {
+PROMISE(destroyed_operation, asynchronous, "after a started operation has been destroyed, its buffer is not touched") {
   auto file = w.with(4 * megabyte);
   memory buffer(4 * megabyte);
   for (int round = 0; round < 5; ++round) {
@@ -261,7 +292,7 @@ PROMISE(destroyed_operation, asynchronous, "when a started operation has been de
     {
       auto read = file.async_read_at(0, buffer.all());
       read.start([&called](qio::result<std::size_t>) { called = true; });
-      if (round % 2 == 1 && w.context->poll()) continue;  // over already
+      if (round % 2 == 1 && w.context->poll()) continue;  // already completed
     }
     std::fill(buffer.all().begin(), buffer.all().end(), std::byte{0xee});
     w.context->run();
@@ -274,22 +305,22 @@ PROMISE(destroyed_operation, asynchronous, "when a started operation has been de
   }
 }
 
-PROMISE(destroyed_by_another, asynchronous, "an operation may be destroyed by the callback of another") {
+PROMISE(destroyed_by_another, asynchronous, "a callback may destroy other operations") {
   auto file = w.with(64 * 4096);
   std::deque<reader<world<Where>>> others;
   reader<world<Where>> first(4096);
   struct everything {
     std::deque<reader<world<Where>>>& others;
   } context{others};
-  first.read.emplace(made_by([&] { return file.async_read_at(0, first.buffer.all()); }));
-  first.read->start([&context](qio::result<std::size_t>) { context.others.clear(); });
+  first.read.emplace([&] { return file.async_read_at(0, first.buffer.all()); })
+      .start([&context](qio::result<std::size_t>) { context.others.clear(); });
   for (std::size_t i = 0; i < 50; ++i) others.emplace_back(4096).start(file, i * 4096);
   w.context->run();
   CHECK(others.empty());
   CHECK(!w.context->poll());
 }
 
-PROMISE(destroyed_task, asynchronous, "destroying a suspended coroutine ends its operation and joins it") {
+PROMISE(destroyed_task, asynchronous, "destroying a suspended coroutine cancels and joins its operation") {
   auto file = w.with(4 * megabyte);
   memory buffer(4 * megabyte);
   bool resumed = false;
@@ -308,7 +339,7 @@ PROMISE(destroyed_task, asynchronous, "destroying a suspended coroutine ends its
 }
 
 PROMISE(destroyed_file, asynchronous,
-        "a file that is closed ends its operations, and the context tells them the truth") {
+        "closing a file cancels its operations; the context completes them with their real results") {
   for (const bool destroyed : {false, true}) {
     std::optional<typename world<Where>::file> file(w.with(64 * 4096));
     std::deque<reader<world<Where>>> readers;
@@ -326,7 +357,7 @@ PROMISE(destroyed_file, asynchronous,
 }
 
 PROMISE(destroyed_context, asynchronous,
-        "a context that is destroyed tells everybody the truth, and refuses what comes then") {
+        "destroying a context completes everything with real results, and refuses what starts then") {
   for (const bool begun : {false, true}) {
     world<Where> other({.queue_depth = 8, .workers = 2});
     auto file = other.with(64 * 4096);
@@ -355,7 +386,8 @@ PROMISE(destroyed_context, asynchronous,
   }
 }
 
-PROMISE(outlived_context, asynchronous, "a file that outlives its context blocks as before, and refuses to do more") {
+PROMISE(outlived_context, asynchronous,
+        "a file that outlives its context keeps its blocking operations, and refuses asynchronous ones") {
   world<Where> other;
   auto file = other.with(4096);
   auto made_before = file.async_read_at(0, std::span<std::byte>());
@@ -370,18 +402,18 @@ PROMISE(outlived_context, asynchronous, "a file that outlives its context blocks
   CHECK(refused.answer.error() == errc::context_closed);
   CHECK(refused.answer.error() == std::errc::operation_canceled);
 
-  bool told = false;
+  bool was_refused = false;
   const auto read = [](auto& from, std::span<std::byte> into, bool& refusal) -> frame {
     const auto answer = co_await from.async_read_at(0, into);
     refusal = answer.error() == errc::context_closed;
   };
-  frame over = read(file, buffer.all(), told);
-  CHECK(told);
+  frame over = read(file, buffer.all(), was_refused);
+  CHECK(was_refused);
   CHECK(file.write_at(0, buffer.all()).value() == 4096);
   CHECK(file.close());
 }
 
-PROMISE(closed_under_load, asynchronous, "the memory of a read is touched by nobody after the context has gone") {
+PROMISE(closed_under_load, asynchronous, "after a context is destroyed, the buffers of its reads are not touched") {
   memory buffer(16 * megabyte);
   {
     world<Where> other;
@@ -396,7 +428,7 @@ PROMISE(closed_under_load, asynchronous, "the memory of a read is touched by nob
   CHECK(holds_only(buffer.all(), std::byte{0xee}));
 }
 
-PROMISE(open_given_up, asynchronous, "a task of async_open that is destroyed leaves no handle open") {
+PROMISE(open_given_up, asynchronous, "destroying a task of async_open leaves no handle open") {
   put(w.where / "file", "contents");
   { auto never_run = qio::basic_file<typename Where::mode>::async_open(*w.context, w.where / "file"); }
   {

@@ -1,12 +1,9 @@
-// Operations that tell what became of them.
+// Reads that keep their results.
 #pragma once
 
-#include "made_by.hpp"
 #include "world.hpp"
 
 namespace contract {
-
-using qio_test::made_by;
 
 /// A read with a callback.
 template <class World>
@@ -20,19 +17,18 @@ class reader {
   void start(file& from, std::uint64_t at) {
     offset = at;
     calls = 0;
-    read.emplace(made_by([&] { return from.async_read_at(at, buffer.all()); }));
-    read->start([this](qio::result<std::size_t> told) {
+    read.emplace([&] { return from.async_read_at(at, buffer.all()); }).start([this](qio::result<std::size_t> given) {
       ++calls;
-      answer = told;
+      answer = given;
     });
   }
 
-  /// Called back once, with everything.
+  /// Called back once, with all bytes.
   bool is_right() {
     return calls == 1 && answer && answer.value() == buffer.all().size() && holds_pattern(buffer.all(), offset);
   }
 
-  /// Called back once, with the truth: everything, or an early end and the bytes that had been transferred by then.
+  /// Called back once, with the real result: all bytes, or an early end and the bytes transferred by then.
   bool is_real() {
     if (calls == 1 && answer) return is_right();
     if (calls != 1 || (answer.error() != std::errc::operation_canceled && answer.error() != std::errc::timed_out))
@@ -44,7 +40,7 @@ class reader {
   std::uint64_t offset = 0;
   int calls = 0;
   qio::result<std::size_t> answer = std::size_t(0);
-  std::optional<operation> read;
+  qio::operation_slot<operation> read;
 };
 
 /// The same with a deadline or a stop token.
@@ -60,11 +56,11 @@ class controlled_reader {
   void start(file& from, std::uint64_t at, const qio::operation_options& options) {
     offset = at;
     calls = 0;
-    read.emplace(made_by([&] { return from.async_read_at(at, buffer.all(), options); }));
-    read->start([this](qio::result<std::size_t> told) {
-      ++calls;
-      answer = told;
-    });
+    read.emplace([&] { return from.async_read_at(at, buffer.all(), options); })
+        .start([this](qio::result<std::size_t> given) {
+          ++calls;
+          answer = given;
+        });
   }
 
   bool is_right() {
@@ -79,7 +75,7 @@ class controlled_reader {
   std::uint64_t offset = 0;
   int calls = 0;
   qio::result<std::size_t> answer = std::size_t(0);
-  std::optional<operation> read;
+  qio::operation_slot<operation> read;
 };
 
 }  // namespace contract

@@ -48,9 +48,9 @@ using modes_of = std::tuple<under<Engine, qio::cached>, under<Engine, qio::uncac
                             under<Engine, qio::mapped>>;
 
 template <class... Engine>
-joined<modes_of<Engine>...> in_all_modes(std::tuple<Engine...>);
+auto in_all_modes(std::tuple<Engine...>*) -> joined<modes_of<Engine>...>;
 
-using of_the_system = decltype(in_all_modes(std::declval<qio_test::engines>()));
+using of_the_system = decltype(in_all_modes(static_cast<qio_test::engines*>(nullptr)));
 // Whose files are not the system's, and not mapped.
 using simulated = std::tuple<under<qio::simulated, qio::cached>, under<qio::simulated, qio::uncached>,
                              under<qio::simulated, qio::direct>>;

@@ -1,23 +1,50 @@
-// A report in which values have been replaced, removed and repeated: always JSON, and nearly always a report.
+// A report with replaced, removed and repeated values: always JSON, and usually a report.
 #include "fuzz.hpp"
 #include "reading.hpp"
 #include "sample.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
 
 using nlohmann::json;
 
-const json& sample() {
-  static const json read = json::parse(fuzz::sample_report());
-  return read;
+// A short one, nearly always, and whole ones, which take as long as many short ones.
+const json& sample(std::size_t chosen) {
+  static const std::array<json, 3> all = {json::parse(fuzz::sample_report()),
+                                          json::parse(fuzz::sample_report(QIO_FUZZ_REPORTS "/linux.json")),
+                                          json::parse(fuzz::sample_report(QIO_FUZZ_REPORTS "/wine.json"))};
+  return all[chosen < all.size() ? chosen : 0];
+}
+
+// Where types, sums and loops end.
+json boundary(fuzz::input& from) {
+  constexpr std::uint64_t one = 1;
+  constexpr std::array<std::uint64_t, 10> whole = {
+      0, 1, one << 31, one << 32, one << 50, (one << 50) + 1, one << 53, one << 63, (one << 63) - 1, ~std::uint64_t(0)};
+  constexpr std::array<double, 8> broken = {-0.0, 5e-324, 0.5, 9e15, 9.3e18, 1e300, -1e300, -1};
+  const std::size_t chosen = from.below(whole.size() + broken.size());
+  return chosen < whole.size() ? json(whole[chosen]) : json(broken[chosen - whole.size()]);
+}
+
+// Text that would command a terminal, a page or a shell.
+json command(fuzz::input& from) {
+  constexpr std::array<std::string_view, 6> all = {"\x1b]52;c;YQ==\x07",
+                                                   "\xc2\x9b"
+                                                   "2J",
+                                                   "\xe2\x80\xae",
+                                                   "</script><script>",
+                                                   "$(reboot)",
+                                                   "\nVERIFIED"};
+  return std::string(all[from.below(all.size())]);
 }
 
 void collect(json& value, std::vector<json*>& all) {
@@ -46,7 +73,7 @@ json other_value(fuzz::input& from) {
   }
 }
 
-void edit(json& report, fuzz::input& from) {
+void edit(json& report, fuzz::input& from, bool to_limits) {
   std::vector<json*> all;
   collect(report.at("qio"), all);
   json& chosen = *all[from.below(all.size())];
@@ -58,15 +85,16 @@ void edit(json& report, fuzz::input& from) {
   else if (how == 2 && chosen.is_object() && !chosen.empty())
     chosen.erase(std::next(chosen.begin(), static_cast<std::ptrdiff_t>(from.below(chosen.size()))));
   else
-    chosen = other_value(from);
+    chosen = !to_limits ? other_value(from) : from.below(3) != 0 ? boundary(from) : command(from);
 }
 
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::input from(data, size);
-  json report = sample();
-  while (!from.empty()) edit(report, from);
+  const std::size_t chosen = from.below(256);
+  json report = sample(chosen % 128);
+  while (!from.empty()) edit(report, from, chosen >= 128);
   fuzz::use_report(report.dump(-1, ' ', false, json::error_handler_t::replace));
   return 0;
 }

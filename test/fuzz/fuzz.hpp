@@ -1,5 +1,4 @@
-// What every target is: a function of bytes that nobody has looked at. It must come back, or end in the one exception
-// that says that the input is no good.
+// A target is a function of untrusted bytes. It must return, or throw the one exception that reports invalid input.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +12,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace fuzz {
 
-/// What the target promises of all that it accepts.
+/// Ends the program unless a promise about accepted input holds.
 inline void require(bool holds, const char* what) {
   if (holds) return;
-  std::fprintf(stderr, "not so: %s\n", what);
+  std::fprintf(stderr, "broken promise: %s\n", what);
   std::abort();
 }
 
-/// The input, part by part; zeros and nothing when it is used up.
+/// The input in parts. Returns zeros and empty strings when it is used up.
 class input {
  public:
   input(const std::uint8_t* data, std::size_t size) : left_(reinterpret_cast<const char*>(data), size) {}

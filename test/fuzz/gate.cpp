@@ -1,8 +1,8 @@
 // Gates, and the names of figures in them.
 #include "compare/gate.hpp"
 
-#include "compare/metric.hpp"
 #include "failure.hpp"
+#include "figures.hpp"
 #include "fuzz.hpp"
 #include "output/json.hpp"
 #include "sample.hpp"
@@ -19,9 +19,9 @@ const qd1::report& sample() {
 void check(const qd1::gate& gate) {
   try {
     const auto results = gate.relative ? qd1::check_against(gate, sample(), sample()) : qd1::check(gate, sample());
-    fuzz::require(!results.empty(), "a gate says something of each series that is meant");
+    fuzz::require(!results.empty(), "a gate reports on each series that it selects");
   } catch (const qd1::usage_error&) {
-    return;  // no series is meant
+    return;  // it selects no series
   }
 }
 
@@ -30,7 +30,7 @@ void check(const qd1::gate& gate) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     const qd1::gate gate = qd1::parse_gate(fuzz::input(data, size).rest());
-    fuzz::require(std::isfinite(gate.limit) && gate.limit >= 0, "a limit is finite, and not negative");
+    fuzz::require(std::isfinite(gate.limit) && gate.limit >= 0, "a limit is finite and not negative");
     qd1::require_metric(gate.metric);
     check(gate);
   } catch (const qd1::usage_error&) {

@@ -1,4 +1,4 @@
-// The forms in which the kernel writes values as text.
+// The text formats of /proc and /sys.
 #include "fuzz.hpp"
 
 #include <qd1/machine/linux/device.hpp>
@@ -16,8 +16,8 @@ namespace {
 void try_mounts(const std::string& text) {
   const auto mounts = parse_mounts(text);
   for (const mount& each : mounts) {
-    fuzz::require(mount_by_id(mounts, each.id) != nullptr, "a mount is found by its number");
-    if (each.point == "/") fuzz::require(mount_of(mounts, "/etc/fstab") != nullptr, "all lies on the root");
+    fuzz::require(mount_by_id(mounts, each.id) != nullptr, "a mount is found by its ID");
+    if (each.point == "/") fuzz::require(mount_of(mounts, "/etc/fstab") != nullptr, "every path is on some mount");
     static_cast<void>(each.option("size"));
   }
 }
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text = from.rest();
   switch (form) {
     case 0: return try_mounts(text), 0;
-    case 1: return fuzz::require(to_cpu_list(text).size() <= 1 << 20, "no machine has so many processors"), 0;
+    case 1: return fuzz::require(to_cpu_list(text).size() <= 1 << 20, "the list has at most 2^20 CPUs"), 0;
     case 2: return static_cast<void>(to_choice(text)), 0;
     case 3: return static_cast<void>(value_of(text, "MemTotal")), 0;
     case 4: return static_cast<void>(parse_processor_time(text)), 0;

@@ -1,4 +1,4 @@
-// A machine of which one file says something else: everything that is derived from it, and said of it.
+// A machine with one changed file in /proc or /sys: finds all facts and describes them.
 #include "fuzz.hpp"
 #include "machines.hpp"
 

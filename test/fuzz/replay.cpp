@@ -1,4 +1,4 @@
-// For builds without libFuzzer: runs a target on each file of the directories and files named.
+// For builds without libFuzzer: runs a target on each file given, and on each file in the directories given.
 #include "fuzz.hpp"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Text that is said to be a report.
+// Any text, read as a report.
 #include "fuzz.hpp"
 #include "reading.hpp"
 

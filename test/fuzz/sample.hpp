@@ -7,8 +7,8 @@
 
 namespace fuzz {
 
-inline std::string sample_report() {
-  std::ifstream file(QIO_FUZZ_REPORT, std::ios::binary);
+inline std::string sample_report(const char* path = QIO_FUZZ_REPORT) {
+  std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

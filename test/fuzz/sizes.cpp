@@ -1,4 +1,4 @@
-// Sizes and times of the command line.
+// Sizes and times on the command line.
 #include "failure.hpp"
 #include "fuzz.hpp"
 #include "units.hpp"
@@ -15,7 +15,7 @@ void try_size(std::string_view text) {
     fuzz::require(bytes >= 1 && bytes <= std::uint64_t(1) << 62, "a size is between 1 and 2^62");
     std::string written = qd1::size_text(bytes);
     written.erase(std::remove(written.begin(), written.end(), ' '), written.end());
-    fuzz::require(qd1::parse_size("--block", written) == bytes, "what is written of a size is read as the same");
+    fuzz::require(qd1::parse_size("--block", written) == bytes, "a size survives writing and reading");
   } catch (const qd1::usage_error&) {
     return;
   }
@@ -24,7 +24,7 @@ void try_size(std::string_view text) {
 void try_time(std::string_view text) {
   try {
     const double seconds = qd1::parse_seconds("--time", text);
-    fuzz::require(std::isfinite(seconds) && seconds > 0, "a time is finite, and more than nothing");
+    fuzz::require(std::isfinite(seconds) && seconds > 0, "a time is finite and positive");
   } catch (const qd1::usage_error&) {
     return;
   }

@@ -1,7 +1,6 @@
-// A transfer that is carried out: its memory, its operation, and what became of it.
+// A transfer in flight: its memory, its operation and its result.
 #pragma once
 
-#include "made_by.hpp"
 #include "place.hpp"
 #include "plan.hpp"
 #include "room.hpp"
@@ -19,21 +18,21 @@
 
 namespace property {
 
-/// What became of a transfer, a sync or a resize.
+/// The result of a transfer, a sync or a resize.
 struct outcome {
-  int told = 0;
+  int completions = 0;
   std::size_t moved = 0;
   std::optional<qio::error> failure;
 
-  void tell(const qio::result<std::size_t>& answer) {
-    ++told;
+  void complete(const qio::result<std::size_t>& answer) {
+    ++completions;
     if (answer)
       moved = answer.value();
     else
       fail(answer.error());
   }
-  void tell(const qio::result<void>& answer) {
-    ++told;
+  void complete(const qio::result<void>& answer) {
+    ++completions;
     if (!answer) fail(answer.error());
   }
 
@@ -44,30 +43,31 @@ struct outcome {
   }
 };
 
-/// An operation of any answer, with or without options.
+/// An operation with any type of result, with or without options.
 template <class Engine>
 class any_operation {
   template <class Answer>
-  using plain = qio::operation<Engine, Answer>;
+  using plain = qio::operation_slot<qio::operation<Engine, Answer>>;
   template <class Answer>
-  using controlled = qio::operation<Engine, Answer, typename qio::detail::file_loop<Engine>::control_type>;
+  using controlled =
+      qio::operation_slot<qio::operation<Engine, Answer, typename qio::detail::file_loop<Engine>::control_type>>;
 
  public:
-  /// `make(options...)` makes it.
+  /// `make(options...)` returns the operation.
   template <class Make>
   void make_plain(Make make) {
-    held_.template emplace<std::invoke_result_t<Make&>>(qio_test::made_by([&] { return make(); }));
+    held_.template emplace<qio::operation_slot<std::invoke_result_t<Make&>>>().emplace(make);
   }
   template <class Make>
   void make_controlled(Make make, const qio::operation_options& options) {
-    held_.template emplace<std::invoke_result_t<Make&, const qio::operation_options&>>(
-        qio_test::made_by([&] { return make(options); }));
+    using slot = qio::operation_slot<std::invoke_result_t<Make&, const qio::operation_options&>>;
+    held_.template emplace<slot>().emplace([&] { return make(options); });
   }
 
   void start(outcome& of) {
     each([&of](auto& operation) {
       using answer = typename std::remove_reference_t<decltype(operation)>::result_type;
-      operation.start([&of](answer told) { of.tell(told); });
+      operation.start([&of](answer given) { of.complete(given); });
     });
   }
   void cancel() {
@@ -75,19 +75,32 @@ class any_operation {
   }
   void destroy() { held_.template emplace<0>(); }
 
+  // By a name, because GCC 12 copies what co_await is given if it is the result of a function, though a reference.
   qio::task<void> awaited(outcome& of) {
-    if (auto* const a = std::get_if<plain<std::size_t>>(&held_)) of.tell(co_await *a);
-    if (auto* const b = std::get_if<plain<void>>(&held_)) of.tell(co_await *b);
-    if (auto* const c = std::get_if<controlled<std::size_t>>(&held_)) of.tell(co_await *c);
-    if (auto* const d = std::get_if<controlled<void>>(&held_)) of.tell(co_await *d);
+    if (auto* const a = std::get_if<plain<std::size_t>>(&held_)) {
+      auto& held = **a;
+      of.complete(co_await held);
+    }
+    if (auto* const b = std::get_if<plain<void>>(&held_)) {
+      auto& held = **b;
+      of.complete(co_await held);
+    }
+    if (auto* const c = std::get_if<controlled<std::size_t>>(&held_)) {
+      auto& held = **c;
+      of.complete(co_await held);
+    }
+    if (auto* const d = std::get_if<controlled<void>>(&held_)) {
+      auto& held = **d;
+      of.complete(co_await held);
+    }
   }
 
  private:
   template <class Use>
   void each(Use use) {
     std::visit(
-        [&](auto& operation) {
-          if constexpr (!std::is_same_v<std::remove_reference_t<decltype(operation)>, std::monostate>) use(operation);
+        [&](auto& slot) {
+          if constexpr (!std::is_same_v<std::remove_reference_t<decltype(slot)>, std::monostate>) use(*slot);
         },
         held_);
   }
@@ -123,16 +136,16 @@ class flight {
     operation.destroy();
     memory.abandon();
   }
-  /// It was destroyed in flight: nobody knows.
-  bool is_lost() const { return result.told == 0; }
+  /// It was destroyed in flight: its result is unknown.
+  bool is_lost() const { return result.completions == 0; }
 
   transfer plan;
-  std::vector<std::byte> data;  ///< that is written
+  std::vector<std::byte> data;  ///< to be written
   room memory;
   std::stop_source stop;
   std::stop_token token = stop.get_token();
   outcome result;
-  any_operation<Engine> operation;  // last: it uses the above
+  any_operation<Engine> operation;  // last, because it uses the others
 };
 
 }  // namespace property

@@ -1,6 +1,6 @@
-// Random sequences of operations on one file, on each engine and in all modes, held against a model in memory, as the
-// file system exerciser fsx does. Of what it finds it prints the seed, the shortest sequence that it could find of the
-// same seed, and the command that plays it again. Exit status: 0 all agree, 1 a mismatch, 77 nothing can be had here.
+// Random sequences of operations on one file, on each engine and in all modes, compared with a model in memory, like
+// the file system exerciser fsx. After a mismatch it prints the seed, the shortest failing sequence of that seed, and
+// the command that repeats it. Exit status: 0 all agree, 1 a mismatch, 77 the engine is not available here.
 #include "engines.hpp"
 #include "model.hpp"
 #include "os.hpp"
@@ -26,9 +26,9 @@ namespace property {
 namespace {
 
 struct arguments {
-  std::string engine;  ///< all, if empty
+  std::string engine;  ///< empty: all
   std::uint64_t seed = 1, seeds = 25, steps = 100;
-  std::vector<std::uint64_t> only;      ///< of the steps; all, if empty
+  std::vector<std::uint64_t> only;      ///< numbers of steps; empty: all
   std::optional<std::uint64_t> damage;  ///< after this step
 };
 
@@ -54,7 +54,7 @@ class sequences {
   /// False if there was a mismatch.
   bool play_all() {
     for (std::uint64_t seed = wanted_.seed; seed != wanted_.seed + wanted_.seeds; ++seed) {
-      say(name() + ", seed " + std::to_string(seed));  // before: what ends the program is not reported otherwise
+      say(name() + ", seed " + std::to_string(seed));  // first, in case the program crashes
       const auto found = play(seed, all_steps());
       if (!found) continue;
       report(seed, *found);
@@ -67,7 +67,7 @@ class sequences {
 
  private:
   struct failed_play {
-    numbers steps;  ///< up to and with the one that failed
+    numbers steps;  ///< up to and including the one that failed
     std::string what;
   };
 
@@ -98,7 +98,7 @@ class sequences {
     }
   }
 
-  // Leaves out parts, halves at first, as long as what is left still fails.
+  // Drops parts, halves at first, as long as the rest still fails.
   failed_play shortened(std::uint64_t seed, failed_play shortest) {
     for (std::size_t part = shortest.steps.size() / 2; part != 0; part /= 2) {
       for (std::size_t at = 0; at + part <= shortest.steps.size();) {
@@ -120,14 +120,14 @@ class sequences {
     const surroundings in = surroundings_of(seed, possible_);
     std::string open, only;
     for (const mode each : in.modes) open += ' ' + std::string(property::name(each));
-    say("the shortest sequence found, of a file of at most " + std::to_string(in.limit) + " bytes, open as:" + open);
+    say("the shortest failing sequence, on a file of at most " + std::to_string(in.limit) + " bytes, open as:" + open);
     if (const std::string on = place<Engine>(seed).text(); !on.empty()) say("on " + on);
     for (const std::uint64_t number : shortest.steps) {
       say("step " + std::to_string(number) + ":\n" + text(make_step(seed, number, in)));
       only += (only.empty() ? "" : ",") + std::to_string(number);
     }
-    say("ends in: " + shortest.what + "\nplay again: property --engine " + name() + " --seed " + std::to_string(seed) +
-        " --seeds 1 --only " + only);
+    say("fails with: " + shortest.what + "\nplay again: property --engine " + name() + " --seed " +
+        std::to_string(seed) + " --seeds 1 --only " + only);
   }
 
   const arguments& wanted_;
@@ -135,7 +135,7 @@ class sequences {
   tally counts_;
 };
 
-// The modes that can be had of a file here; why not the others is printed.
+// The modes that are available here. Prints the reason for the others.
 template <class Engine>
 std::optional<surroundings> possible() {
   const std::string engine(qio_test::engine_name<Engine>);
@@ -190,14 +190,14 @@ int play(const arguments& wanted, std::tuple<Engine...>*) {
 
 int main(int argc, char** argv) {
   property::arguments wanted;
-  CLI::App program("Random operations on one file, held against a model in memory", "property");
+  CLI::App program("Random operations on one file, compared with a model in memory", "property");
   program.add_option("--engine", wanted.engine,
                      "blocking, pool, automatic, simulated, or the system's own. Default: all");
   program.add_option("--seed", wanted.seed, "The first seed")->capture_default_str();
-  program.add_option("--seeds", wanted.seeds, "How many, one after the other")->capture_default_str();
-  program.add_option("--steps", wanted.steps, "Steps of a sequence, of one to eight operations each")
+  program.add_option("--seeds", wanted.seeds, "The number of seeds, from --seed on")->capture_default_str();
+  program.add_option("--steps", wanted.steps, "Steps per sequence, each of one to eight operations")
       ->capture_default_str();
-  program.add_option("--only", wanted.only, "Numbers of steps; the others are left out")->delimiter(',');
+  program.add_option("--only", wanted.only, "Numbers of the steps to run")->delimiter(',');
   program.add_option("--damage", wanted.damage, "Change the file behind the library's back after this step");
   CLI11_PARSE(program, argc, argv);
   using engines = qio_test::joined<qio_test::all_engines, std::tuple<qio::simulated>>;

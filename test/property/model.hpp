@@ -1,4 +1,4 @@
-// What the file must hold, in memory.
+// The expected contents of the file, in memory.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace property {
 
-/// The library has done something else than the model.
+/// The library and the model disagree.
 class mismatch : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -22,7 +22,7 @@ inline void require(bool holds, const std::string& what) {
   if (!holds) throw mismatch(what);
 }
 
-/// Quickly in builds without optimisation, too.
+/// With memcmp, which is fast in unoptimized builds, too.
 inline bool are_equal(std::span<const std::byte> a, std::span<const std::byte> b) {
   return a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0;
 }
@@ -40,7 +40,7 @@ class model {
     std::copy(data.begin(), data.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(offset));
   }
 
-  /// How many of so many bytes a read from there on gets.
+  /// The bytes that a read of `bytes` bytes at `offset` returns.
   std::size_t readable(std::uint64_t offset, std::size_t bytes) const {
     return offset >= size() ? 0 : static_cast<std::size_t>(std::min<std::uint64_t>(bytes, size() - offset));
   }
@@ -53,8 +53,8 @@ class model {
       if (offset + i >= size() || seen[i] != bytes_[offset + i]) differs(offset + i, seen[i], by);
   }
 
-  /// `data` was being written there, and it is not known how much of it was: each byte is the old or the new one. From
-  /// now on it is what was seen.
+  /// A write of `data` at `offset` was interrupted: each byte may be the old or the new one. The model takes over
+  /// what was seen.
   void settle(std::uint64_t offset, std::span<const std::byte> data, std::span<const std::byte> seen,
               const std::string& by) {
     for (std::size_t i = 0; i < seen.size(); ++i) {

@@ -1,4 +1,4 @@
-// Where the file is: in a directory of this machine, or on a simulated disk.
+// The location of the file: a directory on this machine, or a simulated disk.
 #pragma once
 
 #include "directory.hpp"
@@ -23,7 +23,7 @@ template <class Engine>
 class place {
  public:
   static constexpr bool can_map = true;
-  static constexpr bool repeats = false;  ///< the same seed is the same history, to the last answer
+  static constexpr bool repeats = false;  ///< the same seed gives the same history, to the last result
 
   explicit place(std::uint64_t) {}
 
@@ -31,10 +31,10 @@ class place {
   std::string path() const { return directory_ / "data"; }
   qio::context_options context_options() const { return {}; }
   qio::deadline deadline_in(std::chrono::microseconds patience) const { return patience; }
-  /// Whether what is asked rightly may be answered by that.
+  /// Whether a correct request may fail like this.
   bool may_fail(action, const qio::error&) const { return false; }
 
-  /// An independent look at the file.
+  /// The contents, read without the library.
   std::vector<std::byte> contents() const {
     std::ifstream file(path(), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -54,9 +54,9 @@ class place {
   qio_test::directory directory_;
 };
 
-/// A new disk for each sequence: of some seeds one without faults, of others one that is short, interrupted and slow,
-/// as no program may notice, and of others one on which writes and syncs fail, too, and that may be full. (Reads do
-/// not: what has become of the file could not be seen.)
+/// A new disk for each sequence. Some disks have no faults. Some transfer short, are interrupted and slow, which no
+/// program may notice. On the others, writes and syncs fail as well, and the disk may be full. (Reads do not fail,
+/// because then the contents of the file could not be compared.)
 template <>
 class place<qio::simulated> {
  public:
@@ -68,7 +68,7 @@ class place<qio::simulated> {
   std::string text() const {
     return "a disk with short transfers " + std::to_string(options_.short_transfers) + ", interruptions " +
            std::to_string(options_.interruptions) + ", write errors " + std::to_string(options_.write_errors) +
-           ", sync errors " + std::to_string(options_.sync_errors) + ", room for " + std::to_string(options_.capacity) +
+           ", sync errors " + std::to_string(options_.sync_errors) + ", capacity " + std::to_string(options_.capacity) +
            " bytes";
   }
   std::string path() const { return "data"; }

@@ -25,15 +25,15 @@ action one_action(random_numbers& random, mode by) {
 }
 
 ending one_ending(random_numbers& random, const surroundings& in, const transfer& of) {
-  if (of.what == action::resize) return random.one_of({ending::cancelled_at_once, ending::destroyed_at_once});
+  if (of.what == action::resize) return random.one_of({ending::canceled_at_once, ending::destroyed_at_once});
   const ending elsewhere = in.threads_stop ? ending::stopped_elsewhere : ending::deadline;
   if (of.how == way::awaited) return random.one_of({ending::deadline, ending::stopped_before, elsewhere});
   return random.one_of({ending::deadline, ending::stopped_before, ending::stopped_later, elsewhere,
-                        ending::cancelled_at_once, ending::cancelled_later, ending::destroyed_at_once,
+                        ending::canceled_at_once, ending::canceled_later, ending::destroyed_at_once,
                         ending::destroyed_later});
 }
 
-// [from, to), or a part of it; often one that touches what comes before or after, or small, or of whole pages.
+// [from, to) or a part of it: often one that touches a neighboring range, is small, or consists of whole pages.
 void choose_range(random_numbers& random, transfer& of, std::uint64_t from, std::uint64_t to, std::uint64_t unit) {
   if (from == to) {
     of.offset = from;
@@ -85,7 +85,7 @@ step transfers(random_numbers& random, const surroundings& in) {
   return made;
 }
 
-// Among what is in flight when its file is closed, or its context destroyed, is nothing that context.run() waits for.
+// context.run() must not wait for an operation whose file is closed or whose context is destroyed.
 void choose_finale(random_numbers& random, const surroundings& in, step& of) {
   if (!in.asynchronous || !random.one_in(12)) return;
   of.end = random.one_of({step::finale::close_file, step::finale::destroy_context});
@@ -118,8 +118,8 @@ std::string_view name(ending ending) {
                                         "stopped before",
                                         "stopped later",
                                         "stopped by another thread",
-                                        "cancelled at once",
-                                        "cancelled later",
+                                        "canceled at once",
+                                        "canceled later",
                                         "destroyed at once",
                                         "destroyed later"};
   return names[static_cast<std::size_t>(ending)];
@@ -142,7 +142,7 @@ bool surroundings::has(property::mode mode) const { return std::find(modes.begin
 surroundings surroundings_of(std::uint64_t seed, surroundings possible) {
   random_numbers random(seed, 0);
   possible.limit = page * random.one_of<std::uint64_t>({4, 16, 64, 128});
-  // One mode alone, or any of them.
+  // One mode, or any combination.
   if (random.one_in(2)) {
     possible.modes = {possible.modes[random.below(possible.modes.size())]};
   } else {
@@ -185,10 +185,10 @@ std::string text(const transfer& transfer) {
 }
 
 std::string text(const step& step) {
-  if (step.what == step::kind::restart) return "everything is closed and opened again\n";
+  if (step.what == step::kind::restart) return "close and reopen everything\n";
   if (step.what == step::kind::reopen)
-    return "the " + std::string(name(step.mode)) + " file is closed and opened again" +
-           (step.asynchronously ? " by a worker\n" : "\n");
+    return "close and reopen the " + std::string(name(step.mode)) + " file" +
+           (step.asynchronously ? " on a worker\n" : "\n");
   std::string lines;
   for (const transfer& each : step.transfers) lines += text(each) + '\n';
   if (step.end == step::finale::close_file)

@@ -1,5 +1,5 @@
-// What is done in a sequence: all of it follows from its seed, and each step from the seed and its number alone, so
-// that steps can be left out and the others stay what they are.
+// The steps of a sequence. A step depends on the seed and on its number alone, so steps can be left out without
+// changing the others.
 #pragma once
 
 #include <qio/mode.hpp>
@@ -16,22 +16,22 @@ enum class mode : std::uint8_t { cached, uncached, direct, mapped };
 inline constexpr std::size_t modes = 4;
 std::string_view name(mode mode);
 
-/// look: through a view; change: likewise.
+/// look and change read and write through a view.
 enum class action : std::uint8_t { read, write, sync, resize, look, change };
 inline constexpr std::size_t actions = 6;
 std::string_view name(action action);
 
 enum class way : std::uint8_t { blocking, awaited, started };
 
-/// What is done to an asynchronous transfer so that it may end early.
+/// What may end an asynchronous transfer early.
 enum class ending : std::uint8_t {
   none,
   deadline,
-  stopped_before,     ///< its stop was requested before it was started,
-  stopped_later,      ///< … after that,
+  stopped_before,     ///< its stop is requested before it starts,
+  stopped_later,      ///< … after it has started,
   stopped_elsewhere,  ///< … by another thread
-  cancelled_at_once,
-  cancelled_later,
+  canceled_at_once,
+  canceled_later,
   destroyed_at_once,
   destroyed_later,
 };
@@ -41,11 +41,11 @@ struct transfer {
   property::mode mode = mode::cached;
   way how = way::blocking;
   property::ending ending = ending::none;
-  std::uint64_t offset = 0;  ///< or the size, of a resize
+  std::uint64_t offset = 0;  ///< the new size, if this is a resize
   std::size_t bytes = 0;
-  std::size_t pieces = 0;  ///< buffers; 0: one, and no vectored transfer
+  std::size_t pieces = 0;  ///< buffers of a vectored transfer; 0: not vectored
   qio::sync_kind kind = qio::sync_kind::everything;
-  unsigned patience_us = 0;  ///< of a deadline
+  unsigned patience_us = 0;  ///< until the deadline
 };
 
 struct step {
@@ -54,26 +54,26 @@ struct step {
 
   kind what = kind::transfers;
   std::vector<transfer> transfers;     ///< in flight at once, on disjoint ranges
-  finale end = finale::wait;           ///< while they are
-  property::mode mode = mode::cached;  ///< which file is closed or opened again
-  bool polls = false;                  ///< before what happens later
-  bool asynchronously = false;         ///< closed and opened
+  finale end = finale::wait;           ///< while they are in flight
+  property::mode mode = mode::cached;  ///< which file is closed or reopened
+  bool polls = false;                  ///< before the later cancellations and stops
+  bool asynchronously = false;         ///< close and open
 };
 
-/// Where a sequence takes place.
+/// The conditions of a sequence.
 struct surroundings {
-  std::vector<property::mode> modes;  ///< that the file is open in, at once
+  std::vector<property::mode> modes;  ///< in which the file is open at once
   bool asynchronous = false;          ///< there is an engine
-  bool threads_stop = false;          ///< a stop may be requested by another thread
-  bool mapped_may_be_cut = false;     ///< a file that is mapped may be made shorter by other handles
-  bool mapped_shows_direct = false;   ///< else the file is not open in both modes
+  bool threads_stop = false;          ///< another thread may request a stop
+  bool mapped_may_be_cut = false;     ///< other handles may truncate a mapped file
+  bool mapped_shows_direct = false;   ///< if not, the file is not open in both modes
   std::uint64_t limit = 0;            ///< the largest size of the file
   std::size_t unit = 1;               ///< what direct transfers must be multiples of
 
   bool has(property::mode mode) const;
 };
 
-/// Chooses the modes among those that can be had, and the size.
+/// Chooses modes from the available ones, and the size.
 surroundings surroundings_of(std::uint64_t seed, surroundings possible);
 
 step make_step(std::uint64_t seed, std::uint64_t number, const surroundings& in);

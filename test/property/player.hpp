@@ -1,4 +1,4 @@
-// Carries out the steps of a sequence, and holds what the library answers against the model.
+// Carries out the steps of a sequence and compares the results with the model.
 #pragma once
 
 #include "flight.hpp"
@@ -46,7 +46,7 @@ class player {
     check_views();
   }
 
-  /// What the file must hold now that everything is closed.
+  /// Closes everything. The contents that the file must have now.
   const model& finish() {
     views_.clear();
     world_.close_all();
@@ -55,7 +55,7 @@ class player {
 
  private:
   using flight_type = flight<Engine>;
-  using flights = std::deque<flight_type>;  // which stay where they are
+  using flights = std::deque<flight_type>;  // a deque, so that they stay in place
 
   // --- opening and closing ---
 
@@ -100,8 +100,8 @@ class player {
     judge(step, all, random);
   }
 
-  /// The size of the file is certain only while nothing may change it: then nothing reads past it. And who writes to a
-  /// mapping must not race with what extends the file (basic_file, "Threads").
+  /// Nothing may read past the end while an operation may change the size. Nothing may write to a mapping while another
+  /// operation extends the file (basic_file, "Threads").
   void heed_each_other(std::vector<transfer>& planned) const {
     const std::uint64_t size = model_.size();
     const bool extends = std::any_of(planned.begin(), planned.end(), [&](const transfer& each) {
@@ -163,13 +163,13 @@ class player {
 
   void start(flight_type& each) {
     each.operation.start(each.result);
-    if (each.plan.ending == ending::cancelled_at_once) each.operation.cancel();
+    if (each.plan.ending == ending::canceled_at_once) each.operation.cancel();
     if (each.plan.ending == ending::destroyed_at_once) each.destroy();
   }
 
   void disturb(flight_type& each) {
     if (each.plan.ending == ending::stopped_later) each.stop.request_stop();
-    if (each.plan.ending == ending::cancelled_later) each.operation.cancel();
+    if (each.plan.ending == ending::canceled_later) each.operation.cancel();
     if (each.plan.ending == ending::destroyed_later && each.is_lost()) each.destroy();
   }
 
@@ -214,13 +214,13 @@ class player {
     const bool single = plan.pieces == 0;
     outcome& result = each.result;
     if (plan.what == action::read)
-      result.tell(single ? file.read_at(plan.offset, memory.single()) : file.read_at(plan.offset, memory.into()));
+      result.complete(single ? file.read_at(plan.offset, memory.single()) : file.read_at(plan.offset, memory.into()));
     else if (plan.what == action::write)
-      result.tell(single ? file.write_at(plan.offset, memory.single()) : file.write_at(plan.offset, memory.from()));
+      result.complete(single ? file.write_at(plan.offset, memory.single()) : file.write_at(plan.offset, memory.from()));
     else if (plan.what == action::sync)
-      result.tell(file.sync(plan.kind));
+      result.complete(file.sync(plan.kind));
     else if (plan.what == action::resize)
-      result.tell(file.resize(plan.offset));
+      result.complete(file.resize(plan.offset));
     else if constexpr (File::mode_type::is_mapped)
       look_or_change(file, each);
   }
@@ -247,19 +247,19 @@ class player {
     views_.push_back({plan.offset, view.value()});
   }
 
-  // What of them has been cut off must not be touched any more, even if the file has grown again (resize()).
+  // The truncated part of a view must not be touched, even if the file has grown since (resize()).
   void cut_views() {
     for (auto& [offset, bytes] : views_) bytes = bytes.first(model_.readable(offset, bytes.size()));
   }
 
-  // Views that were made earlier, whatever has become of the file since.
+  // Views stay valid, whatever has happened to the file since.
   void check_views() const {
     for (const auto& [offset, bytes] : views_) {
-      model_.expect(offset, bytes.first(std::min(bytes.size(), most_looked_at)), "a view made earlier");
+      model_.expect(offset, bytes.first(std::min(bytes.size(), most_looked_at)), "an earlier view");
     }
   }
 
-  // --- what came of it ---
+  // --- results ---
 
   void judge(const step& step, flights& all, random_numbers& random) {
     for (flight_type& each : all) {
@@ -279,11 +279,11 @@ class player {
   void judge_ending(const step& step, const flight_type& each) const {
     const std::string who = text(each.plan);
     if (each.plan.what == action::look || each.plan.what == action::change) return;
-    require(each.memory.guards_hold(), who + ": memory beside its buffers was changed");
+    require(each.memory.guards_hold(), who + ": memory next to its buffers has changed");
     const bool destroyed = each.plan.ending >= ending::destroyed_at_once;
-    require(each.result.told == 1 || (destroyed && each.is_lost()),
-            who + ": told " + std::to_string(each.result.told) + " times");
-    if (each.is_lost()) return require(each.memory.is_untouched(), who + ": its memory was changed afterwards");
+    require(each.result.completions == 1 || (destroyed && each.is_lost()),
+            who + ": completed " + std::to_string(each.result.completions) + " times");
+    if (each.is_lost()) return require(each.memory.is_untouched(), who + ": its memory changed after it was destroyed");
     if (!each.result.failure) return;
     const qio::error& failure = *each.result.failure;
     const bool may_be_cancelled = each.may_end_early() || step.end != step::finale::wait;
@@ -296,14 +296,14 @@ class player {
     const transfer& plan = each.plan;
     const std::size_t expected = model_.readable(plan.offset, plan.bytes), moved = each.result.moved;
     require(each.result.failure ? moved <= expected : moved == expected,
-            text(plan) + ": answers " + std::to_string(moved) + ", not " + std::to_string(expected));
+            text(plan) + ": transferred " + std::to_string(moved) + ", not " + std::to_string(expected));
     model_.expect(plan.offset, each.memory.get(moved), text(plan));
   }
 
-  // One that failed is the answer of all later ones, until the file is closed.
+  // After a failed sync, all later ones fail until the file is closed.
   void judge_sync(const flight_type& each) const {
     require(each.result.failure || !has_failed_to_sync_[index_of(each.plan.mode)],
-            text(each.plan) + ": succeeds though an earlier one failed");
+            text(each.plan) + ": succeeds although an earlier one failed");
   }
   bool has_failed(const flight_type& each) const {
     return each.result.failure && where_.may_fail(each.plan.what, *each.result.failure);
@@ -312,7 +312,7 @@ class player {
     return step.end == step::finale::destroy_context || (step.end == step::finale::close_file && step.mode == which);
   }
 
-  // The file is as large as what has certainly been written, and not larger than all that may have been.
+  // The file contains at least what has been written, and at most what may have been.
   void judge_size(const flights& all, random_numbers& random) {
     std::uint64_t least = model_.size(), most = least;
     for (const flight_type& each : all) {
@@ -327,8 +327,8 @@ class player {
       }
       if (plan.what != action::write) continue;
       if (!each.result.failure && !each.is_lost())
-        require(each.result.moved == plan.bytes, text(plan) + ": answers " + std::to_string(each.result.moved));
-      require(each.result.moved <= plan.bytes, text(plan) + ": has moved more than it was asked to");
+        require(each.result.moved == plan.bytes, text(plan) + ": transferred " + std::to_string(each.result.moved));
+      require(each.result.moved <= plan.bytes, text(plan) + ": transferred more than requested");
       if (each.result.moved != 0) least = std::max(least, plan.offset + each.result.moved);
       if (plan.bytes != 0) most = std::max(most, plan.offset + plan.bytes);
     }
@@ -390,7 +390,7 @@ class player {
   world<Engine> world_;
   std::deque<kept_view> views_;
   std::array<bool, modes> has_failed_to_sync_{};
-  bool cut_by_others_ = false;  // the file, since its mapping has last looked
+  bool cut_by_others_ = false;  // the file, since its mapping was last used
 };
 
 }  // namespace property

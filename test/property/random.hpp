@@ -1,4 +1,4 @@
-// Random numbers that are the same with every standard library: its distributions are not.
+// Random numbers that do not depend on the standard library, whose distributions differ.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ namespace property {
 
 class random_numbers {
  public:
-  /// The numbers of one stream of a seed do not depend on how many of another one were drawn.
+  /// The streams of a seed are independent of each other.
   random_numbers(std::uint64_t seed, std::uint64_t stream) : engine_(seed * 0x9e3779b97f4a7c15u ^ stream) {}
 
-  /// 0 … end - 1.
+  /// From 0 to end - 1.
   std::uint64_t below(std::uint64_t end) { return engine_() % end; }
   bool one_in(std::uint64_t chances) { return below(chances) == 0; }
 

@@ -15,8 +15,8 @@ namespace property {
 
 class room {
  public:
-  /// In so many pieces, of multiples of `unit`; the first of them is the last in memory. With a unit of 1 at an odd
-  /// address.
+  /// `pieces` buffers whose sizes are multiples of `unit`; the first buffer is the last in memory. With a unit of 1 the
+  /// addresses are odd.
   room(std::size_t bytes, std::size_t pieces, std::size_t unit, random_numbers& random)
       : memory_(qio::aligned_buffer::allocate(bytes + 3 * guard).value()),
         bytes_(memory_.view(guard + (unit == 1 ? random.below(64) : 0), bytes)) {
@@ -44,7 +44,7 @@ class room {
       data = data.subspan(piece.size());
     }
   }
-  /// The first bytes, in the order of the file.
+  /// The first bytes, in file order.
   std::vector<std::byte> get(std::size_t bytes) const {
     std::vector<std::byte> data;
     data.reserve(bytes);
@@ -55,7 +55,7 @@ class room {
     return data;
   }
 
-  /// Now nobody may touch it any more.
+  /// From now on, a change is an error.
   void abandon() { std::memset(bytes_.data(), untouched, bytes_.size()); }
   bool is_untouched() const { return holds_guard(bytes_); }
   bool guards_hold() const {

@@ -1,4 +1,4 @@
-// What was done, and what came of it: so that one sees that a run was worth something.
+// Counts operations and results, to show what a run has covered.
 #pragma once
 
 #include "flight.hpp"
@@ -16,10 +16,10 @@ struct tally {
   void count(const transfer& each, const outcome& result) {
     ++done[static_cast<std::size_t>(each.mode)][static_cast<std::size_t>(each.what)];
     if (each.what == action::look || each.what == action::change) return;
-    if (result.told == 0) ++destroyed;
+    if (result.completions == 0) ++destroyed;
     if (!result.failure) return;
     ++(*result.failure == std::errc::timed_out            ? timed_out
-       : *result.failure == std::errc::operation_canceled ? cancelled
+       : *result.failure == std::errc::operation_canceled ? canceled
                                                           : failed);
     if (result.moved != 0) ++partial;
   }
@@ -31,7 +31,7 @@ struct tally {
     return sum;
   }
 
-  /// Lines.
+  /// The counts, in several lines.
   std::string text() const {
     std::string lines;
     for (std::size_t by = 0; by < modes; ++by) {
@@ -41,13 +41,13 @@ struct tally {
           line += ' ' + std::string(name(static_cast<action>(what))) + ' ' + std::to_string(done[by][what]);
       if (!line.empty()) lines += "  " + std::string(name(static_cast<mode>(by))) + ':' + line + '\n';
     }
-    return lines + "  ended early: cancelled " + std::to_string(cancelled) + ", timed out " +
-           std::to_string(timed_out) + ", destroyed " + std::to_string(destroyed) + ", failed " +
-           std::to_string(failed) + "; after a part of it " + std::to_string(partial) + '\n';
+    return lines + "  ended early: canceled " + std::to_string(canceled) + ", timed out " + std::to_string(timed_out) +
+           ", destroyed " + std::to_string(destroyed) + ", failed " + std::to_string(failed) + "; in part " +
+           std::to_string(partial) + '\n';
   }
 
   std::array<std::array<std::uint64_t, actions>, modes> done{};
-  std::uint64_t cancelled = 0, timed_out = 0, destroyed = 0, failed = 0, partial = 0;
+  std::uint64_t canceled = 0, timed_out = 0, destroyed = 0, failed = 0, partial = 0;
 };
 
 }  // namespace property

@@ -1,4 +1,4 @@
-// The file, open in several modes at once, and the context of an engine if there is one.
+// The file, open in several modes at once, and a context if there is an engine.
 #pragma once
 
 #include "engines.hpp"
@@ -19,7 +19,7 @@
 
 namespace property {
 
-/// What a result holds; a mismatch if it is a failure.
+/// The value of a result. Throws a mismatch if it is an error.
 template <class Value>
 Value succeeded(qio::result<Value>&& answer, const std::string& what) {
   if (!answer) throw mismatch(what + ": " + answer.error().message());
@@ -36,7 +36,7 @@ class world {
 
   explicit world(place<Engine>& where) : where_(where) {}
 
-  /// Makes the context: small or large queues, any way of waiting.
+  /// Creates the context: small or large queues, any waiting policy.
   qio::result<void> make_context(random_numbers& random) {
     if constexpr (is_async) {
       qio::context_options options = where_.context_options();
@@ -48,10 +48,10 @@ class world {
       context.emplace(std::move(made).value());
     }
     static_cast<void>(random);
-    return BOOST_OUTCOME_V2_NAMESPACE::success();
+    return qio::success();
   }
 
-  /// Opens the file in a mode; why not, if it cannot be had.
+  /// Opens the file in a mode.
   qio::result<void> open(mode wanted, random_numbers& random, bool asynchronously = false) {
     const qio::open_options options = {.inline_writes = random.one_in(2),
                                        .reservation = random.one_of({0u, 4096u, 1u << 20})};
@@ -59,7 +59,7 @@ class world {
       auto opened = opened_file<typename File::mode_type>(options, asynchronously);
       if (!opened) return opened.error();
       slot.emplace(std::move(opened).value());
-      return BOOST_OUTCOME_V2_NAMESPACE::success();
+      return qio::success();
     });
   }
 
@@ -76,7 +76,7 @@ class world {
     });
   }
 
-  /// Destroys the context first: files may outlive it.
+  /// Destroys the context before the files, which may outlive it.
   void close_all() {
     context.reset();
     files_ = {};

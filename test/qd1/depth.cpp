@@ -1,7 +1,7 @@
 // Loads: many transfers in flight.
 #include "depth/findings.hpp"
+#include "depth/ladders.hpp"
 #include "depth/ledger.hpp"
-#include "depth/rungs.hpp"
 #include "html/html.hpp"
 #include "measure/clock.hpp"
 #include "measure/offsets.hpp"
@@ -18,7 +18,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 
 qd1::series step(std::uint64_t workers, std::uint64_t depth, double iops) {
@@ -46,7 +46,7 @@ TEST_CASE("the knee is the least depth with nine tenths of the most") {
   qd1::report run;
   run.series = {step(1, 4, 91'000), step(1, 1, 20'000), step(1, 16, 100'000),
                 step(1, 2, 40'000), step(2, 1, 30'000), step(2, 2, 60'000)};
-  const auto ladders = qd1::rungs_of(run);
+  const auto ladders = qd1::ladders_of(run);
   REQUIRE(ladders.size() == 1);
   CHECK(ladders.front().front()->work.load.depth == 1);  // in order, whatever theirs was
   const auto knees = qd1::knees_of(ladders.front());
@@ -149,7 +149,7 @@ TEST_CASE("each step of a ladder has its throughput, its latencies and its cours
 
 TEST_CASE("of a mix reads and writes are told apart") {
   const directory here;
-  const auto found = series_of(here, "--modes cached --depths 4 --reads 70" + quick);
+  const auto found = series_of(here, "--modes cached --depths 4 --mix 70" + quick);
   REQUIRE(found.size() == 2);
   const double reads = found.at(0).at("latency").at("samples"), writes = found.at(1).at("latency").at("samples");
   CHECK(found.at(0).at("work").at("operation") == "read");
@@ -190,7 +190,7 @@ TEST_CASE("several targets are used at once, and each alone") {
 TEST_CASE("the ways to wait, to place and to write are taken, and written down") {
   const directory here;
   const auto found =
-      series_of(here, "--modes cached --depths 2 --reads 0 --writes through --wait adaptive --pin --polled" + quick);
+      series_of(here, "--modes cached --depths 2 --mix 0 --writes through --wait adaptive --pin --polled" + quick);
   REQUIRE(found.size() == 1);
   CHECK(found.at(0).at("work").at("durability") == "written through");
   CHECK(found.at(0).at("latency").at("samples") > 0);
@@ -218,7 +218,7 @@ TEST_CASE("what was asked for of the engine is had, or it is said why not") {
 
 TEST_CASE("cold steps begin without pages, or say why they cannot") {
   const directory here;
-  const outcome found = run_qd1(here, "depth --modes cached --depths 2 --start cold --json report.json" + quick);
+  const outcome found = run_qd1(here, "depth --modes cached --depths 2 --reads cold --json report.json" + quick);
   const auto series = nlohmann::json::parse(contents(here.path / "report.json")).at("qio").at("series").at(0);
   if (const std::string why = series.at("not_available"); !why.empty()) QIO_SKIP("cold cannot be had here: " + why);
   CHECK(found.status == 0);
@@ -295,10 +295,10 @@ TEST_CASE("loads that cannot be are refused with the number that could") {
     CHECK(found.status == 2);
     CHECK_THAT(found.err, Contains(with));
   };
-  refused("--alone" + quick, "there are 1 targets; it takes two at least");
+  refused("--alone" + quick, "there is 1 target; it takes at least two");
   refused("--depths 4096 --block 1M" + quick, "at most 1024 fit");
   refused("--depths 0" + quick, "--depths");
-  refused("--reads 101" + quick, "--reads");
+  refused("--mix 101" + quick, "--mix");
   refused("--file-size 1000", "--file-size: 1000 is not a multiple of the block, 4096");
 }
 

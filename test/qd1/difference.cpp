@@ -14,9 +14,9 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
 using qd1::difference;
 using qd1_test::normal_source;
+using qio_test::Contains;
 
 // How the median of a round differs from that of the next, as parts of it.
 struct host {

@@ -16,7 +16,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 
 // A series as it is measured: log-normal latencies around `median` nanoseconds, in rounds.
 qd1::series measured(qd1::mode mode, double median, std::uint64_t seed, int samples = 20'000) {
@@ -141,6 +141,28 @@ TEST_CASE("a report whose counts are no counts is refused") {
     CHECK_THROWS_AS(qd1::read_json(settings.dump(), "a file"), qd1::usage_error);
     CHECK_THROWS_AS(qd1::read_json(machine.dump(), "a file"), qd1::usage_error);
   }
+}
+
+TEST_CASE("a report with an unknown member, value or layout is refused, and the culprit named") {
+  const auto right = nlohmann::json::parse(qd1::json(report_of({measured(qd1::mode::direct, 50'000, 1)})));
+  const auto refused = [&right](const std::string& pointer, const nlohmann::json& value) {
+    auto wrong = right;
+    wrong[nlohmann::json::json_pointer(pointer)] = value;
+    try {
+      static_cast<void>(qd1::read_json(wrong.dump(), "a file"));
+    } catch (const qd1::usage_error& failure) {
+      return std::string(failure.what());
+    }
+    return std::string();
+  };
+  CHECK(refused("/qio/version", "other").empty());
+  for (const char* each : {"/qio", "/qio/settings", "/qio/series/0", "/qio/series/0/work", "/qio/series/0/work/load",
+                           "/qio/series/0/latency", "/qio/series/0/rounds/0/disturbance", "/qio/machine/host/cpu"})
+    CHECK_THAT(refused(std::string(each) + "/invented", 1), Contains("'invented' is not known"));
+  CHECK_THAT(refused("/qio/series/0/work/mode", "fast"), Contains("'fast' is not known"));
+  CHECK_THAT(refused("/qio/series/0/verification/verdict", "sure"), Contains("'sure' is not known"));
+  CHECK_THAT(refused("/qio/series/0/work/load/depth", 0), Contains("depth: 0; needed is 1 at least"));
+  CHECK_THAT(refused("/qio/settings", 7), Contains("settings: is not an object"));
 }
 
 TEST_CASE("a report in which a range is upside down is refused, and the range named") {

@@ -28,7 +28,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 using os::shell;
 
@@ -219,19 +219,39 @@ qd1::report judged(const std::function<void(qd1::report&)>& change) {
   return report;
 }
 
-// What a control group of version 1 lets pass to the devices.
-struct throttled_group {
-  fs::path path = "/sys/fs/cgroup/blkio/qd1-test-" + std::to_string(::getpid());
+// Of the process's own making: of version 2 where the system has one hierarchy, else of version 1.
+struct control_group {
+  fs::path path;
+  bool is_second = false;
   bool made = false;
 
-  throttled_group() {
+  control_group(const std::string& controller, const std::string& of_first, const std::string& file_of_first,
+                const std::string& file_of_second) {
+    const fs::path root = "/sys/fs/cgroup";
+    const std::string own = "qd1-test-" + std::to_string(::getpid());
+    is_second = fs::exists(root / "cgroup.controllers");
+    if (is_second) std::ofstream(root / "cgroup.subtree_control") << "+" + controller << std::flush;
+    path = is_second ? root / own : root / of_first / own;
     std::error_code failed;
-    made = fs::exists("/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device") && fs::create_directory(path, failed);
+    if (!fs::create_directory(path, failed)) return;
+    made = fs::exists(path / (is_second ? file_of_second : file_of_first));
   }
-  throttled_group(const throttled_group&) = delete;
-  throttled_group& operator=(const throttled_group&) = delete;
-  ~throttled_group() {
-    if (made && ::rmdir(path.c_str()) != 0) WARN("a control group stays behind: " << path);
+  control_group(const control_group&) = delete;
+  control_group& operator=(const control_group&) = delete;
+  ~control_group() {
+    if (fs::exists(path) && ::rmdir(path.c_str()) != 0) WARN("a control group stays behind: " << path);
+  }
+};
+
+// What it lets pass to the devices.
+struct throttled_group : control_group {
+  throttled_group() : control_group("io", "blkio", "blkio.throttle.write_iops_device", "io.max") {}
+
+  // For a shell: lets so many writes a second pass to the device.
+  std::string throttling(const std::string& device, int writes) const {
+    const std::string number = std::to_string(writes);
+    return is_second ? "echo " + device + " wiops=" + number + " >" + (path / "io.max").string()
+                     : "echo " + device + " " + number + " >" + (path / "blkio.throttle.write_iops_device").string();
   }
 };
 
@@ -239,13 +259,12 @@ struct throttled_group {
 TEST_CASE("trap 14: a device that becomes slower while it is written to is named") {
   const directory here;
   const throttled_group group;
-  if (!group.made) QIO_SKIP("no control group of block devices can be made (version 1, root)");
+  if (!group.made) QIO_SKIP("no control group of block devices can be made (root)");
   const auto devices = qd1::find_machine(here.path.string()).devices;
   std::string number;
   if (!devices.empty()) std::ifstream("/sys/class/block/" + devices.back().name + "/dev") >> number;
   if (number.empty()) QIO_SKIP("no block device is under the current directory");
-  const std::string throttle =
-      "(sleep 2; echo " + number + " 150 >" + (group.path / "blkio.throttle.write_iops_device").string() + ") & ";
+  const std::string throttle = "(sleep 2; " + group.throttling(number, 150) + ") & ";
   REQUIRE(shell(
       "sh -c '" + throttle + "echo $$ >" + (group.path / "cgroup.procs").string() + "; cd \"" + here.path.string() +
       "\"; \"" QD1_PROGRAM
@@ -391,26 +410,19 @@ TEST_CASE("trap 19: where io_uring is forbidden the report says who served, and 
 }
 
 // A control group of version 1 with so much memory.
-struct memory_group {
-  fs::path path = "/sys/fs/cgroup/memory/qd1-test-" + std::to_string(::getpid());
-  bool made = false;
-
-  explicit memory_group(std::uint64_t bytes) {
-    std::error_code failed;
-    if (!fs::exists("/sys/fs/cgroup/memory/memory.limit_in_bytes") || !fs::create_directory(path, failed)) return;
-    made = static_cast<bool>(std::ofstream(path / "memory.limit_in_bytes") << bytes << std::flush);
-  }
-  memory_group(const memory_group&) = delete;
-  memory_group& operator=(const memory_group&) = delete;
-  ~memory_group() {
-    if (::rmdir(path.c_str()) != 0) WARN("a control group stays behind: " << path);
+struct memory_group : control_group {
+  explicit memory_group(std::uint64_t bytes)
+      : control_group("memory", "memory", "memory.limit_in_bytes", "memory.max") {
+    if (made)
+      made = static_cast<bool>(std::ofstream(path / (is_second ? "memory.max" : "memory.limit_in_bytes"))
+                               << bytes << std::flush);
   }
 };
 
 TEST_CASE("trap 20: writes for which memory is too small are named, and that they met the limit") {
   const directory here;
   const memory_group group(32 << 20);
-  if (!group.made) QIO_SKIP("no control group of memory can be made (version 1, root)");
+  if (!group.made) QIO_SKIP("no control group of memory can be made (root)");
   const fs::path report = here.path / "report";
   REQUIRE(shell("sh -c 'echo $$ >" + (group.path / "cgroup.procs").string() + "; cd \"" + here.path.string() +
                 "\"; \"" QD1_PROGRAM

@@ -21,7 +21,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 
 constexpr std::uint64_t mebibyte = std::uint64_t(1) << 20;

@@ -13,7 +13,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 
 qd1::report recorded() {

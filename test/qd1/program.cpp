@@ -21,7 +21,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 
 TEST_CASE("a run prints the modes side by side and leaves nothing behind") {
@@ -146,7 +146,8 @@ std::vector<std::string> commands() {
     std::istringstream words(line);
     std::string first;
     if (listed && words >> first) found.push_back(first);
-    listed = listed || line.starts_with("Subcommands:");
+    if (line.empty()) listed = false;
+    listed = listed || line.starts_with("Commands:");
   }
   return found;
 }
@@ -157,7 +158,7 @@ TEST_CASE("the scripts that build qd1 hand each of its commands to it") {
   const std::vector<std::string> all = commands();
   CHECK(all.size() > 5);
   for (const std::string& each : all) {
-    CHECK_THAT(script, Contains((each == "run" ? "  " : "| ") + each + " |"));
+    CHECK_THAT(script, Contains(" " + each + " |") || Contains(" " + each + ") ;;"));
     CHECK_THAT(on_windows, Contains("'" + each + "',"));
   }
 }

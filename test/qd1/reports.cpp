@@ -6,7 +6,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 
 TEST_CASE("the ladder of percentiles ends in the maximum and all samples") {
@@ -31,6 +31,7 @@ TEST_CASE("reports are compared") {
   CHECK_THAT(found.out, Contains("Differences of the surroundings") && Contains("A verdict is on the median") &&
                             Contains("1.000x") && !Contains("FASTER by") && !Contains("SLOWER by"));
   CHECK_THAT(contents(here.path / "both.html"), Contains("<svg"));
+  CHECK(run_qd1(here, "compare report.json report.json report.json").status == 0);
   CHECK(run_qd1(here, "compare report.json").status == 2);
   CHECK(run_qd1(here, "compare report.json missing.json").status == 2);
 }

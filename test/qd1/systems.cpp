@@ -11,7 +11,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 
 qd1::report report_in(const std::string& file) { return qd1::read_json(contents(fs::path(QD1_REPORTS) / file), file); }

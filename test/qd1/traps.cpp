@@ -11,13 +11,13 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 
 struct bench {
   qd1::data_file file{{"", std::uint64_t(1) << 20, 4096, false, 1}};
   qd1::clock clock = qd1::clock::calibrated();
   qd1::machine_facts machine = qd1::find_machine(".");
-  qd1::laboratory laboratory{clock, file, machine, "auto"};
+  qd1::run_setup run_setup{clock, file, machine, "auto"};
 
   qd1::series measure(qd1::mode mode, qd1::operation operation, qd1::form form, const qd1::offset_source& offsets) {
     qd1::work work;
@@ -26,7 +26,7 @@ struct bench {
     work.form = form;
     work.working_set = file.bytes();
     qd1::tally tally(work);
-    qd1::measure_round(tally, laboratory, offsets, {{1'000, 1.}, 0, {}});
+    qd1::measure_round(tally, run_setup, offsets, {{1'000, 1.}, 0, {}});
     return tally.finished();
   }
 };

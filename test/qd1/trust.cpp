@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // More of the ways in which benchmarks of storage have lied, numbered as in docs/trust.md.
 #include "catch.hpp"
+#include "machine/counters.hpp"
+#include "machine/find.hpp"
 #include "measure/conditions.hpp"
 #include "measure/measure.hpp"
 #include "measure/noise.hpp"
@@ -25,7 +27,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 using verdict = qd1::verification::verdict;
 
@@ -172,8 +174,21 @@ TEST_CASE("trap 16: a stall counts for all that should have begun meanwhile") {
 
 TEST_CASE("traps 18 and 20: stolen time and memory are in the report") {
   const directory here;
-  const auto found = run_qd1(here, "run --modes cached --ops read" + small);
-  CHECK_THAT(found.out, Contains("Memory available") && Contains("Noise of the host"));
+  const auto found = run_qd1(
+      here,
+      "run --modes cached --ops read --json report.json --file-size 1M --time 1s --samples 1000000000 --rounds 1");
+  CHECK_THAT(found.out, Contains("Noise of the host"));
+  const auto report = nlohmann::json::parse(contents(here.path / "report.json")).at("qio");
+  const qd1::machine_facts machine = qd1::find_machine(here.path.string());
+  const auto counted = qd1::count(machine).processors;
+  const auto& rounds = report.at("series").at(0).at("rounds");
+  CHECK(rounds.size() == 1);
+  for (const auto& round : rounds)
+    CHECK(round.at("disturbance").at("stolen").is_number() == (counted && counted->steal.has_value()));
+  CHECK(report.at("counters").contains("processors") == counted.has_value());
+  const auto& memory = report.at("machine").at("host").at("memory");
+  CHECK(memory.contains("available_bytes") == machine.host.memory.available_bytes.has_value());
+  CHECK((found.out.find("Memory available: ") != std::string::npos) == memory.contains("available_bytes"));
 }
 
 TEST_CASE("trap 22: rounds begin on all processors that are allowed, and each says on which") {

@@ -14,7 +14,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 
 TEST_CASE("of those who take turns one has the turn at a time") {

@@ -25,8 +25,7 @@ TEST_CASE("what is no size is named, with what would be one") {
     INFO(text);
     CHECK_THROWS_AS(qd1::parse_size("--block", text), qd1::usage_error);
   }
-  CHECK_THROWS_WITH(qd1::parse_size("--block", "4x"),
-                    Catch::Matchers::Contains("--block: '4x'") && Catch::Matchers::Contains("4k"));
+  CHECK_THROWS_WITH(qd1::parse_size("--block", "4x"), qio_test::Contains("--block: '4x'") && qio_test::Contains("4k"));
 }
 
 TEST_CASE("times are read as people write them") {

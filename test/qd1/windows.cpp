@@ -12,7 +12,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 
 // qd1 at work, for longer than any test here waits.

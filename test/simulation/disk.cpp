@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is durable stays, what is not may go, and what breaks stays broken: by blocking operations.
+// Durable data stays, other data may be lost, and what breaks stays broken. By blocking operations.
 #include "program.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace simulation;
 
-TEST_CASE("what a sync has answered for is there after a crash, whatever the seed") {
+TEST_CASE("synced data survives a crash, whatever the seed") {
   each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed, .short_transfers = 0.3, .interruptions = 0.3});
     make_durable(disk, 5000, 1);
@@ -21,7 +21,7 @@ TEST_CASE("what a sync has answered for is there after a crash, whatever the see
   });
 }
 
-TEST_CASE("of what was not synced each sector is there or not, and none in part") {
+TEST_CASE("each unsynced sector survives a crash whole or not at all") {
   std::set<int> kept;  // of the eight sectors
   each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed});
@@ -49,7 +49,7 @@ TEST_CASE("of what was not synced each sector is there or not, and none in part"
   CHECK(kept.size() > 5);
 }
 
-TEST_CASE("later writes may be kept where earlier ones are lost, and sizes only in their order") {
+TEST_CASE("a crash may keep later writes and lose earlier ones, but keeps sizes in order") {
   std::set<std::string> seen;
   each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed});
@@ -70,12 +70,12 @@ TEST_CASE("later writes may be kept where earlier ones are lost, and sizes only 
     for (std::size_t at = 512; at < found.size(); at += 512) sectors += std::to_string(static_cast<int>(found[at]));
     seen.insert(std::to_string(found.size()) + ':' + sectors);
   });
-  // The second written sector without the first, the first without the second, both, and neither.
+  // The second sector without the first, the first without the second, both, neither.
   for (const char* each : {"1536:03", "1536:20", "1536:23", "1536:00", "512:", "700:2", "700:0"})
     CHECK(seen.contains(each));
 }
 
-TEST_CASE("a name is durable after its directory has been synced, and one that is replaced is the old or the new") {
+TEST_CASE("a name is durable after a sync of its directory, and a replaced one is the old or the new file") {
   std::set<std::string> seen;
   each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed});
@@ -106,7 +106,7 @@ TEST_CASE("a name is durable after its directory has been synced, and one that i
   CHECK_FALSE(disk.exists("data"));
 }
 
-TEST_CASE("a file that goes to another directory is there when either has been synced") {
+TEST_CASE("a file moved to another directory is durable after a sync of either") {
   for (const char* synced : {"a", "b"}) {
     qio::simulated_disk disk;
     program writer(disk);
@@ -122,7 +122,7 @@ TEST_CASE("a file that goes to another directory is there when either has been s
   }
 }
 
-TEST_CASE("a sector that is no power of two is refused with the number") {
+TEST_CASE("a sector size that is not a power of two is refused with the number") {
   for (const std::uint32_t sector : {0u, 500u}) {
     qio::simulated_disk disk({.sector = sector});
     const auto refused = qio::basic_context<qio::simulated>::create({.disk = &disk});
@@ -132,7 +132,7 @@ TEST_CASE("a sector that is no power of two is refused with the number") {
   }
 }
 
-TEST_CASE("an open that is refused, or not finished, changes nothing") {
+TEST_CASE("an open that fails or is abandoned changes nothing") {
   qio::simulated_disk disk;
   program one(disk);
   CHECK(one.open("data", creation::open_existing).error() == std::errc::no_such_file_or_directory);
@@ -148,7 +148,7 @@ TEST_CASE("an open that is refused, or not finished, changes nothing") {
   CHECK(one.open("data", creation::truncate_existing).value().size().value() == 0);
 }
 
-TEST_CASE("a disk that is full says so, and keeps what it has") {
+TEST_CASE("a full disk fails with ENOSPC, and keeps what it has") {
   qio::simulated_disk disk({.capacity = 3 * 4096});
   program writer(disk);
   auto data = writer.open("data").value();
@@ -165,7 +165,7 @@ TEST_CASE("a disk that is full says so, and keeps what it has") {
   CHECK(other.write_at(0, filled(1, 1)).value() == 1);
 }
 
-TEST_CASE("a bad sector is read by nobody until it is written, and what is before it is read") {
+TEST_CASE("reading a bad sector fails until it is written, and reads what lies before it") {
   qio::simulated_disk disk;
   make_durable(disk, 4096, 1);
   CHECK(disk.damage("nothing", 0, 1).error() == std::errc::no_such_file_or_directory);
@@ -186,7 +186,7 @@ TEST_CASE("a bad sector is read by nobody until it is written, and what is befor
   CHECK(data.read_at(0, buffer).value() == 4096);
 }
 
-TEST_CASE("sectors go bad while they are read, and stay so") {
+TEST_CASE("sectors go bad while they are read, and stay bad") {
   qio::simulated_disk disk({.seed = 3, .read_errors = 0.3});
   make_durable(disk, 4096, 1);
   program reader(disk);
@@ -202,7 +202,7 @@ TEST_CASE("sectors go bad while they are read, and stay so") {
   CHECK(least < 4096);
 }
 
-TEST_CASE("after a sync that failed a part is lost, though another sync of a new handle succeeds") {
+TEST_CASE("after a failed sync data may be lost, even if a later sync of a new handle succeeds") {
   std::set<bool> lost;
   each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed, .sync_errors = 0.5});
@@ -212,7 +212,7 @@ TEST_CASE("after a sync that failed a part is lost, though another sync of a new
     const bool failed = !data.sync();
     while (!writer.open("data").value().sync()) {}
     REQUIRE(disk.sync_directory("."));
-    CHECK(contents(disk, "data") == filled(2048, 1));  // seen all the same, from the cache
+    CHECK(contents(disk, "data") == filled(2048, 1));  // still seen, from the cache
     disk.restart();
     const bool whole = contents(disk, "data") == filled(2048, 1);
     if (!failed) CHECK(whole);
@@ -221,7 +221,7 @@ TEST_CASE("after a sync that failed a part is lost, though another sync of a new
   CHECK(lost.size() == 2);
 }
 
-TEST_CASE("a sync that failed is the answer of all later ones of that handle") {
+TEST_CASE("after a failed sync every later one of that handle fails") {
   qio::simulated_disk disk({.seed = 1, .sync_errors = 0.5});
   program writer(disk);
   for (const bool blocks : {false, true}) {
@@ -232,7 +232,7 @@ TEST_CASE("a sync that failed is the answer of all later ones of that handle") {
   }
 }
 
-TEST_CASE("what is refused for now may be tried again, from where it was refused") {
+TEST_CASE("a refused transfer may be retried from where it stopped") {
   std::set<bool> refused;
   each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed, .short_transfers = 0.5, .refusals = 0.3});
@@ -257,7 +257,7 @@ TEST_CASE("what is refused for now may be tried again, from where it was refused
   CHECK(refused == std::set<bool>{false, true});
 }
 
-TEST_CASE("a durable write is there after a crash, with the size, and another one of the same file may be lost") {
+TEST_CASE("a durable write survives a crash with the size, while another write of the file may not") {
   std::set<bool> lost;
   each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed, .short_transfers = 0.3, .interruptions = 0.3});
@@ -270,7 +270,8 @@ TEST_CASE("a durable write is there after a crash, with the size, and another on
       auto other = writer.open("data").value();
       REQUIRE(other.write_at(0, filled(1024, 2)));
       REQUIRE(durable.write_at(1024, filled(1024, 3)));
-      REQUIRE(writer.context.run(durable.async_write_at(2048, filled(1024, 4))));
+      const bytes last = filled(1024, 4);
+      REQUIRE(writer.context.run(durable.async_write_at(2048, last)));
     }
     disk.restart();
     const bytes found = contents(disk, "data");
@@ -283,7 +284,7 @@ TEST_CASE("a durable write is there after a crash, with the size, and another on
   CHECK(lost.size() == 2);
 }
 
-TEST_CASE("a durable write that fails is a failed sync") {
+TEST_CASE("a durable write that fails counts as a failed sync") {
   qio::simulated_disk disk({.seed = 1, .sync_errors = 0.5});
   program writer(disk);
   auto data =
@@ -293,7 +294,7 @@ TEST_CASE("a durable write that fails is a failed sync") {
   for (int more = 0; more < 20; ++more) CHECK(data.sync().error() == std::errc::io_error);
 }
 
-TEST_CASE("a write that fails may have written a part, and one that is misdirected says nothing") {
+TEST_CASE("a failed write may have written part, and a misdirected one reports nothing") {
   std::set<std::size_t> written;
   each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed, .write_errors = 0.5});
@@ -321,7 +322,7 @@ TEST_CASE("a write that fails may have written a part, and one that is misdirect
   CHECK(elsewhere > 0);
 }
 
-TEST_CASE("when the power is cut everything fails, and afterwards goes on") {
+TEST_CASE("everything fails while the power is cut, and works after a restart") {
   for (std::uint64_t calls = 0; calls < 12; ++calls) {
     INFO("after " << calls << " system calls");
     qio::simulated_disk disk;
@@ -353,7 +354,7 @@ TEST_CASE("when the power is cut everything fails, and afterwards goes on") {
   }
 }
 
-TEST_CASE("files from before a restart answer, and do no harm") {
+TEST_CASE("files from before a restart fail, and do no harm") {
   qio::simulated_disk disk;
   program old(disk);
   auto forgotten = old.open("data").value();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Asynchronous operations on a simulated disk: everything happens in an order that the seed decides.
+// Asynchronous operations on a simulated disk: the seed decides the order of all events.
 #include "program.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::string history_of(std::uint64_t seed) {
   return history + std::to_string(after.open("data").value().size().value());
 }
 
-TEST_CASE("one seed is one history, and another one is another") {
+TEST_CASE("the same seed repeats a history, and another seed does not") {
   const std::string first = history_of(1);
   CHECK(history_of(1) == first);
   std::set<std::string> all;
@@ -61,7 +61,7 @@ TEST_CASE("one seed is one history, and another one is another") {
   CHECK(all.size() == 20);
 }
 
-TEST_CASE("operations overtake one another, and more may be started than there are places") {
+TEST_CASE("operations overtake one another, and more may start than the queue has places") {
   qio::simulated_disk disk;
   program one(disk, 4);
   auto data = one.open("data").value();
@@ -76,14 +76,14 @@ TEST_CASE("operations overtake one another, and more may be started than there a
   for (std::size_t each = 0; each < buffers.size(); ++each) reads.push_back(read(each));
   one.context.run(qio::when_all(std::move(reads)));
   CHECK_FALSE(std::ranges::is_sorted(order));
-  // Four at a time: nobody is further from its place than those four can carry it.
+  // Four are in flight at a time, so no operation moves further from its place than that allows.
   CHECK(order.front() < 4);
   std::ranges::sort(order);
   for (std::size_t each = 0; each < order.size(); ++each) CHECK(order[each] == each);
   for (const bytes& each : buffers) CHECK(each == filled(512, 1));
 }
 
-TEST_CASE("what a read's buffer holds before it is over is not what the file holds") {
+TEST_CASE("the buffer of a read in flight does not hold the file's contents") {
   qio::simulated_disk disk;
   program one(disk);
   auto data = one.open("data").value();
@@ -100,7 +100,7 @@ TEST_CASE("what a read's buffer holds before it is over is not what the file hol
   CHECK(buffer == filled(4096, 1));
 }
 
-TEST_CASE("an operation that is cancelled ends before, in the middle, or as if it were not, and tells the truth") {
+TEST_CASE("a canceled operation ends before, in the middle or as if not canceled, with its real result") {
   int before = 0, between = 0, after = 0;
   each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed});
@@ -110,7 +110,7 @@ TEST_CASE("an operation that is cancelled ends before, in the middle, or as if i
     std::optional<qio::result<std::size_t>> answer;
     const bytes block = filled(4096, 2);
     auto write = data.async_write_at(0, block);
-    write.start([&answer](qio::result<std::size_t> told) { answer = told; });
+    write.start([&answer](qio::result<std::size_t> given) { answer = given; });
     write.cancel();
     one.context.run();
     REQUIRE(answer);
@@ -124,7 +124,7 @@ TEST_CASE("an operation that is cancelled ends before, in the middle, or as if i
   CHECK(std::min({before, between, after}) > 20);
 }
 
-TEST_CASE("a deadline on the disk's clock passes, or does not, as the seed has it") {
+TEST_CASE("whether a deadline on the disk's clock passes depends on the seed") {
   const auto outcome = [](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed, .shortest = 10us, .longest = 200us});
     program one(disk);
@@ -144,7 +144,7 @@ TEST_CASE("a deadline on the disk's clock passes, or does not, as the seed has i
   CHECK(in_time < 180);
 }
 
-TEST_CASE("no time passes but on the disk's clock") {
+TEST_CASE("time passes only on the disk's clock") {
   qio::simulated_disk disk({.shortest = 1h, .longest = 2h});
   program one(disk);
   auto data = one.open("data").value();
@@ -155,7 +155,7 @@ TEST_CASE("no time passes but on the disk's clock") {
   CHECK(disk.now() - began <= 201h);
 }
 
-TEST_CASE("of writes under way when the power fails any part may have come through, and none is answered for") {
+TEST_CASE("any part of the writes in flight at a power failure may be on the disk, and none succeeds") {
   std::set<std::size_t> sizes;
   each_seed([&](std::uint64_t seed) {
     qio::simulated_disk disk({.seed = seed});
@@ -166,7 +166,7 @@ TEST_CASE("of writes under way when the power fails any part may have come throu
       const bytes block = filled(2048, 2);
       std::optional<qio::result<std::size_t>> answer;
       auto write = data.async_write_at(512, block);
-      write.start([&answer](qio::result<std::size_t> told) { answer = told; });
+      write.start([&answer](qio::result<std::size_t> given) { answer = given; });
       disk.cut_power_after(0);
       one.context.run();
       CHECK(answer->error() == std::errc::io_error);
@@ -183,12 +183,13 @@ TEST_CASE("of writes under way when the power fails any part may have come throu
   CHECK(sizes.size() > 10);
 }
 
-TEST_CASE("a context without a disk has one of its own, and says which seed it has") {
+TEST_CASE("a context without a disk has its own, and explain() names the seed") {
   auto context = qio::basic_context<qio::simulated>::create().value();
   CHECK(context.explain().find("engine")->value == "simulated");
   CHECK(context.explain().find("seed")->value == "1");
   auto data = qio::cached_file::open(context, "data", access::read_write, creation::if_needed).value();
-  CHECK(context.run(data.async_write_at(0, filled(512, 1))).value() == 512);
+  const auto block = filled(512, 1);
+  CHECK(context.run(data.async_write_at(0, block)).value() == 512);
 }
 
 }  // namespace

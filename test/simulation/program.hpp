@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What every case stands on: a program that runs on a simulated disk, again after each restart.
+// The base of every case: a program on a simulated disk, which runs again after each restart.
 #pragma once
 
 #include "catch.hpp"
@@ -18,7 +18,7 @@ using qio::creation;
 
 using bytes = std::vector<std::byte>;
 
-/// `check(seed)` for many of them; one that fails is named.
+/// Calls `check(seed)` for many seeds; a failure names its seed.
 template <class Check>
 void each_seed(Check check) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -31,7 +31,7 @@ using direct_file = qio::async_file<qio::direct, qio::simulated>;
 
 inline bytes filled(std::size_t size, int value) { return bytes(size, std::byte(value)); }
 
-/// A program's context; a new one after each restart of the disk.
+/// A program's context; each restart of the disk needs a new one.
 struct program {
   explicit program(qio::simulated_disk& disk, unsigned queue_depth = 256)
       : context(qio::basic_context<qio::simulated>::create({.queue_depth = queue_depth, .workers = 0, .disk = &disk})
@@ -45,7 +45,7 @@ struct program {
   qio::basic_context<qio::simulated> context;
 };
 
-/// What a file holds when a new program opens it.
+/// The contents of a file, as a new program reads them.
 inline bytes contents(qio::simulated_disk& disk, const char* path) {
   program reader(disk);
   auto opened = reader.open(path, creation::open_existing, access::read).value();
@@ -54,7 +54,7 @@ inline bytes contents(qio::simulated_disk& disk, const char* path) {
   return found;
 }
 
-/// A file "data" that is durable with its name, of sectors of that value.
+/// Makes a durable file "data" with this value in every byte.
 inline void make_durable(qio::simulated_disk& disk, std::size_t size, int value) {
   program writer(disk);
   auto made = writer.open("data").value();

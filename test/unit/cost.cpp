@@ -1,6 +1,5 @@
 // What an operation costs besides the transfer: no allocation, and one system call.
 #include "catch.hpp"
-#include "made_by.hpp"
 #include <qio/qio.hpp>
 
 #include <sys/ptrace.h>
@@ -72,13 +71,14 @@ using read_of = decltype(std::declval<File&>().async_read_at(0, part(0)));
 /// Starts `count` reads with callbacks, and waits for them.
 template <class Context, class File>
 bool read_batch(Context& context, File& file, std::size_t count) {
-  static std::array<std::optional<read_of<File>>, 32> reads;
+  static std::array<qio::operation_slot<read_of<File>>, 32> reads;
   std::size_t right = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    reads[i].emplace(qio_test::made_by([&] { return file.async_read_at(i * 4096, part(i)); }));
-    reads[i]->start([&right](qio::result<std::size_t> answer) {
-      if (answer && answer.value() == 4096) ++right;
-    });
+    reads[i]
+        .emplace([&] { return file.async_read_at(i * 4096, part(i)); })
+        .start([&right](qio::result<std::size_t> answer) {
+          if (answer && answer.value() == 4096) ++right;
+        });
   }
   context.run();
   return right == count;

@@ -1,8 +1,8 @@
 // What the attempt to carry out a transfer at once goes by.
 #include "catch.hpp"
-#include <qio/detail/inline_turn.hpp>
-#include <qio/detail/inline_writes.hpp>
-#include <qio/detail/thread_waits.hpp>
+#include <qio/file/inline_writes.hpp>
+#include <qio/loop/inline_turn.hpp>
+#include <qio/loop/thread_waits.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -101,6 +101,7 @@ TEST_CASE("polled transfers that are refused are carried out by the ordinary rin
   if (qio::explanation facts; engine.explain(facts), facts.find("polling")->value == "off")
     QIO_SKIP("no polled ring here: " + facts.find("polling")->reason);
 
+  engine.begin();
   auto file = qio::cached_file::open(numbered.path).value();
   qio::detail::list<qio::request> held;
   qio::file_activity activity;

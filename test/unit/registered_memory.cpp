@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <span>
@@ -104,6 +105,21 @@ TEST_CASE("a child process does not have registered memory, and the ring goes on
   CHECK(status == 0);
 }
 
+TEST_CASE("registered memory consists of whole pages") {
+  if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
+  auto context = qio::basic_context<qio::uring>::create({.registered_bytes = 1}).value();
+  const std::span<std::byte> memory = context.registered_memory();
+  CHECK(reinterpret_cast<std::uintptr_t>(memory.data()) % qio::platform::page_size() == 0);
+  CHECK(memory.size() == qio::platform::page_size());
+}
+
+TEST_CASE("memory that a child process would inherit is not registered") {
+  std::array<std::byte, 64> part_of_a_page;
+  qio::detail::registered_memory memory;
+  CHECK(memory.set(std::span(part_of_a_page).subspan(1)) == -EINVAL);
+  CHECK_FALSE(memory.exists());
+}
+
 TEST_CASE("what is served at once, without the ring, goes by the memory that is there") {
   if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
   replaced_memory<qio::cached> memory;
@@ -115,7 +131,7 @@ TEST_CASE("what is served at once, without the ring, goes by the memory that is 
 
 TEST_CASE("an engine that registers no memory has it all the same, and tells") {
   auto context = qio::basic_context<qio::pool>::create({.registered_bytes = 1}).value();
-  CHECK(context.registered_memory().size() == 4096);
+  CHECK(context.registered_memory().size() == qio::platform::page_size());
   const qio::fact told = *context.explain().find("registered memory");
   CHECK(told.value == "off");
   CHECK(told.reason == "only a context over io_uring registers memory");

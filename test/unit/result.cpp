@@ -38,6 +38,7 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::misaligned_buffer, std::errc::invalid_argument},
       {errc::invalid_alignment, std::errc::invalid_argument},
       {errc::beyond_end, std::errc::invalid_argument},
+      {errc::too_many_workers, std::errc::invalid_argument},
       {errc::offset_too_large, std::errc::file_too_large},
       {errc::direct_not_supported, std::errc::operation_not_supported},
       {errc::direct_in_memory, std::errc::operation_not_supported},
@@ -46,6 +47,7 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::beneath_forbidden, std::errc::operation_not_supported},
       {errc::access_not_granted, std::errc::bad_file_descriptor},
       {errc::context_closed, std::errc::operation_canceled},
+      {errc::no_offsets, std::errc::invalid_seek},
   };
   for (const auto& [condition, portable] : table) {
     const error failure = condition;
@@ -97,6 +99,40 @@ TEST_CASE("value() of a failed result throws std::system_error with the message"
     CHECK(std::string(thrown.what()).find("offset 1000") != std::string::npos);
   }
   CHECK_THROWS_AS(fails_with(errc::context_closed).value(), std::system_error);
+}
+
+TEST_CASE("what() of the exception is the message of the error, and nothing else") {
+  for (const error& failure : {error(errc::misaligned_offset, 1000, 512), error(errc::context_closed),
+                               error(std::make_error_code(std::errc::timed_out))})
+    try {
+      static_cast<void>(fails_with(failure).value());
+      FAIL("no exception");
+    } catch (const std::system_error& thrown) {
+      CHECK(thrown.what() == failure.message());
+    }
+}
+
+TEST_CASE("a condition of std::errc that the library reports has a text of its own") {
+  const auto says = [](std::errc condition) { return error(std::make_error_code(condition)).message(); };
+  CHECK(says(std::errc::timed_out) == "the deadline passed before the operation completed");
+  CHECK(says(std::errc::bad_file_descriptor) == "the file is not open");
+  CHECK(says(std::errc::operation_canceled) == "the operation was canceled");
+  CHECK(error::of_transfer(std::make_error_code(std::errc::timed_out), 512).message() ==
+        "the deadline passed before the operation completed (after 512 bytes had been transferred)");
+  CHECK(error().message() == "success");
+}
+
+TEST_CASE("the path of a failed open is part of the message until 64 later opens have failed") {
+  const error plain = errc::direct_in_memory;
+  const error first = plain.of_opening("/first");
+  CHECK(first == plain);
+  CHECK(first.code() == plain.code());
+  CHECK(first.message() == "cannot open /first: " + plain.message());
+  for (int i = 0; i < 63; ++i) static_cast<void>(plain.of_opening("/later"));
+  const error copy = first;
+  CHECK(copy.message() == "cannot open /first: " + plain.message());
+  CHECK(plain.of_opening("/last").message() == "cannot open /last: " + plain.message());
+  CHECK(first.message() == plain.message());
 }
 
 TEST_CASE("failures travel on by TRY, and into results of other libraries as std::error_code") {

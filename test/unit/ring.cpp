@@ -1,4 +1,4 @@
-// The queues of a ring, with every set of features that a kernel may have.
+// The queues of a ring, with each set of features that a kernel may have.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
@@ -56,6 +56,29 @@ TEST_CASE("what is put into a ring comes out of it, round after round") {
     CHECK(taken == put);
     const __kernel_timespec soon{0, 1000};
     CHECK(ring.enter(1, &soon) == -ETIME);
+  }
+}
+
+TEST_CASE("entries that the kernel has not taken can be taken back, oldest first") {
+  qio::detail::ring ring;
+  if (const int answer = ring.open(entries, {}); answer != 0)
+    QIO_SKIP("no io_uring here: " + std::generic_category().message(-answer));
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    io_uring_sqe* const taken = ring.next_entry();
+    taken->opcode = IORING_OP_NOP;
+    taken->user_data = 100;
+    REQUIRE(ring.enter(1) == 1);
+    for (std::uint64_t each = 0; each < entries; ++each) ring.next_entry()->user_data = each;
+    std::uint64_t back = 0;
+    bool in_order = true;
+    ring.take_back([&](const io_uring_sqe& entry) { in_order = in_order && entry.user_data == back++; });
+    CHECK(in_order);
+    CHECK(back == entries);
+    CHECK(ring.pending() == 0);
+    CHECK(ring.enter(0) == 0);
+    std::uint64_t completed = 0;
+    ring.take_completions([&](const io_uring_cqe& completion) { completed += completion.user_data == 100; });
+    CHECK(completed == 1);
   }
 }
 

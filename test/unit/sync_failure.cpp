@@ -1,7 +1,7 @@
 // What is remembered of a sync that failed.
 #include "catch.hpp"
 #include "os.hpp"
-#include <qio/detail/sync_failure.hpp>
+#include <qio/request/sync_failure.hpp>
 
 namespace {
 
@@ -17,7 +17,7 @@ TEST_CASE("the first failure that may have lost data is the answer to every sync
     return remembered.answer_of([&]() -> qio::result<void> {
       ++calls;
       if (code != 0) return system_error(code);
-      return BOOST_OUTCOME_V2_NAMESPACE::success();
+      return qio::success();
     });
   };
   CHECK(sync(0));

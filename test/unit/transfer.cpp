@@ -1,7 +1,7 @@
 // detail::transfer: what is asked of the system, and what its answers mean.
 #include "catch.hpp"
 #include "os.hpp"
-#include <qio/detail/transfer.hpp>
+#include <qio/request/transfer.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -18,6 +18,8 @@ std::byte* volatile somewhere = storage;
 std::byte* const memory = somewhere;
 
 qio::mutable_buffer piece_of(std::size_t offset, std::size_t bytes) { return {memory + offset, bytes}; }
+
+std::span<const qio::mutable_buffer> several(const std::vector<qio::mutable_buffer>& buffers) { return buffers; }
 
 }  // namespace
 
@@ -47,7 +49,7 @@ TEST_CASE("one buffer: every answer to a read") {
     CHECK(io.transferred() == each.transferred);
     CHECK(failure.code().value() == each.failure);
     CHECK(failure.exists() == (each.failure != 0));
-    CHECK(io.next().offset == 16 + each.transferred);
+    CHECK(io.next_offset() == 16 + each.transferred);
     if (each.next == progress::unfinished) {
       CHECK(io.next().single.data == memory + each.transferred);
       CHECK(io.next().single.size == 10 - each.transferred);
@@ -94,7 +96,7 @@ TEST_CASE("a buffer larger than a call moves is asked for in pieces that keep th
 
 TEST_CASE("several buffers are asked for 1024 at a time, and from within one by itself") {
   const std::vector<qio::mutable_buffer> buffers(3000, piece_of(0, 2));
-  transfer io(100, buffers);
+  transfer io(100, several(buffers));
   CHECK(io.total() == 6000);
   qio::error failure;
   CHECK(io.next().vector == buffers.data());
@@ -116,26 +118,26 @@ TEST_CASE("several buffers are asked for 1024 at a time, and from within one by 
 
 TEST_CASE("empty buffers are passed over, wherever they are") {
   const std::vector<qio::mutable_buffer> buffers{{}, {}, piece_of(0, 2), {}, piece_of(2, 2), {}};
-  transfer io(0, buffers);
+  transfer io(0, several(buffers));
   qio::error failure;
   CHECK(io.next().vector == buffers.data() + 2);
   CHECK(io.after_read(2, 1, failure) == progress::unfinished);
   CHECK(io.next().vector == buffers.data() + 4);
   CHECK(io.after_read(2, 1, failure) == progress::finished);
   CHECK(transfer(0, std::span<const qio::mutable_buffer>()).total() == 0);
-  CHECK(transfer(0, std::vector<qio::mutable_buffer>(3)).total() == 0);
+  CHECK(transfer(0, several(std::vector<qio::mutable_buffer>(3))).total() == 0);
 }
 
 TEST_CASE("a sum of lengths that overflows stays too large") {
   const std::vector<qio::mutable_buffer> buffers(5, qio::mutable_buffer(memory, std::size_t(1) << 62));
-  CHECK(transfer(0, buffers).total() > qio::detail::max_offset);
+  CHECK(transfer(0, several(buffers)).total() > qio::detail::max_offset);
 }
 
 TEST_CASE("any way of cutting a transfer short moves every byte once") {
   for (std::size_t step = 1; step <= 7; ++step) {
     std::vector<qio::mutable_buffer> buffers;
     for (std::size_t size : {3u, 0u, 5u, 1u, 0u, 8u}) buffers.push_back(piece_of(0, size));
-    transfer io(0, buffers);
+    transfer io(0, several(buffers));
     qio::error failure;
     std::size_t calls = 0;
     for (;; ++calls) {

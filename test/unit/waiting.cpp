@@ -1,6 +1,6 @@
 // How a context decides to wait: by the policy, and by how its waits went.
 #include "catch.hpp"
-#include <qio/detail/waiting.hpp>
+#include <qio/engine/uring/waiting.hpp>
 
 #include <chrono>
 

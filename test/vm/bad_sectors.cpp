@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t sector = 512, bytes = std::size_t(2) << 20;
 
-/// Each sector begins with its number.
+/// Writes its number at the start of each sector.
 bool is_sector(const std::byte* memory, std::uint64_t number) {
   return std::memcmp(memory, &number, sizeof number) == 0;
 }

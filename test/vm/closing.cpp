@@ -1,5 +1,5 @@
-// Of a file that has been busy: closing it closes it, at once, whatever the ring of this kernel knows of it. On file
-// systems whose reads from the page cache need no kernel thread, which would let go of it a moment later.
+// Closing a busy file really closes it at once, even if this kernel's ring has it registered. Runs on file systems
+// whose cached reads need no kernel thread, which would release the file a moment later.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 

@@ -1,4 +1,4 @@
-// Marks in the log that device-mapper keeps of a drive (its log-writes target): how far something had come.
+// Marks in the log of device-mapper's log-writes target, which show how far a program had come.
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-/// As `dmsetup message DRIVE 0 mark TEXT` adds them; without a program for each, since there are many.
+/// Adds marks as `dmsetup message DRIVE 0 mark TEXT` does, without a process for each.
 class marks_in_log {
  public:
   explicit marks_in_log(std::string drive)
@@ -25,7 +25,7 @@ class marks_in_log {
   marks_in_log& operator=(const marks_in_log&) = delete;
   ~marks_in_log() { ::close(control_); }
 
-  /// Behind all that has been flushed.
+  /// The mark follows everything that has been flushed.
   void add(const std::string& text) {
     std::string message = "mark ";
     for (const char each : text) message += each == ' ' ? std::string("\\ ") : std::string(1, each);

@@ -1,4 +1,4 @@
-// Polling on a drive that can be polled. Whether it was is asked of the kernel: what is polled raises no interrupt.
+// Polling on a drive that supports it. The kernel shows whether it took place: a polled transfer raises no interrupt.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
@@ -22,7 +22,7 @@ using qio::creation;
 constexpr std::size_t block = 4096;
 constexpr std::size_t blocks = 64;
 
-/// Of all NVMe drives, so far.
+/// The interrupts of all NVMe drives so far.
 std::uint64_t interrupts() {
   std::ifstream table("/proc/interrupts");
   std::uint64_t sum = 0;
@@ -55,7 +55,7 @@ qio::task<bool> write_all(File& file) {
 template <class File>
 qio::task<bool> read_all(File& file) {
   auto memory = qio::aligned_buffer::allocate(block).value();
-  for (std::size_t number = blocks; number-- > 0;) {  // backwards, so that nothing is merged
+  for (std::size_t number = blocks; number-- > 0;) {  // backward, so that the kernel merges nothing
     const auto read = co_await file.async_read_at(number * block, memory);
     if (!read || read.value() != block || memory.data()[block - 1] != std::byte(number)) co_return false;
   }
@@ -68,7 +68,7 @@ std::string in_directory(const char* name) {
   return std::string(directory) + '/' + name;
 }
 
-/// Awaited: goes on in another thread.
+/// Awaiting it resumes on another thread.
 struct other_thread {
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> waiting) const { std::thread(waiting).detach(); }

@@ -1,16 +1,16 @@
 // power_cut write DIRECTORY NOTES
-//   appends records, each made durable, until it is killed; what has been acknowledged is noted in NOTES, which is to
-//   be elsewhere
+//   appends durable records until it is killed, and notes the acknowledged ones in NOTES, on another file system
 // power_cut log DIRECTORY DRIVE RECORDS
-//   appends so many by each writer; what has been acknowledged is marked in the log of the drive: see marks_in_log.hpp
+//   appends RECORDS records with each writer, and marks the acknowledged ones in the log of the drive: see
+//   marks_in_log.hpp
 // power_cut rename DIRECTORY NOTES
-//   gives a file another name, and makes that durable
+//   renames a file durably
 // power_cut verify DIRECTORY NOTES
-//   after the power was cut: is every record there that was noted, and that name?
+//   after the power cut: checks that every noted record, and the new name, is there
 // power_cut verify_moment DIRECTORY NOTES
-//   the same where it was cut at any moment of a log; and notes whether what was written and not flushed is lost
+//   the same for a power cut at any moment of a log; notes whether unflushed data is lost
 //
-// So does a database: a record counts from the moment on when sync() has returned, or a durable write.
+// Like a database: a record counts once sync() or a durable write has returned.
 #include "marks_in_log.hpp"
 #include <qio/qio.hpp>
 
@@ -40,10 +40,10 @@ void fill(std::span<std::byte> memory, std::uint64_t number) {
 
 std::string in(const std::string& directory, std::string_view name) { return directory + '/' + std::string(name); }
 
-/// Called when a writer knows that so many of its records are durable.
+/// Called when `records` records of a writer are known to be durable.
 using acknowledge = std::function<void(std::string_view writer, std::uint64_t records)>;
 
-// The old number is there until the new one is: whoever writes this is killed at any moment.
+// Replaces the number atomically, because the process may be killed at any moment.
 void note(const std::string& notes, std::string_view writer, std::uint64_t records) {
   const std::string next = in(notes, "next");
   std::ofstream(next) << records << '\n';
@@ -66,14 +66,14 @@ qio::task<bool> async_append(File& file, std::uint64_t offset, std::span<const s
   co_return co_await file.async_write_at(offset, memory) && co_await file.async_sync(qio::sync_kind::data_and_size);
 }
 
-// Four that write and sync, and four whose writes are durable when they are over.
+// Four writers that write and sync, and four whose writes are durable when they complete.
 class all_writers {
  public:
   all_writers(const std::string& directory, acknowledge done) : directory_(directory), done_(std::move(done)) {
     qio::sync_directory(directory).value();
   }
 
-  /// By each writer. False if one of them failed.
+  /// Appends with each writer. False if one of them failed.
   bool append_record(std::uint64_t number) {
     fill(memory_, number);
     const auto at = number * record;
@@ -116,13 +116,13 @@ class all_writers {
 int write(const std::string& directory, const std::string& notes) {
   all_writers all(directory, [&](std::string_view writer, std::uint64_t records) { note(notes, writer, records); });
   for (std::uint64_t number = 0; all.append_record(number); ++number) {
-    // What was not made durable is lost, or the power was not cut.
+    // This is not durable. If it is not lost, the power was not cut.
     if (number == 0) std::ofstream(in(directory, "not synced")) << std::string(record, 'x');
   }
   return 1;
 }
 
-// A file that is durable under one name gets another, and that is made durable, too.
+// Renames a durable file durably.
 int rename(const std::string& directory) {
   const std::string before = in(directory, "to be renamed");
   auto file = qio::cached_file::open(before, qio::access::write, qio::creation::always_new).value();
@@ -132,7 +132,7 @@ int rename(const std::string& directory) {
   return 0;
 }
 
-// A drive has this in its cache: written, and not flushed. What its log says to be on the drive must not have it.
+// Writes without flushing, so the data stays in the drive's cache. The replayed log must lose it.
 class unflushed_writer {
  public:
   explicit unflushed_writer(const std::string& directory)
@@ -168,7 +168,7 @@ int log(const std::string& directory, const std::string& drive, std::uint64_t re
   return 0;
 }
 
-// Of the records that are said to be there, how many are.
+// The number of acknowledged records that are there.
 std::uint64_t found(const std::string& directory, std::string_view writer, std::uint64_t acknowledged) {
   const auto file = qio::cached_file::open(in(directory, writer));
   std::array<std::byte, record> memory, expected;
@@ -206,7 +206,7 @@ int verify(const std::string& directory, const std::string& notes) {
   return complete && was_cut ? 0 : 1;
 }
 
-// Whether the last of those writes that were not flushed is not there, but the one before.
+// Whether the last unflushed write is lost, and the one before is there.
 bool is_lost(const std::string& directory, std::uint64_t written) {
   std::array<std::byte, record> memory, before;
   fill(before, written - 1);
@@ -214,7 +214,7 @@ bool is_lost(const std::string& directory, std::uint64_t written) {
   return file.read_at(0, memory).value() == record && memory == before;
 }
 
-// As verify(), of a moment at which there may be nothing yet.
+// Like verify(), for a moment at which there may be no records yet.
 int verify_moment(const std::string& directory, const std::string& notes) {
   bool complete = noted(notes, "renamed") == 0 || is_renamed(directory);
   for (const std::string_view writer : writers)

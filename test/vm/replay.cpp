@@ -1,13 +1,13 @@
-// replay LOG DRIVE NOTES: what device-mapper's log-writes target has logged on the drive LOG is written to DRIVE, which
-// is as the logged one was: from where the last call ended to the next moment at which a power cut would find that
-// state and no other, which is the end of a flush or of a forced write (FUA). Moments before the first mark are passed
-// over. Marks of the form "name=number" are noted as files in NOTES, and so is the place in the log.
+// replay LOG DRIVE NOTES: writes the log that device-mapper's log-writes target made on the drive LOG to DRIVE, which
+// is as the logged drive was. Continues where the last call ended, up to the next moment at which a power cut would
+// leave exactly this state: the end of a flush or of a forced write (FUA). Skips moments before the first mark. Stores
+// marks of the form "name=number" as files in NOTES, and the position in the log as well.
 //
-// Exit status: 0 there is a new state, 3 the log is over.
+// Exit status: 0 there is a new state, 3 the log has ended.
 //
-// A log is a superblock and entries, each in a block of its own, with the data behind it. A write is logged when it has
-// been flushed, so what was never flushed is not in there, as with a drive that loses its cache. (The format is told in
-// the kernel's Documentation/admin-guide/device-mapper/log-writes.rst.)
+// A log consists of a superblock and entries, each in a block of its own, followed by its data. A write is logged when
+// it has been flushed, so the log lacks unflushed writes, like a drive that loses its cache. (The kernel documents the
+// format in Documentation/admin-guide/device-mapper/log-writes.rst.)
 #include <qio/qio.hpp>
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class replayed_log {
     std::ifstream(notes_ + "/place") >> number_ >> at_;
   }
 
-  /// False if there is none any more.
+  /// False if there is none left.
   bool reach_next_state() {
     bool marked = number_ != 0, changed = false, stable = false;
     for (; number_ != super_.entries; ++number_) {
@@ -82,7 +82,7 @@ class replayed_log {
     const auto memory = read(offset, bytes);
     const std::string text(reinterpret_cast<const char*>(memory.data()), memory.size());
     const std::size_t sign = text.find('=');
-    if (sign == std::string::npos) return;  // the kernel's own: the end
+    if (sign == std::string::npos) return;  // the kernel's own mark at the end
     std::ofstream(notes_ + '/' + text.substr(0, sign)) << std::stoull(text.substr(sign + 1)) << '\n';
   }
 
@@ -90,8 +90,8 @@ class replayed_log {
   std::string notes_;
   std::vector<std::byte> memory_;
   superblock super_;
-  std::uint64_t number_ = 0;  // of the next entry
-  std::uint64_t at_ = 0;      // where it is
+  std::uint64_t number_ = 0;  // the number of the next entry
+  std::uint64_t at_ = 0;      // its position
 };
 
 }  // namespace

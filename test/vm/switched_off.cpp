@@ -1,5 +1,4 @@
-// Where the administrator has switched io_uring off: run in the emulated machine, since the switch is the whole
-// system's.
+// io_uring disabled by the administrator. Runs in the emulated machine, because the sysctl affects the whole system.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 

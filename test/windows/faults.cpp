@@ -2,6 +2,8 @@
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
+#include <cstring>
+#include <span>
 #include <vector>
 
 namespace {
@@ -34,14 +36,30 @@ LONG CALLBACK commit_page(EXCEPTION_POINTERS* raised) {
 TEST_CASE("a guarded copy that faults says so, in either direction, and leaves the thread able to do the next") {
   qio::platform::install_copy_guard();
   const half_there half;
+  const std::span<const std::byte> mapped(half.memory, 2 * page);
   std::vector<std::byte> other(2 * page, std::byte{7});
   for (int round = 0; round < 3; ++round) {
-    CHECK(qio::platform::guarded_copy(half.memory, other.data(), page, half.memory));
+    CHECK(qio::platform::guarded_copy(half.memory, other.data(), page, mapped));
     CHECK(half.memory[page - 1] == std::byte{7});
-    CHECK(!qio::platform::guarded_copy(half.memory, other.data(), 2 * page, half.memory));
-    CHECK(!qio::platform::guarded_copy(half.memory + page, other.data(), 1, half.memory + page));
-    CHECK(!qio::platform::guarded_copy(other.data(), half.memory, page + 1, half.memory));
-    CHECK(qio::platform::guarded_copy(other.data(), half.memory, page, half.memory));
+    CHECK(!qio::platform::guarded_copy(half.memory, other.data(), 2 * page, mapped));
+    CHECK(!qio::platform::guarded_copy(half.memory + page, other.data(), 1, mapped));
+    CHECK(!qio::platform::guarded_copy(other.data(), half.memory, page + 1, mapped));
+    CHECK(qio::platform::guarded_copy(other.data(), half.memory, page, mapped));
+  }
+}
+
+TEST_CASE("a guarded copy moves bytes that overlap, in either direction") {
+  qio::platform::install_copy_guard();
+  for (const std::size_t distance : {std::size_t(1), std::size_t(100), page / 2}) {
+    std::vector<std::byte> memory(2 * page);
+    for (std::size_t i = 0; i < page; ++i) memory[i] = std::byte(i * 7 / 3);
+    auto expected = memory;
+    std::memmove(expected.data() + distance, expected.data(), page);
+    CHECK(qio::platform::guarded_copy(memory.data() + distance, memory.data(), page, memory));
+    CHECK(memory == expected);
+    std::memmove(expected.data(), expected.data() + distance, page);
+    CHECK(qio::platform::guarded_copy(memory.data(), memory.data() + distance, page, memory));
+    CHECK(memory == expected);
   }
 }
 
@@ -57,7 +75,7 @@ TEST_CASE("a fault that is not the copy's goes to other handlers") {
   // By the copy, but at its other end, which is the caller's.
   const half_there other;
   foreign_page = other.memory + page;
-  CHECK(qio::platform::guarded_copy(other.memory + page, half.memory, 1, half.memory));
+  CHECK(qio::platform::guarded_copy(other.memory + page, half.memory, 1, {half.memory, page}));
   CHECK(foreign_faults == 2);
   ::RemoveVectoredExceptionHandler(handler);
 }

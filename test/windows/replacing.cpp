@@ -74,3 +74,24 @@ TEST_CASE("an open that fails late removes what it created, be it read-only") {
     CHECK(where.entries() == 0);
   }
 }
+
+TEST_CASE("an open that fails late leaves what somebody else has put in the place of its file") {
+  const contract::directory where;
+  {
+    const auto begun = qio::platform::opening::begin(where / "new", qio::platform::anywhere, access::read_write,
+                                                     creation::only_if_missing, 0666, {});
+    REQUIRE(begun);
+    REQUIRE(::MoveFileExW(std::filesystem::path(where / "new").c_str(), std::filesystem::path(where / "aside").c_str(),
+                          0) != 0);
+    contract::put(where / "new", "theirs");
+  }
+  CHECK(contract::contents(where / "new") == "theirs");
+}
+
+TEST_CASE("always_new is not kept from its work by names that somebody has taken before") {
+  const contract::directory where;
+  const std::string stem = where / ".qio-" + std::to_string(::GetCurrentProcessId()) + '-';
+  for (int number = 0; number < 100; ++number) contract::put(stem + std::to_string(number), "theirs");
+  CHECK(qio::cached_file::open(where / "new", access::write, creation::always_new));
+  CHECK(where.entries() == 101);
+}

@@ -7,7 +7,6 @@
 #include <qio/qio.hpp>
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -49,7 +48,7 @@ class reader {
   void read_next(round& round) {
     if (!round.has_next()) return;
     const std::uint64_t offset = round.next_read();
-    operation_.emplace(made_in_place{file_, offset, buffer_});
+    operation_.emplace([&] { return file_.async_read_at(offset, buffer_); });
     operation_->start([this, &round, offset](qio::result<std::size_t> bytes) {
       round.finished_read(offset, static_cast<std::int64_t>(bytes.value()), buffer_.data());
       read_next(round);
@@ -57,18 +56,9 @@ class reader {
   }
 
  private:
-  using operation = qio::operation<typename File::engine_type, std::size_t>;
-  // An operation does not move: it is made in its place.
-  struct made_in_place {
-    File& file;
-    std::uint64_t offset;
-    qio::aligned_buffer& buffer;
-    operator operation() const { return file.async_read_at(offset, buffer); }
-  };
-
   File& file_;
   qio::aligned_buffer& buffer_;
-  std::optional<operation> operation_;
+  qio::operation_slot<qio::operation<typename File::engine_type, std::size_t>> operation_;
 };
 
 /// A block of memory for each of the operations in flight.

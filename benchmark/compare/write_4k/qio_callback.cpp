@@ -3,8 +3,6 @@
 #include "measure/competitor.hpp"
 #include <qio/qio.hpp>
 
-#include <optional>
-
 namespace {
 
 class writer {
@@ -14,7 +12,7 @@ class writer {
   void write_next(compare::round& round) {
     if (!round.has_next()) return;
     const std::uint64_t offset = round.next_write(buffer_.data());
-    emplace(offset);
+    operation_.emplace([&] { return file_.async_write_at(offset, buffer_); });
     operation_->start([this, &round, offset](qio::result<std::size_t> bytes) {
       round.finished_write(offset, static_cast<std::int64_t>(bytes.value()), buffer_.data());
       write_next(round);
@@ -22,19 +20,9 @@ class writer {
   }
 
  private:
-  using operation = qio::operation<qio::automatic, std::size_t>;
-  // An operation does not move: it is made in its place.
-  struct made_in_place {
-    qio::async_cached_file& file;
-    std::uint64_t offset;
-    qio::aligned_buffer& buffer;
-    operator operation() const { return file.async_write_at(offset, buffer); }
-  };
-  void emplace(std::uint64_t offset) { operation_.emplace(made_in_place{file_, offset, buffer_}); }
-
   qio::async_cached_file& file_;
   qio::aligned_buffer& buffer_;
-  std::optional<operation> operation_;
+  qio::operation_slot<qio::operation<qio::automatic, std::size_t>> operation_;
 };
 
 }  // namespace

@@ -1,40 +1,51 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "commands/compare.hpp"
-
+// qd1 compare: reports beside each other.
+#include "commands/commands.hpp"
+#include "commands/common.hpp"
 #include "compare/comparison.hpp"
-#include "compare/gate.hpp"
 #include "html/html.hpp"
-#include "output/json.hpp"
-#include "output/text_file.hpp"
+#include "output/color.hpp"
+#include "output/printable.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <memory>
+
 namespace qd1 {
+namespace {
 
-CLI::App& add_compare(CLI::App& program, compare_arguments& to) {
-  CLI::App& command =
-      *program.add_subcommand("compare", "Compare reports; the first is what the others are held against");
-  command.add_option("REPORT", to.reports, "Files that --json wrote")->required()->expected(2, 1000);
-  command.add_option("--html", to.html, "Write a page with the curves of all to this file");
-  return command;
-}
+struct compare_state {
+  std::vector<std::string> paths;
+  output_file page;
+};
 
-int compare(const compare_arguments& arguments) {
-  std::vector<report> runs;
-  runs.reserve(arguments.reports.size());
-  for (const std::string& path : arguments.reports) runs.push_back(read_json(read_file(path), path));
+int compare_all(compare_state& own) {
+  const std::vector<report> runs = read_reports(own.paths);
+  own.page.open();
   exit_status status = exit_pass;
   for (std::size_t each = 1; each < runs.size(); ++each) {
     const comparison found = compare(runs.front(), runs[each]);
-    fmt::print("{} -> {}\n\n{}\n", arguments.reports.front(), arguments.reports[each], found.text);
+    if (!own.page.is_standard_output())
+      fmt::print("{} -> {}\n\n{}\n", printable_line(own.paths.front()), printable_line(own.paths[each]),
+                 colored(printable(found.text)));
     status = worst(status, found.status);
   }
-  if (arguments.html.empty()) return status;
+  if (!own.page.is_wanted()) return status;
   std::vector<html::named_report> named;
-  for (std::size_t each = 0; each < runs.size(); ++each) named.push_back({arguments.reports[each], &runs[each]});
-  write_file(arguments.html, html::render(named));
+  for (std::size_t each = 0; each < runs.size(); ++each) named.push_back({own.paths[each], &runs[each]});
+  own.page.write(html::render(named));
   return status;
+}
+
+}  // namespace
+
+command compare_command() {
+  const auto own = std::make_shared<compare_state>();
+  command made{"compare", "Compare reports; the first is the baseline", {}, {}};
+  add_reports(made.options, own->paths);
+  made.options.text("--html", "FILE", own->page.path, "Write a page with the curves of all");
+  made.run = [own](const std::string&) { return compare_all(*own); };
+  return made;
 }
 
 }  // namespace qd1

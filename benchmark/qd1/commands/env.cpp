@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "commands/env.hpp"
-
+// qd1 env: the machine as qd1 finds it.
+#include "commands/commands.hpp"
 #include "failure.hpp"
+#include "output/output_file.hpp"
+#include "output/printable.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <qd1/machine/advice.hpp>
@@ -11,36 +12,34 @@
 #include <qd1/machine/find.hpp>
 #include <qd1/machine/json.hpp>
 
-#include <fstream>
+#include <memory>
 
 namespace qd1 {
 namespace {
 
-std::string as_json(const machine_facts& machine) {
-  return nlohmann::json{{"machine", machine}, {"advice", advise(machine)}}.dump(2) + '\n';
+struct env_state {
+  std::string path = ".";
+  output_file json;
+};
+
+int describe_machine(env_state& own) {
+  own.json.open();
+  const machine_facts machine = find_machine(own.path);
+  if (!own.json.is_standard_output()) print(stdout, describe(machine));
+  if (own.json.is_wanted())
+    own.json.write(nlohmann::json{{"machine", machine}, {"advice", advise(machine)}}.dump(2) + '\n');
+  return exit_pass;
 }
 
 }  // namespace
 
-CLI::App& add_env(CLI::App& program, env_arguments& to) {
-  CLI::App& command = *program.add_subcommand("env", "Show the machine, and what about it spoils a measurement");
-  command.add_option("PATH", to.path, "A file, a directory or a block device; need not exist")->capture_default_str();
-  command.add_option("--json", to.json, "Write JSON to this file; - is standard output, without the text");
-  return command;
-}
-
-int env(const env_arguments& arguments) {
-  const machine_facts machine = find_machine(arguments.path);
-  if (arguments.json == "-") {
-    fmt::print("{}", as_json(machine));
-    return exit_pass;
-  }
-  fmt::print("{}", describe(machine));
-  if (arguments.json.empty()) return exit_pass;
-  std::ofstream file(arguments.json, std::ios::binary);
-  file << as_json(machine);
-  if (!file.flush()) throw usage_error(arguments.json + ": cannot be written");
-  return exit_pass;
+command env_command() {
+  const auto own = std::make_shared<env_state>();
+  command made{"env", "Show the machine, and which of its settings affect results", {}, {}, true};
+  made.options.text("PATH", "PATH", own->path, "A file, a directory or a block device; need not exist");
+  made.options.text("--json", "FILE", own->json.path, "Write JSON; - is standard output, without the text");
+  made.run = [own](const std::string&) { return describe_machine(*own); };
+  return made;
 }
 
 }  // namespace qd1

@@ -1,56 +1,48 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "commands/memory.hpp"
-
-#include "measure/interruption.hpp"
-#include "measure/run.hpp"
+// qd1 memory: buffered transfers while memory is enough, short, or full.
 #include "memory/memory.hpp"
-#include "output/deliver.hpp"
-#include "units.hpp"
 
-#include <CLI/CLI.hpp>
+#include "commands/commands.hpp"
+#include "commands/common.hpp"
+#include "measure/interruption.hpp"
+
+#include <memory>
 
 namespace qd1 {
 namespace {
 
-memory_request understood(const memory_arguments& from, const std::string& command_line) {
+struct memory_state {
   memory_request request;
-  request.path = from.path;
-  if (!from.memory.empty()) request.memory = parse_size("--memory", from.memory);
-  request.block = parse_size("--block", from.block);
-  request.seconds = parse_seconds("--time", from.seconds);
-  request.seed = from.seed;
-  request.overwrite = from.overwrite;
-  request.command_line = command_line;
-  return request;
+  report_options report;
+};
+
+void add_memory_options(options& to, memory_request& request) {
+  add_path(to, request.path);
+  to.size(
+      "--memory", request.memory,
+      "Bytes that are left for the file's pages; files are parts and multiples of it. Default: an eighth of what is "
+      "available, 1GiB at most");
+  add_block(to, request.block);
+  to.seconds("--time", request.seconds, "Time of a step, at most; cold ones end when each block has been read");
+  add_percentiles(to, request.percentiles);
+  add_seed(to, request.seed);
+  add_overwrite(to, request.overwrite);
 }
 
 }  // namespace
 
-CLI::App& add_memory(CLI::App& program, memory_arguments& to) {
-  CLI::App& command =
-      *program.add_subcommand("memory", "Measure buffered transfers while memory is enough, short, or full");
-  command.add_option("PATH", to.path,
-                     "A file, a directory or a block device. Default: a temporary file in the current directory.\n"
-                     "A file that does not exist is made, and kept for the next run.");
-  command.add_option("--memory", to.memory,
-                     "Bytes that are left for the file's pages; files are parts and multiples of it. Default: an "
-                     "eighth of what is\navailable, 1GiB at most");
-  command.add_option("--block", to.block, "Bytes of a transfer; offsets are multiples of it")->capture_default_str();
-  command.add_option("--time", to.seconds, "Time of a step, at most; cold ones end when each block has been read")
-      ->capture_default_str();
-  command.add_option("--seed", to.seed, "Of the offsets and the data")->capture_default_str();
-  command.add_flag("--overwrite", to.overwrite, "Destroy the contents of PATH, though qd1 has not made it");
-  command.add_option("--json", to.json, "Write the report to this file; - is standard output, without the table");
-  command.add_option("--html", to.html, "Write the report as a page, which needs no other file and no network");
-  return command;
-}
-
-int memory(const memory_arguments& arguments, const std::string& command_line) {
-  const memory_request request = understood(arguments, command_line);
-  heed_interrupts();
-  const report found = measure_memory(request);
-  deliver(found, arguments.json, arguments.html);
-  return verdict(found);
+command memory_command() {
+  const auto own = std::make_shared<memory_state>();
+  command made{"memory", "Measure buffered transfers while memory is enough, short, or full", {}, {}};
+  add_memory_options(made.options, own->request);
+  own->report.declare(made.options);
+  made.run = [own](const std::string& command_line) {
+    own->request.command_line = command_line;
+    own->report.prepare(own->request.percentiles);
+    heed_interrupts();
+    return own->report.finish(measure_memory(own->request));
+  };
+  return made;
 }
 
 }  // namespace qd1

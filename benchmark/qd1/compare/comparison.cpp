@@ -2,7 +2,7 @@
 #include "compare/comparison.hpp"
 
 #include "compare/difference.hpp"
-#include "compare/metric.hpp"
+#include "figures.hpp"
 #include "machine/differences.hpp"
 
 #include <fmt/format.h>

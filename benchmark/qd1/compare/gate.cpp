@@ -2,7 +2,7 @@
 #include "compare/gate.hpp"
 
 #include "compare/difference.hpp"
-#include "compare/metric.hpp"
+#include "figures.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
@@ -33,22 +33,27 @@ std::vector<const series*> meant(const gate& gate, const report& run) {
   return found;
 }
 
+bool is_time(const gate& gate) {
+  const figure* const found = figure_named(gate.metric);
+  return found == nullptr || found->unit == unit::nanoseconds;
+}
+
 // What the limit is in: the unit's name, and what it is multiplied by.
-double unit(const gate& gate, std::string_view name) {
-  if (gate.metric == "iops" && name.empty()) return 1;
+double factor_of(const gate& gate, std::string_view name) {
+  if (!is_time(gate) && name.empty()) return 1;
   constexpr std::pair<std::string_view, double> units[] = {
       {"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}};
   for (const auto& [known, factor] : units)
-    if (gate.metric != "iops" && known == name) return factor;
+    if (is_time(gate) && known == name) return factor;
   throw usage_error(
-      fmt::format("--gate '{}': '{}' is not a unit of {}; needed is ns, us, ms, s, or x for a multiple of "
-                  "the base, and none for iops",
+      fmt::format("--gate '{}': '{}' is not a unit of {}; needed is ns, us, ms, s of a time, none of another "
+                  "figure, or x for a multiple of the base",
                   gate.text, name, gate.metric));
 }
 
 std::string value_text(const gate& gate, double value) {
   if (gate.relative) return fmt::format("{:.3f}x", value);
-  return gate.metric == "iops" ? fmt::format("{:.0f}", value) : fmt::format("{:.3f} us", value / 1000);
+  return is_time(gate) ? fmt::format("{:.3f} µs", value / 1000) : fmt::format("{:.0f}", value);
 }
 
 gate_result judge(const gate& gate, const work& work, const estimate& found) {
@@ -80,9 +85,22 @@ gate_result judge_ratio(const gate& gate, const series& base, const series& now)
   return result;
 }
 
+// The longest end of the names, after a point or all of them, that is a figure: a percentile has a point of its own.
+std::string metric_in(const std::string& names) {
+  for (std::size_t at = 0; at <= names.size();) {
+    const std::string_view rest = std::string_view(names).substr(at);
+    if (figure_named(rest) != nullptr || percentile_named(rest)) return std::string(rest);
+    const std::size_t point = rest.find('.');
+    if (point == std::string_view::npos) break;
+    at += point + 1;
+  }
+  const std::size_t last = names.rfind('.');
+  return last == std::string::npos ? names : names.substr(last + 1);
+}
+
 }  // namespace
 
-gate parse_gate(const std::string& text) {
+gate parse_gate(const std::string& text, const std::vector<double>& percentiles) {
   gate found;
   found.text = text;
   const std::size_t sign = text.find_first_of("<>");
@@ -93,14 +111,11 @@ gate parse_gate(const std::string& text) {
                     text));
   found.at_most = text[sign] == '<';
   std::string names = text.substr(0, sign);
-  // A percentile has a point of its own: p99.9.
-  const std::size_t percentile = names.rfind(".p9");
-  const std::size_t last = percentile != std::string::npos ? percentile : names.rfind('.');
-  const bool only_metric = last == std::string::npos || names.starts_with("p9");
-  found.metric = only_metric ? names : names.substr(last + 1);
-  require_metric(found.metric);
-  for (std::size_t at = 0; !only_metric && at < last;) {
-    const std::size_t end = std::min(names.find('.', at), last);
+  found.metric = metric_in(names);
+  require_metric(found.metric, percentiles);
+  const std::size_t words = names.size() - found.metric.size();  // each with its point
+  for (std::size_t at = 0; at < words;) {
+    const std::size_t end = std::min(names.find('.', at), words);
     found.words.push_back(names.substr(at, end - at));
     at = end + 1;
   }
@@ -109,7 +124,7 @@ gate parse_gate(const std::string& text) {
   if (failure != std::errc()) throw usage_error(fmt::format("--gate '{}': '{}' is not a number", text, begin));
   const std::string_view unit_name(end);
   found.relative = unit_name == "x";
-  if (!found.relative) found.limit *= unit(found, unit_name);
+  if (!found.relative) found.limit *= factor_of(found, unit_name);
   if (!(found.limit >= 0) || !std::isfinite(found.limit))
     throw usage_error(fmt::format("--gate '{}': '{}' is no limit; needed is a number from 0 on", text, begin));
   return found;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "failure.hpp"
+#include "figures.hpp"
 #include "report.hpp"
 
 #include <string>
@@ -21,8 +22,8 @@ struct gate {
   bool relative = false;
 };
 
-/// Throws usage_error.
-gate parse_gate(const std::string& text);
+/// `percentiles`: those that the report will have. Throws usage_error.
+gate parse_gate(const std::string& text, const std::vector<double>& percentiles = standard_percentiles());
 
 struct gate_result {
   exit_status status;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "depth/worker.hpp"
+#include "figures.hpp"
 #include "measure/clock.hpp"
 #include "measure/data_file.hpp"
 #include "platform/hardware_cycles.hpp"
@@ -30,6 +31,7 @@ struct field {
   bool timed = true;    ///< the clock is read for each transfer
   bool pinned = false;  ///< each worker keeps to a processor
   std::uint64_t seed = 1;
+  std::vector<double> percentiles = standard_percentiles();
   bool once = false;  ///< cold steps read no block twice, and are over when all have been read; of one worker
   /// Dirty memory, with what is being written back; none: that of the machine.
   std::function<std::optional<std::uint64_t>()> dirty_bytes = {};

@@ -32,7 +32,7 @@ class mixture {
 };
 
 /// What the coroutines of a worker have in common.
-struct course_of_worker {
+struct worker_loop {
   ledger& to;
   mixture mix;
   offset_source next_offset;
@@ -46,34 +46,34 @@ struct course_of_worker {
   }
 };
 
-/// Transfers one after the other, of which one is in flight at a time. `file` and `course` outlive it.
+/// Transfers one after the other, of which one is in flight at a time. `file` and `loop` outlive it.
 template <class File>
-qio::task<> keep_one_in_flight(File& file, std::span<std::byte> buffer, course_of_worker& course) {
-  while (course.goes_on()) {
-    const operation what = course.mix.next();
-    const std::uint64_t offset = course.next_offset();
-    const std::uint64_t begin = course.to.now();
+qio::task<> keep_one_in_flight(File& file, std::span<std::byte> buffer, worker_loop& loop) {
+  while (loop.goes_on()) {
+    const operation what = loop.mix.next();
+    const std::uint64_t offset = loop.next_offset();
+    const std::uint64_t begin = loop.to.now();
     if (what == operation::read) {
-      course.to.record(what, offset, begin, co_await file.async_read_at(offset, buffer));
+      loop.to.record(what, offset, begin, co_await file.async_read_at(offset, buffer));
     } else {
-      stamp(buffer, ++course.stamped);
-      course.to.record(what, offset, begin, co_await file.async_write_at(offset, buffer));
+      stamp(buffer, ++loop.stamped);
+      loop.to.record(what, offset, begin, co_await file.async_write_at(offset, buffer));
     }
   }
 }
 
 /// The same of a file without a context: each transfer is a call that blocks.
 template <class File>
-void transfer_one_by_one(File& file, std::span<std::byte> buffer, course_of_worker& course) {
-  while (course.goes_on()) {
-    const operation what = course.mix.next();
-    const std::uint64_t offset = course.next_offset();
-    const std::uint64_t begin = course.to.now();
+void transfer_one_by_one(File& file, std::span<std::byte> buffer, worker_loop& loop) {
+  while (loop.goes_on()) {
+    const operation what = loop.mix.next();
+    const std::uint64_t offset = loop.next_offset();
+    const std::uint64_t begin = loop.to.now();
     if (what == operation::read) {
-      course.to.record(what, offset, begin, file.read_at(offset, buffer));
+      loop.to.record(what, offset, begin, file.read_at(offset, buffer));
     } else {
-      stamp(buffer, ++course.stamped);
-      course.to.record(what, offset, begin, file.write_at(offset, buffer));
+      stamp(buffer, ++loop.stamped);
+      loop.to.record(what, offset, begin, file.write_at(offset, buffer));
     }
   }
 }

@@ -24,6 +24,8 @@
 namespace qd1 {
 namespace {
 
+constexpr double time_with_warm_up = 1.1;
+
 // Those that have been made are kept in place: targets refer to them.
 std::deque<data_file> files_of(const ladder_request& request) {
   std::deque<data_file> files;
@@ -58,7 +60,7 @@ field field_of(const ladder_request& request, const clock& clock, const std::deq
 }
 
 void require_direct_blocks(const work& work, const field& field) {
-  if (work.mode != mode::direct) return;
+  if (!traits(work.mode).is_direct) return;
   for (const target& each : field.targets)
     if (const auto file = qio::direct_file::open(each.file.path()); file)
       require_alignment(work, file.value().alignment());
@@ -80,7 +82,7 @@ std::vector<work> plan(const ladder_request& request, std::uint64_t bytes, std::
         each.mode = mode;
         each.operation = request.reads > 0 ? operation::read : operation::write;
         each.form = form::asynchronous;
-        each.temperature = mode == mode::direct ? temperature::warm : request.temperature;
+        each.temperature = traits(mode).keeps_pages ? request.temperature : temperature::warm;
         each.durability = request.durability;
         each.block = request.block;
         each.working_set = bytes;
@@ -96,27 +98,9 @@ std::vector<work> plan(const ladder_request& request, std::uint64_t bytes, std::
   return all;
 }
 
-// Round after round, each time beginning with another step, so that what changes meanwhile meets all of them.
-void measure_all(std::vector<step>& steps, const field& field, report& out) {
-  const std::uint64_t began = field.clock.after();
-  const double seconds = out.settings.seconds / static_cast<double>(out.settings.rounds);
-  for (std::uint64_t round = 0; round < out.settings.rounds; ++round)
-    for (std::size_t turn = 0; turn < steps.size(); ++turn) {
-      step& next = steps[(static_cast<std::size_t>(round) + turn) % steps.size()];
-      if (interrupted() || !next.wants_more()) continue;
-      progress::show(fmt::format("round {}/{}, {}/{}: {}", round + 1, out.settings.rounds, turn + 1, steps.size(),
-                                 title(next.subject())));
-      next.measure_round(seconds, field.clock.seconds(field.clock.after() - began));
-    }
-  for (const step& each : steps)
-    for (series& found : each.finished())
-      if (found.latency.samples != 0 || !found.not_available.empty() || !found.invalid.empty())
-        out.series.push_back(std::move(found));
-}
-
 }  // namespace
 
-report climb(const ladder_request& request) {
+report measure_loads(const ladder_request& request) {
   report out = begun_report(request.command_line);
   const std::deque<data_file> files = files_of(request);
   const clock clock = clock::calibrated();
@@ -124,6 +108,7 @@ report climb(const ladder_request& request) {
   if (!cycles.why_not().empty()) out.notes.push_back("no cycles/op: " + cycles.why_not());
   field field = field_of(request, clock, files);
   field.cycles = &cycles;
+  field.percentiles = request.percentiles;
   out.machine = field.machine;
   const std::uint64_t bytes = working_set(files);
   out.settings = {fmt::format("{}", fmt::join(request.paths, " ")),
@@ -134,17 +119,22 @@ report climb(const ladder_request& request) {
                   request.rounds,
                   request.engine.name,
                   request.seed,
-                  request.paths};
+                  request.paths,
+                  chosen_percentiles(request.percentiles)};
   std::vector<step> steps;
   for (const work& each : plan(request, bytes, files.size())) {
     require_direct_blocks(each, field);
-    steps.emplace_back(each, field);
+    steps.emplace_back(each, field, request.seconds / static_cast<double>(request.rounds));
   }
   // Only now: files that are being filled would be most of what is in so little memory.
   std::optional<memory_pressure> pressure;
   if (request.memory) pressure.emplace(*request.memory);
+  const double planned = static_cast<double>(steps.size()) * request.seconds * time_with_warm_up;
+  progress::tell(fmt::format("{} steps, {} rounds, {:g} s each: about {}", steps.size(), request.rounds,
+                             request.seconds, progress::duration_text(planned)));
   measure_amid(out, clock, [&] {
-    measure_all(steps, field, out);
+    std::optional<turns> turns;
+    out.series = measure_rounds(steps, clock, request.rounds, planned, request.after_round, turns);
     note_scaling(out, field.targets);
     for (const data_file& each : files) judge_data(each, out);
   });

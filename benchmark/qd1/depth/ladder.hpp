@@ -3,6 +3,8 @@
 #pragma once
 
 #include "depth/worker.hpp"
+#include "figures.hpp"
+#include "measure/rounds.hpp"
 #include "report.hpp"
 
 #include <cstdint>
@@ -26,6 +28,7 @@ struct ladder_request {
   qd1::durability durability = durability::accepted;
   double seconds = 5;  ///< of a step
   std::uint64_t rounds = 5;
+  std::vector<double> percentiles = standard_percentiles();  ///< fractions, ascending; the median is one
   bool timed = true;
   std::optional<std::uint64_t> memory;  ///< bytes that are left for pages of files; none: as much as there is
   bool pinned = false;
@@ -33,9 +36,10 @@ struct ladder_request {
   std::uint64_t seed = 1;
   bool overwrite = false;
   std::string command_line;
+  round_observer after_round = {};  ///< called with what is known by then; none: nobody wants to know
 };
 
 /// Throws usage_error where that cannot be done.
-report climb(const ladder_request& request);
+report measure_loads(const ladder_request& request);
 
 }  // namespace qd1

@@ -4,8 +4,10 @@
 #include "depth/findings.hpp"
 #include "machine/find.hpp"
 #include "measure/interruption.hpp"
+#include "measure/memory_notes.hpp"
 #include "measure/pages.hpp"
 #include "measure/tally.hpp"
+#include "measure/totals.hpp"
 #include "platform/file.hpp"
 #include "platform/process.hpp"
 #include "statistics/block_means.hpp"
@@ -20,7 +22,7 @@
 namespace qd1 {
 namespace {
 
-constexpr double warm_up = 0.1;  // part of a round's time
+constexpr double warm_up_share = 0.1;  // part of a round's time
 
 // Those next to the target's device if there are any, each worker the next one.
 std::optional<std::uint64_t> processor_for(const target& target, std::uint64_t number) {
@@ -45,7 +47,7 @@ slice slice_of(const second_of_window& second, double start, double seconds, con
   return found;
 }
 
-std::uint64_t growth(const verification& pages) {
+std::uint64_t pages_gained(const verification& pages) {
   return pages.cached_pages_after.value_or(0) - pages.cached_pages_before.value_or(0);
 }
 
@@ -75,7 +77,7 @@ void add(service& to, const service& more) {
 
 }  // namespace
 
-step::step(const work& work, const field& field) : work_(work), field_(field) {
+step::step(const work& work, const field& field, double seconds) : work_(work), field_(field), seconds_(seconds) {
   for (std::size_t each = 0; each < field.targets.size(); ++each)
     if (work.load.only.value_or(each) == each) targets_.push_back(&field.targets[each]);
   for (const operation what : {operation::read, operation::write}) {
@@ -88,7 +90,7 @@ step::step(const work& work, const field& field) : work_(work), field_(field) {
   }
 }
 
-std::vector<std::unique_ptr<worker>> step::hire(window& window) const {
+std::vector<std::unique_ptr<worker>> step::make_workers(window& window) const {
   std::vector<std::unique_ptr<worker>> workers;
   for (const target* each : targets_)
     for (std::uint64_t number = 0; number < work_.load.workers; ++number) {
@@ -103,7 +105,7 @@ std::vector<std::unique_ptr<worker>> step::hire(window& window) const {
 }
 
 void step::prepare_pages() {
-  const bool in_memory = work_.mode != mode::direct && work_.operation == operation::read;
+  const bool in_memory = traits(work_.mode).keeps_pages && work_.operation == operation::read;
   for (const target* each : targets_) {
     const std::string& path = each->file.path();
     if (work_.temperature == temperature::cold)
@@ -114,27 +116,37 @@ void step::prepare_pages() {
   }
 }
 
-void step::measure_round(double seconds, double start) {
+void step::measure_round(std::uint64_t, double start) {
   prepare_pages();
   if (!wants_more()) return;
   std::vector<witness> before;
   before.reserve(targets_.size());
   for (const target* each : targets_) before.emplace_back(each->machine, each->file.path(), each->file.bytes());
   round_facts facts{start, {}, std::move(before)};
+  const auto hits_before = memory_limit_hits();
   window window(work_.load.workers * targets_.size());
-  const auto workers = hire(window);
+  const auto workers = make_workers(window);
   std::vector<std::thread> threads;
   threads.reserve(workers.size());
   for (const auto& each : workers) threads.emplace_back([&worker = *each] { worker.run(); });
   window.wait_for_workers();
-  const double unmeasured = work_.temperature == temperature::cold ? 0 : warm_up * seconds;
+  const double unmeasured = work_.temperature == temperature::cold ? 0 : warm_up_share * seconds_;
   const std::uint64_t begin = field_.clock.after() + field_.clock.ticks(unmeasured);
-  window.open(begin, begin + field_.clock.ticks(seconds));
+  window.open(begin, begin + field_.clock.ticks(seconds_));
   facts.seen = observe(window, field_, targets_);
   for (std::thread& each : threads) each.join();
   facts.seen.measured = std::min(facts.seen.measured, seconds_used(workers, window, field_.clock));
   collect(workers, facts);
+  note(memory_limit_note(hits_before));
+  if (field_.reads < 1 && !traits(work_.mode).is_direct) note(throttling_note());
   leave_as_found();
+}
+
+void step::note(const std::string& text) {
+  for (kind& each : kinds_)
+    if (std::vector<std::string>& notes = each.found.notes;
+        !text.empty() && std::ranges::find(notes, text) == notes.end())
+      notes.push_back(text);
 }
 
 // So that neither what is still to be written back nor pages that writing has brought meet the next step.
@@ -175,8 +187,13 @@ void step::add(kind& to, const transfers& counted, const round_facts& facts) con
     found.slices.push_back(slice_of(counted.seconds[each], found.seconds + start, std::min(1.0, seen.measured - start),
                                     seen.seconds[each]));
   }
-  round round{
-      facts.start, {}, seen.measured, counted.counted, counted.latencies.mean_ns(), quantiles(counted.latencies), {}};
+  round round{facts.start,
+              {},
+              seen.measured,
+              counted.counted,
+              counted.latencies.mean_ns(),
+              quantiles(counted.latencies, field_.percentiles),
+              {}};
   add_testimonies(to, counted, facts, round);
   found.rounds.push_back(std::move(round));
   found.seconds += seen.measured;
@@ -203,7 +220,7 @@ void step::add_testimonies(kind& to, const transfers& counted, const round_facts
     to.below->operations += told.below->operations;
   }
   // Of the round that brought most pages into memory.
-  if (!to.found.rounds.empty() && after <= before + growth(all)) return;
+  if (!to.found.rounds.empty() && after <= before + pages_gained(all)) return;
   all.cached_pages_before = before;
   all.cached_pages_after = after;
 }
@@ -213,17 +230,10 @@ series step::finished(const kind& from) const {
   out.complete = !interrupted();
   out.not_available = not_available_;
   if (!failure_.empty()) out.invalid.push_back(failure_);
-  out.latency = summary(from.all.latencies, block_means());
+  out.latency = summary(from.all.latencies, block_means(), field_.percentiles);
   out.latency.samples = from.all.counted;  // also those whose time was not taken
+  complete(out, {from.all.counted, counted_ - from.all.counted, processor_seconds_, cycles_, from.below});
   if (out.latency.samples == 0 || out.seconds <= 0) return out;
-  out.iops = static_cast<double>(from.all.counted) / out.seconds;
-  out.bytes_per_second = out.iops * static_cast<double>(out.work.block);
-  constexpr int enough_steps = 10;
-  if (processor_seconds_ >= enough_steps * platform::processor_seconds_step())
-    out.cpu_ns = processor_seconds_ * 1e9 / static_cast<double>(counted_);
-  if (cycles_) out.cycles = static_cast<double>(*cycles_) / static_cast<double>(counted_);
-  judge(out.verification, out.work, from.below);
-  if (out.verification.result == verification::verdict::refuted) out.invalid.push_back(out.verification.text);
   if (std::string note = split(out, field_.machine); !note.empty()) out.notes.push_back(std::move(note));
   return out;
 }

@@ -19,15 +19,15 @@ namespace qd1 {
 
 class step {
  public:
-  /// `work`: what its transfers have in common, whether they read or write.
-  step(const work& work, const field& field);
+  /// `work`: what its transfers have in common, whether they read or write. `seconds`: of a round.
+  step(const work& work, const field& field, double seconds);
 
   const work& subject() const noexcept { return work_; }
   /// Whether a further round makes sense: nothing has been refused so far.
   bool wants_more() const noexcept { return not_available_.empty() && failure_.empty(); }
 
   /// Opens everything anew. `start`: seconds since the run began to measure.
-  void measure_round(double seconds, double start);
+  void measure_round(std::uint64_t round, double start);
 
   /// The reads, the writes, or both.
   std::vector<series> finished() const;
@@ -45,9 +45,10 @@ class step {
     std::vector<witness> before;
   };
 
-  std::vector<std::unique_ptr<worker>> hire(window& window) const;
+  std::vector<std::unique_ptr<worker>> make_workers(window& window) const;
   void prepare_pages();
   void leave_as_found();
+  void note(const std::string& text);  // once; nothing if it is empty
   void collect(const std::vector<std::unique_ptr<worker>>& workers, const round_facts& facts);
   void add(kind& to, const transfers& counted, const round_facts& facts) const;
   void add_testimonies(kind& to, const transfers& counted, const round_facts& facts, round& into) const;
@@ -55,6 +56,7 @@ class step {
 
   work work_;
   const field& field_;
+  double seconds_;
   std::vector<const target*> targets_;
   std::vector<kind> kinds_;
   double processor_seconds_ = 0;

@@ -3,6 +3,7 @@
 
 #include "depth/in_flight.hpp"
 #include "measure/offsets.hpp"
+#include "measure/with_mode.hpp"
 #include "platform/process.hpp"
 #include <qio/qio.hpp>
 
@@ -71,7 +72,7 @@ void worker::work() {
   std::optional<platform::pinned_to_this_processor> pinned;
   if (duty_.processor) pinned.emplace();
   if (duty_.work.form == form::blocking) {
-    service_.engine = duty_.work.mode == mode::mapped ? "memory copies" : "system calls";
+    service_.engine = traits(duty_.work.mode).maps ? "memory copies" : "system calls";
     return work_by_mode();
   }
   const qio::context_options options = options_for(duty_.engine, duty_.work);
@@ -92,11 +93,7 @@ void worker::work_in(Context&& created) {
 
 template <class... Context>
 void worker::work_by_mode(Context&... context) {
-  switch (duty_.work.mode) {
-    case mode::direct: return work_on<qio::direct>(context...);
-    case mode::cached: return work_on<qio::cached>(context...);
-    case mode::mapped: return work_on<qio::mapped>(context...);
-  }
+  with_mode(duty_.work.mode, [&]<class Mode> { work_on<Mode>(context...); });
 }
 
 template <class Context>
@@ -155,20 +152,20 @@ void worker::work_on(Context&... context) {
   ((blocks = context.registered_memory()), ...);
   if (blocks.empty()) blocks = own.emplace(blocks_for(duty_.work, file.alignment()));
   fill(blocks, duty_.work.block);
-  course_of_worker course{ledger_, mixture(duty_.reads, duty_.seed), offsets_of(duty_)};
-  if (duty_.once) course.left = duty_.work.working_set / duty_.work.block;
+  worker_loop loop{ledger_, mixture(duty_.reads, duty_.seed), offsets_of(duty_)};
+  if (duty_.once) loop.left = duty_.work.working_set / duty_.work.block;
   window_.arrive();
   has_arrived_ = true;
   if (!window_.wait_until_open()) return;
   ledger_.begin();
   const auto block = static_cast<std::size_t>(duty_.work.block);
   if constexpr (sizeof...(Context) == 0) {
-    transfer_one_by_one(file, blocks.first(block), course);
+    transfer_one_by_one(file, blocks.first(block), loop);
     service_.by_call = ledger_.of(operation::read).started + ledger_.of(operation::write).started;
   } else {
     std::vector<qio::task<>> in_flight;
     for (std::uint64_t each = 0; each < duty_.work.load.depth; ++each)
-      in_flight.push_back(keep_one_in_flight(file, blocks.subspan(each * block, block), course));
+      in_flight.push_back(keep_one_in_flight(file, blocks.subspan(each * block, block), loop));
     (context.run(qio::when_all(std::move(in_flight))), ...);
     const qio::file_statistics& served = file.statistics();
     service_.by_inline = served.served_inline;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "document.hpp"
 
+#include "digest.hpp"
+
 namespace qd1::html {
 namespace {
 
@@ -11,9 +13,16 @@ constexpr std::string_view script =
 #include "read_out.js"
     ;
 
+// The page's own style and script and nothing else, whatever is in the report: no other script, no address, no form.
+std::string policy() {
+  return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src '" + digest(style) + "'; script-src '" +
+         digest(script) + "'";
+}
+
 node head(const std::string& title, const std::string& version) {
   return element("head", {},
                  {element("meta", {{"charset", "utf-8"}}),
+                  element("meta", {{"http-equiv", "Content-Security-Policy"}, {"content", policy()}}),
                   element("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}}),
                   element("meta", {{"name", "color-scheme"}, {"content", "light dark"}}),
                   element("meta", {{"name", "generator"}, {"content", "qd1 " + version}}),

@@ -4,14 +4,14 @@
 #include "quantity.hpp"
 
 #include <fmt/format.h>
-#include <qd1/depth/rungs.hpp>
+#include <qd1/depth/ladders.hpp>
 
 namespace qd1::html {
 namespace {
 
 std::string title_of(const work& what) {
   std::string text = what.operation == operation::read ? "reads" : "writes";
-  if (what.mode != mode::direct && what.operation == operation::read)
+  if (traits(what.mode).keeps_pages && what.operation == operation::read)
     text = fmt::format("{} {}", name(what.temperature), text);
   if (what.durability == durability::written_through && what.operation == operation::write) text += ", written through";
   text = fmt::format("{} {} {}", what.load.order == order::random ? "Random" : "Sequential", name(what.mode), text);
@@ -54,7 +54,7 @@ std::string sentence(const knee& from) {
 
 std::vector<panel> panels_of_loads(const report& run) {
   std::vector<panel> found;
-  for (const rungs& steps : rungs_of(run)) {
+  for (const ladder& steps : ladders_of(run)) {
     const work& first = steps.front()->work;
     panel next{title_of(first), detail_of(first, run), {}, run.clock.floor_ns};
     for (std::size_t each = 0; each < steps.size(); ++each) {
@@ -68,7 +68,7 @@ std::vector<panel> panels_of_loads(const report& run) {
 }
 
 std::string verdict_of_load(const panel& from) {
-  rungs steps;
+  ladder steps;
   for (const curve& each : from.curves) steps.push_back(each.series);
   std::string text;
   for (const knee& each : knees_of(steps)) text += (text.empty() ? "" : " ") + sentence(each);

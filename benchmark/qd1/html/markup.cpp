@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "markup.hpp"
 
+#include <qd1/output/printable.hpp>
+
 #include <algorithm>
 #include <array>
 
@@ -19,28 +21,6 @@ bool starts_line(std::string_view tag) {
   return std::ranges::find(in_line, tag) == in_line.end();
 }
 
-// How long the UTF-8 sequence is that `text` begins with; 0 if it begins with none.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u; };
-  const auto continues = [&](std::size_t from, std::size_t to) {
-    for (; from < to; ++from)
-      if ((byte(from) & 0xc0u) != 0x80u) return false;
-    return true;
-  };
-  if (byte(0) < 0x80) return 1;
-  if (byte(0) >= 0xc2 && byte(0) <= 0xdf && continues(1, 2)) return 2;
-  // Not those too long for what they say, nor surrogates, nor what XML forbids (U+FFFE, U+FFFF).
-  if ((byte(0) & 0xf0u) == 0xe0 && continues(1, 3)) {
-    const unsigned code = (byte(0) & 0xfu) << 12 | (byte(1) & 0x3fu) << 6 | (byte(2) & 0x3fu);
-    return code >= 0x800 && (code < 0xd800 || code > 0xdfff) && code < 0xfffe ? 3 : 0;
-  }
-  if (byte(0) >= 0xf0 && byte(0) <= 0xf4 && continues(1, 4)) {
-    const unsigned code = (byte(0) & 0x7u) << 18 | (byte(1) & 0x3fu) << 12;
-    return code >= 0x10000 && code <= 0x10ffff ? 4 : 0;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::string escaped(std::string_view text) {
@@ -48,20 +28,19 @@ std::string escaped(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    const char first = text[0];
-    switch (first) {
+    const character next = first_character(text);
+    switch (text[0]) {
       case '&': result += "&amp;"; break;
       case '<': result += "&lt;"; break;
       case '>': result += "&gt;"; break;
       case '"': result += "&quot;"; break;
       case '\'': result += "&#39;"; break;
       default: {
-        const bool control = (first >= 0 && first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
-        result += length == 0 || control ? replacement : text.substr(0, length);
+        const bool is_shown = !is_command(next.code) || next.code == '\n' || next.code == '\t';
+        result += next.bytes != 0 && is_shown ? text.substr(0, next.bytes) : replacement;
       }
     }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+    text.remove_prefix(std::max<std::size_t>(next.bytes, 1));
   }
   return result;
 }

@@ -10,7 +10,7 @@
 #include "validity.hpp"
 
 #include <fmt/format.h>
-#include <qd1/depth/rungs.hpp>
+#include <qd1/depth/ladders.hpp>
 #include <qd1/memory/steps.hpp>
 
 #include <string>

@@ -26,15 +26,15 @@ work kind_of(work from) {
 // Direct reads are neither warm nor cold: they belong to both, as the measure of what the device takes.
 bool belongs(const work& which, const work& kind) {
   work own = kind_of(which);
-  if (which.operation == operation::read && which.mode == mode::direct) own.temperature = kind.temperature;
+  if (which.operation == operation::read && !traits(which.mode).keeps_pages) own.temperature = kind.temperature;
   return own == kind;
 }
 
 std::string advised(const work& which) {
-  return which.mode == mode::mapped && which.advice == advice::random ? " (random)" : "";
+  return traits(which.mode).maps && which.advice == advice::random ? " (random)" : "";
 }
 
-bool is_direct_read(const work& which) { return which.mode == mode::direct && which.operation == operation::read; }
+bool is_direct_read(const work& which) { return !traits(which.mode).keeps_pages && which.operation == operation::read; }
 
 std::string kind_title(const work& kind) {
   if (kind.operation == operation::read) return fmt::format("{} reads", name(kind.temperature));
@@ -109,9 +109,9 @@ std::vector<work> kinds_of(const report& run) {
   };
   // Those that tell warm from cold make the panels that direct reads then belong to.
   for (const series& each : run.series)
-    if (each.work.mode != mode::direct) add(each);
+    if (traits(each.work.mode).keeps_pages) add(each);
   for (const series& each : run.series)
-    if (each.work.mode == mode::direct) add(each);
+    if (!traits(each.work.mode).keeps_pages) add(each);
   return kinds;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <iterator>
 #include <utility>
 
@@ -22,11 +23,17 @@ double distance(const point& of, const point& from, const point& to) {
   return std::hypot(px - along * dx, py - along * dy);
 }
 
+// A point far outside of the plot is drawn less far outside, so that differences of two fit into a long.
+long coordinate(double part, int whole) {
+  constexpr double furthest = 1000;
+  return std::isnan(part) ? 0 : std::lround(std::clamp(part, -furthest, furthest) * whole);
+}
+
 void append(std::string& path, std::span<const point> line, bool moves) {
   long at_x = 0, at_y = 0;
   for (std::size_t each = 0; each < line.size(); ++each) {
-    const long x = std::lround(line[each].x * path_width);
-    const long y = std::lround((1 - line[each].y) * path_height);
+    const long x = coordinate(line[each].x, path_width);
+    const long y = coordinate(1 - line[each].y, path_height);
     auto to = std::back_inserter(path);
     if (each == 0)
       fmt::format_to(to, "{}{} {}", moves ? 'M' : 'L', x, y);
@@ -44,9 +51,17 @@ std::vector<point> simplified(std::span<const point> line) {
   std::vector<bool> kept(line.size());
   kept.front() = kept.back() = true;
   std::vector<std::pair<std::size_t, std::size_t>> open = {{0, line.size() - 1}};
+  // Lines are halved, more or less. One that is made so that each step takes off a single point keeps the others.
+  std::size_t looks_left = line.size() * 64;
   while (!open.empty()) {
     const auto [first, last] = open.back();
     open.pop_back();
+    if (last - first > looks_left) {
+      std::fill(kept.begin() + static_cast<std::ptrdiff_t>(first), kept.begin() + static_cast<std::ptrdiff_t>(last),
+                true);
+      continue;
+    }
+    looks_left -= last - first;
     double most = tolerance;
     std::size_t furthest = 0;
     for (std::size_t each = first + 1; each < last; ++each) {

@@ -13,7 +13,7 @@
 #include "validity.hpp"
 #include "verdict.hpp"
 
-#include <qd1/depth/rungs.hpp>
+#include <qd1/depth/ladders.hpp>
 #include <qd1/memory/steps.hpp>
 
 #include <utility>

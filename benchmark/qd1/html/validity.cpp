@@ -13,7 +13,7 @@ namespace {
 
 std::string name_of(const work& which) {
   std::string text = fmt::format("{} {}, {}", name(which.mode), name(which.operation), name(which.form));
-  if (which.operation == operation::read && which.mode != mode::direct)
+  if (which.operation == operation::read && traits(which.mode).keeps_pages)
     text += fmt::format(", {}", name(which.temperature));
   if (which.operation == operation::write) text += fmt::format(", {}", name(which.durability));
   return text;
@@ -82,7 +82,7 @@ void add_direct_mark(node& to, const report& run) {
   using enum verification::verdict;
   const auto is = [&](verification::verdict what) {
     return std::ranges::any_of(run.series, [&](const series& each) {
-      return each.not_available.empty() && each.work.mode == mode::direct && each.verification.result == what;
+      return each.not_available.empty() && traits(each.work.mode).is_direct && each.verification.result == what;
     });
   };
   if (is(refuted))

@@ -66,7 +66,7 @@ nodes comparison(const contender& first, const contender& second) {
 
 // What direct is in the picture for: how long the device itself takes.
 std::string device_remark(const contender& which) {
-  if (which.what().mode != mode::direct) return "";
+  if (!traits(which.what().mode).is_direct) return "";
   switch (which.shown->series->verification.result) {
     case verification::verdict::verified: return " goes to the device: ";
     case verification::verdict::unknown: return ", not verified to go to the device: ";

@@ -2,6 +2,7 @@
 // What about this machine spoils a measurement, and the command that would change it. qd1 itself changes nothing.
 #pragma once
 
+#include <qd1/enumerators.hpp>
 #include <qd1/machine/facts.hpp>
 
 #include <cstdint>
@@ -18,7 +19,10 @@ enum class severity : std::uint8_t {
   severe,   ///< something else is measured than one thinks
 };
 
-std::string_view name(severity value);
+template <>
+struct enumerators<severity> {
+  static constexpr std::string_view names[] = {"note", "warning", "severe"};
+};
 
 struct recommendation {
   qd1::severity severity = severity::note;

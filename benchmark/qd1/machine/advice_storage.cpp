@@ -12,8 +12,31 @@ namespace {
 
 using all_advice = std::vector<recommendation>;
 
-std::string set(const device_facts& device, std::string_view setting, std::string_view value) {
-  return fmt::format("echo {} > /sys/block/{}/queue/{}", value, device.name, setting);
+// A path as one word of a shell's. The name may come from somebody else's report: one that is no name of a device gets
+// no command.
+std::optional<std::string> shell_path(std::string_view before, const device_facts& device, std::string_view after) {
+  const std::string& name = device.name;
+  const auto is_safe = [](char each) {
+    return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || (each >= '0' && each <= '9') ||
+           std::string_view("-_.!:").find(each) != std::string_view::npos;
+  };
+  if (name.empty() || name.front() == '.' || name.front() == '-' || !std::ranges::all_of(name, is_safe))
+    return std::nullopt;
+  // Interactive shells expand "!", but not in such quotes.
+  const std::string_view quote = name.find('!') == std::string::npos ? "" : "'";
+  return fmt::format("{0}{1}{2}{3}{0}", quote, before, name, after);
+}
+
+std::optional<std::string> set(const device_facts& device, std::string_view setting, std::string_view value) {
+  const auto path = shell_path("/sys/block/", device, fmt::format("/queue/{}", setting));
+  if (!path) return std::nullopt;
+  return fmt::format("echo {} > {}", value, *path);
+}
+
+std::optional<std::string> bypass_cache(const device_facts& loop) {
+  const auto path = shell_path("/dev/", loop, "");
+  if (!path) return std::nullopt;
+  return "losetup --direct-io=on " + *path;
 }
 
 void on_medium(const machine_facts& machine, all_advice& out) {
@@ -150,8 +173,7 @@ void on_loop(const device_facts& device, all_advice& out) {
                  "Each operation is handed to a kernel thread and passes a second file system.", std::nullopt});
   if (device.loop_direct == false)
     out.push_back({severity::severe, fmt::format("{} reads and writes its file through the page cache", device.name),
-                   "What is direct above it is served from memory below it.",
-                   fmt::format("losetup --direct-io=on /dev/{}", device.name)});
+                   "What is direct above it is served from memory below it.", bypass_cache(device)});
 }
 
 void on_condition(const device_facts& device, all_advice& out) {

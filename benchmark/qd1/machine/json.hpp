@@ -10,8 +10,8 @@
 namespace qd1 {
 
 void to_json(nlohmann::json& out, const machine_facts& machine);
-/// Keys that are not known are skipped, those that are missing leave the fact absent; a value of another type throws
-/// nlohmann::json::exception.
+/// A missing key leaves the fact absent. Throws usage_error for an unknown key, nlohmann::json::exception for a value
+/// of another type.
 void from_json(const nlohmann::json& in, machine_facts& machine);
 
 void to_json(nlohmann::json& out, const machine_counters& counters);

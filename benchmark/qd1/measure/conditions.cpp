@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "measure/conditions.hpp"
 
+#include "figures.hpp"
 #include "measure/offsets.hpp"
 #include "platform/file.hpp"
 #include "platform/names.hpp"
@@ -68,7 +69,7 @@ void notice_missed_rate(report& run) {
 void notice_memory_limit(report& run) {
   const auto limit = run.machine.host.limits.memory_bytes;
   for (series& each : run.series)
-    if (limit && each.work.mode != mode::direct && each.measured() &&
+    if (limit && traits(each.work.mode).keeps_pages && each.measured() &&
         each.work.working_set * each.work.load.targets > *limit)
       each.notes.push_back(
           fmt::format("memory is limited to {} bytes by a control group, less than the {} that are worked on: pages "
@@ -86,10 +87,11 @@ bool is_wider(const work& one, work other) {
 // What a device (or the machine below this one) has in a memory of its own it need not look for.
 void notice_caches_below(report& run) {
   constexpr double much = 1.5;
-  const auto median = [](const series& from) { return from.latency.percentiles.front().value; };
+  const auto median = [](const series& from) { return median_of(from); };
   for (series& each : run.series)
     for (const series& wider : run.series) {
-      if (each.work.mode != mode::direct || !each.measured() || !wider.measured() || !is_wider(each.work, wider.work))
+      if (!traits(each.work.mode).is_direct || !each.measured() || !wider.measured() ||
+          !is_wider(each.work, wider.work))
         continue;
       const auto less = median(each);
       const auto more = median(wider);

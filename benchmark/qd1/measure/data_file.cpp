@@ -53,14 +53,20 @@ void require_space(const std::string& directory, std::uint64_t bytes) {
 
 }  // namespace
 
-data_file::data_file(const data_file_request& request) : path_(request.path) {
+data_file::data_file(const data_file_request& request) : name_(request.path) {
   if (request.bytes) require_whole_blocks(*request.bytes, request.block);
-  switch (path_.empty() ? platform::file_kind::directory : platform::kind_of(path_)) {
-    case platform::file_kind::directory: use_temporary(path_.empty() ? "." : path_, request); break;
-    case platform::file_kind::missing: use_new(request); break;
+  const std::string place = name_.empty() ? "." : name_;
+  if (platform::kind_of(place) == platform::file_kind::missing) {
+    use_new(request);
+    return;
+  }
+  hold(place);
+  switch (platform::kind_of(path_)) {
+    case platform::file_kind::directory: use_temporary(place, request); break;
     case platform::file_kind::regular: use_regular(request); break;
     case platform::file_kind::block_device: use_device(request); break;
-    case platform::file_kind::other: throw usage_error(path_ + ": neither a file nor a directory nor a block device");
+    case platform::file_kind::missing:
+    case platform::file_kind::other: throw usage_error(name_ + ": neither a file nor a directory nor a block device");
   }
 }
 
@@ -69,8 +75,13 @@ data_file::~data_file() {
   try {
     platform::mark_as_made_by_qd1(path_);
   } catch (const usage_error&) {
-    // Somebody removed the file meanwhile: nothing is left to be marked.
+    // Without the mark the file is used again only with --overwrite.
   }
+}
+
+void data_file::hold(const std::string& path) {
+  held_ = std::make_unique<platform::held_file>(path);
+  path_ = held_->path();
 }
 
 void data_file::use_temporary(const std::string& directory, const data_file_request& request) {
@@ -83,11 +94,14 @@ void data_file::use_temporary(const std::string& directory, const data_file_requ
 
 void data_file::use_new(const data_file_request& request) {
   bytes_ = request.bytes.value_or(default_bytes);
-  const std::string directory = std::filesystem::path(path_).parent_path().string();
+  const std::string directory = std::filesystem::path(name_).parent_path().string();
   require_space(directory.empty() ? "." : directory, bytes_);
-  require(
-      path_,
-      checked(path_, qio::cached_file::open(path_, qio::access::read_write, qio::creation::only_if_missing)).close());
+  const auto made =
+      checked(name_, qio::cached_file::open(name_, qio::access::read_write, qio::creation::only_if_missing));
+  // The name may be another file's by now.
+  hold(name_);
+  if (!platform::is_same_file(made.native_handle(), path_))
+    throw usage_error(name_ + ": somebody has put another file there meanwhile");
   made_by_qd1_ = true;
   fill(request);
 }
@@ -96,23 +110,22 @@ void data_file::use_regular(const data_file_request& request) {
   const std::uint64_t size = std::filesystem::file_size(path_);
   made_by_qd1_ = platform::is_made_by_qd1(path_);
   if (!made_by_qd1_ && !request.overwrite) {
-    why_read_only_ = path_ + " exists and was not made by qd1; writing to it needs --overwrite";
+    why_read_only_ = name_ + " exists and was not made by qd1; writing to it needs --overwrite";
     return use_what_is_there(request, size);
   }
+  if (const std::string device = platform::device_over(path_); !device.empty())
+    throw usage_error(
+        fmt::format("{}: not overwritten: it is what {} shows; detach that (losetup --detach)", name_, device));
   bytes_ = request.bytes.value_or(made_by_qd1_ ? size : std::max(size / request.block * request.block, request.block));
   if (!made_by_qd1_ || size != bytes_) fill(request);
 }
 
 void data_file::use_device(const data_file_request& request) {
-  const std::uint64_t size = checked(path_, checked(path_, qio::cached_file::open(path_)).size());
-  if (!request.overwrite) {
-    why_read_only_ = path_ + " is a device; writing to it needs --overwrite";
-    return use_what_is_there(request, size);
-  }
-  if (const std::string reason = platform::why_device_is_in_use(path_); !reason.empty())
-    throw usage_error(fmt::format("{}: not overwritten: {}", path_, reason));
+  if (request.overwrite) claim_ = std::make_unique<platform::device_claim>(*held_, name_);
+  const std::uint64_t size = checked(name_, checked(name_, qio::cached_file::open(path_)).size());
+  if (!request.overwrite) why_read_only_ = name_ + " is a device; writing to it needs --overwrite";
   use_what_is_there(request, size);
-  fill(request);
+  if (request.overwrite) fill(request);
 }
 
 void data_file::use_what_is_there(const data_file_request& request, std::uint64_t size) {
@@ -120,22 +133,22 @@ void data_file::use_what_is_there(const data_file_request& request, std::uint64_
   bytes_ =
       request.bytes.value_or(std::min(most, std::max(default_bytes / request.block, std::uint64_t(1)) * request.block));
   if (most == 0 || bytes_ > most)
-    throw usage_error(fmt::format("{}: has {} bytes; needed are {}", path_, size, std::max(bytes_, request.block)));
+    throw usage_error(fmt::format("{}: has {} bytes; needed are {}", name_, size, std::max(bytes_, request.block)));
 }
 
 // Real data in written extents: neither holes, which are read without the device, nor what compresses.
 void data_file::fill(const data_file_request& request) {
-  auto file = checked(path_, qio::cached_file::open(path_, qio::access::read_write));
-  auto chunk = checked(path_, qio::aligned_buffer::allocate(chunk_bytes));
+  auto file = checked(name_, qio::cached_file::open(path_, qio::access::read_write));
+  auto chunk = checked(name_, qio::aligned_buffer::allocate(chunk_bytes));
   splitmix64 random(request.seed);
   for (std::uint64_t at = 0; at < bytes_; at += chunk_bytes) {
     progress::show(fmt::format("writing {} of data: {} %", size_text(bytes_), at * 100 / bytes_));
     const auto part = chunk.view(0, static_cast<std::size_t>(std::min<std::uint64_t>(chunk_bytes, bytes_ - at)));
     fill_with_random(chunk.view(0, chunk_bytes), random);
-    checked(path_, file.write_at(at, part));
+    checked(name_, file.write_at(at, part));
   }
-  if (made_by_qd1_) require(path_, file.resize(bytes_));  // a longer one of an earlier run
-  require(path_, file.sync());
+  if (made_by_qd1_) require(name_, file.resize(bytes_));  // a longer one of an earlier run
+  require(name_, file.sync());
   platform::drop_cached_pages(path_);
 }
 

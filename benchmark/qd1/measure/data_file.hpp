@@ -28,7 +28,8 @@ class data_file {
   /// A file that qd1 made, and that has a name, is kept for the next run.
   ~data_file();
 
-  const std::string& path() const noexcept { return path_; }  ///< for opening it, in any mode
+  /// For opening it, in any mode: always the same file, whatever has happened to its name meanwhile.
+  const std::string& path() const noexcept { return path_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
   /// Why it may be read only; empty if it may be written.
   const std::string& why_read_only() const noexcept { return why_read_only_; }
@@ -39,10 +40,14 @@ class data_file {
   void use_new(const data_file_request& request);
   void use_regular(const data_file_request& request);
   void use_device(const data_file_request& request);
+  void hold(const std::string& path);
   void use_what_is_there(const data_file_request& request, std::uint64_t size);
   void fill(const data_file_request& request);
 
   std::unique_ptr<platform::temporary_file> temporary_;
+  std::unique_ptr<platform::held_file> held_;
+  std::unique_ptr<platform::device_claim> claim_;
+  std::string name_;  // as given
   std::string path_;
   std::uint64_t bytes_ = 0;
   std::string why_read_only_;

@@ -18,7 +18,7 @@
 namespace qd1 {
 
 /// What the transfers of one series have in common.
-struct course {
+struct transfer_loop {
   const qd1::work& work;
   const qd1::clock& clock;
   const offset_source& next_offset;
@@ -32,14 +32,14 @@ inline void stamp(std::span<std::byte> block, std::uint64_t number) noexcept {
 
 /// `transfer(offset)` again and again, until the recorder has enough.
 template <class Transfer>
-void repeat(const course& course, recorder& recorder, Transfer&& transfer) {
-  pace pace(course.clock, course.work);
+void repeat(const transfer_loop& loop, recorder& recorder, Transfer&& transfer) {
+  pace pace(loop.clock, loop.work);
   while (recorder.wants_more()) {
-    const std::uint64_t offset = course.next_offset();
-    stamp(course.buffer, offset + recorder.samples());
+    const std::uint64_t offset = loop.next_offset();
+    stamp(loop.buffer, offset + recorder.samples());
     const std::uint64_t begin = pace.begin();
     const qio::result<std::size_t> answer = transfer(offset);
-    const std::uint64_t end = course.clock.after();
+    const std::uint64_t end = loop.clock.after();
     recorder.record(offset, begin, end, answer);
   }
 }
@@ -53,13 +53,13 @@ qio::result<std::size_t> write_and_flush(File& file, std::uint64_t offset, std::
 }
 
 template <class File>
-void transfer_blocking(File& file, const course& course, recorder& recorder) {
-  const auto buffer = course.buffer;
-  if (course.work.operation == operation::read)
-    return repeat(course, recorder, [&](std::uint64_t offset) { return file.read_at(offset, buffer); });
-  if (course.work.durability == durability::flushed)
-    return repeat(course, recorder, [&](std::uint64_t offset) { return write_and_flush(file, offset, buffer); });
-  repeat(course, recorder, [&](std::uint64_t offset) { return file.write_at(offset, buffer); });
+void transfer_blocking(File& file, const transfer_loop& loop, recorder& recorder) {
+  const auto buffer = loop.buffer;
+  if (loop.work.operation == operation::read)
+    return repeat(loop, recorder, [&](std::uint64_t offset) { return file.read_at(offset, buffer); });
+  if (loop.work.durability == durability::flushed)
+    return repeat(loop, recorder, [&](std::uint64_t offset) { return write_and_flush(file, offset, buffer); });
+  repeat(loop, recorder, [&](std::uint64_t offset) { return file.write_at(offset, buffer); });
 }
 
 template <class File>
@@ -74,25 +74,25 @@ qio::task<qio::result<std::size_t>> write_and_flush_asynchronously(File& file, s
 
 /// The same as repeat(), of what `start(offset)` answers when it is awaited.
 template <class Start>
-qio::task<void> repeat_asynchronously(const course& course, recorder& recorder, Start start) {
-  pace pace(course.clock, course.work);
+qio::task<void> repeat_asynchronously(const transfer_loop& loop, recorder& recorder, Start start) {
+  pace pace(loop.clock, loop.work);
   while (recorder.wants_more()) {
-    const std::uint64_t offset = course.next_offset();
-    stamp(course.buffer, offset + recorder.samples());
+    const std::uint64_t offset = loop.next_offset();
+    stamp(loop.buffer, offset + recorder.samples());
     const std::uint64_t begin = pace.begin();
     const qio::result<std::size_t> answer = co_await start(offset);
-    const std::uint64_t end = course.clock.after();
+    const std::uint64_t end = loop.clock.after();
     recorder.record(offset, begin, end, answer);
   }
 }
 
 template <class Context, class File>
-void transfer_asynchronously(Context& context, File& file, const course& course, recorder& recorder) {
-  const auto buffer = course.buffer;
-  const auto run = [&](auto start) { context.run(repeat_asynchronously(course, recorder, start)); };
-  if (course.work.operation == operation::read)
+void transfer_asynchronously(Context& context, File& file, const transfer_loop& loop, recorder& recorder) {
+  const auto buffer = loop.buffer;
+  const auto run = [&](auto start) { context.run(repeat_asynchronously(loop, recorder, start)); };
+  if (loop.work.operation == operation::read)
     return run([&](std::uint64_t offset) { return file.async_read_at(offset, buffer); });
-  if (course.work.durability == durability::flushed)
+  if (loop.work.durability == durability::flushed)
     return run([&](std::uint64_t offset) { return write_and_flush_asynchronously(file, offset, buffer); });
   run([&](std::uint64_t offset) { return file.async_write_at(offset, buffer); });
 }
@@ -100,25 +100,25 @@ void transfer_asynchronously(Context& context, File& file, const course& course,
 /// Mean time of a read, in nanoseconds, of batches that are timed as one: for what takes not much longer than reading
 /// the clock. Stops at the first read that fails, with no answer.
 template <class File>
-std::optional<double> read_in_batches(const File& file, const course& course, double seconds) {
+std::optional<double> read_in_batches(const File& file, const transfer_loop& loop, double seconds) {
   constexpr std::size_t batch = 64;
   std::array<std::uint64_t, batch> offsets;
   std::uint64_t ticks = 0;
   std::uint64_t reads = 0;
-  while (course.clock.seconds(ticks) < seconds && !interrupted()) {
-    for (std::uint64_t& offset : offsets) offset = course.next_offset();
+  while (loop.clock.seconds(ticks) < seconds && !interrupted()) {
+    for (std::uint64_t& offset : offsets) offset = loop.next_offset();
     bool all_read = true;
-    const std::uint64_t begin = course.clock.before();
+    const std::uint64_t begin = loop.clock.before();
     for (const std::uint64_t offset : offsets) {
-      const qio::result<std::size_t> answer = file.read_at(offset, course.buffer);
-      all_read = all_read && answer && answer.value() == course.buffer.size();
+      const qio::result<std::size_t> answer = file.read_at(offset, loop.buffer);
+      all_read = all_read && answer && answer.value() == loop.buffer.size();
     }
-    ticks += course.clock.after() - begin;
+    ticks += loop.clock.after() - begin;
     reads += batch;
     if (!all_read) return std::nullopt;
   }
   if (reads == 0) return std::nullopt;
-  return course.clock.seconds(ticks) * 1e9 / static_cast<double>(reads);
+  return loop.clock.seconds(ticks) * 1e9 / static_cast<double>(reads);
 }
 
 }  // namespace qd1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "measure/noise.hpp"
 
+#include "figures.hpp"
 #include "platform/process.hpp"
 #include "statistics/histogram.hpp"
 
@@ -36,8 +37,9 @@ noise listen(const clock& clock, double seconds) {
 }
 
 std::optional<double> trusted_fraction(const series& series, const noise& before, const noise& after) {
-  if (!series.measured() || !series.latency.percentiles.front().value) return std::nullopt;
-  const double notable = series.latency.percentiles.front().value->value / 10;
+  const auto median = series.measured() ? median_of(series) : std::nullopt;
+  if (!median) return std::nullopt;
+  const double notable = median->value / 10;
   const double gaps = std::max(gaps_a_second(before, notable), gaps_a_second(after, notable));
   return std::max(0., 1 - gaps / series.iops);
 }

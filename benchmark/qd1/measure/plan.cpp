@@ -19,11 +19,11 @@ void require_fitting(std::uint64_t working_set, std::uint64_t block, std::uint64
 // Reads by what is in memory before, and by what a mapping is told.
 void add_reads(const run_request& request, work each, std::vector<work>& to) {
   for (const temperature temperature : request.reads) {
-    if (each.mode == mode::direct && temperature != request.reads.front()) continue;  // knows neither
-    each.temperature = each.mode == mode::direct ? temperature::warm : temperature;
+    if (!traits(each.mode).keeps_pages && temperature != request.reads.front()) continue;  // knows neither
+    each.temperature = traits(each.mode).keeps_pages ? temperature : temperature::warm;
     for (const advice advice : request.advice) {
-      if (each.mode != mode::mapped && advice != request.advice.front()) continue;
-      each.advice = each.mode == mode::mapped ? advice : advice::normal;
+      if (!traits(each.mode).maps && advice != request.advice.front()) continue;
+      each.advice = traits(each.mode).maps ? advice : advice::normal;
       to.push_back(each);
     }
   }

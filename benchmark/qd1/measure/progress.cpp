@@ -1,21 +1,68 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "measure/progress.hpp"
 
+#include "output/printable.hpp"
 #include "platform/process.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <ctime>
 
 namespace qd1::progress {
+namespace {
+
+bool is_requested = false;
+
+bool is_on_terminal() {
+  static const bool seen = platform::progress_is_seen();
+  return seen;
+}
+
+// By what was needed so far, as soon as that means something; else by the plan.
+double seconds_left(const place& at) {
+  const double done = static_cast<double>(at.round * at.turns + at.turn) / static_cast<double>(at.rounds * at.turns);
+  return done < 0.02 ? at.planned - at.elapsed : at.elapsed * (1 - done) / done;
+}
+
+}  // namespace
+
+void request() noexcept { is_requested = true; }
+
+bool is_shown() noexcept { return is_requested || is_on_terminal(); }
 
 void show(std::string_view what) {
-  static const bool seen = platform::progress_is_seen();
-  if (!seen) return;
-  fmt::print(stderr, "\r\033[K{}", what);
+  if (!is_on_terminal()) {
+    static std::time_t last = 0;  // a line a second is enough
+    if (!is_requested || what.empty() || std::time(nullptr) == last) return;
+    last = std::time(nullptr);
+    tell(what);
+    return;
+  }
+  fmt::print(stderr, "\r\033[K{}", printable_line(what));
+  std::fflush(stderr);
+}
+
+void tell(std::string_view what) {
+  if (!is_shown()) return;
+  fmt::print(stderr, "{}{}\n", is_on_terminal() ? "\r\033[K" : "", printable(what));
   std::fflush(stderr);
 }
 
 void clear() { show(""); }
+
+void show_round(const place& at, const std::string& what) {
+  if (!is_shown()) return;
+  const std::string line = fmt::format("round {}/{}, {}/{}, {} left: {}", at.round + 1, at.rounds, at.turn + 1,
+                                       at.turns, duration_text(std::max(0., seconds_left(at))), what);
+  is_on_terminal() ? show(line) : tell(line);
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::ceil(seconds));
+  return whole < 60 ? fmt::format("{} s", whole) : fmt::format("{} min {} s", whole / 60, whole % 60);
+}
 
 }  // namespace qd1::progress

@@ -8,6 +8,7 @@
 #include "measure/offsets.hpp"
 #include "measure/plan.hpp"
 #include "measure/progress.hpp"
+#include "measure/rounds.hpp"
 #include "measure/series.hpp"
 #include "measure/surroundings.hpp"
 #include "measure/turns.hpp"
@@ -20,6 +21,8 @@
 
 namespace qd1 {
 namespace {
+
+constexpr double with_warm_up = 1.1;
 
 std::vector<operation> allowed_operations(const run_request& request, const data_file& file, report& out) {
   std::vector<operation> wanted = request.operations.value_or(std::vector{operation::read, operation::write});
@@ -55,39 +58,34 @@ std::optional<std::uint64_t> processor_of(std::uint64_t round, std::uint64_t rou
   return allowed[rounds >= count ? round % count : (2 * round + 1) * count / (2 * rounds)];
 }
 
-// A series that is under way.
-struct course_of_series {
-  tally found;
-  offset_source next_offset;
+// A series, one transfer at a time.
+class series_driver {
+ public:
+  series_driver(const work& work, const settings& settings, const run_setup& setup)
+      : found_(work, percentiles_of(settings)),
+        next_offset_(offsets_of(work, settings.seed)),
+        settings_(settings),
+        setup_(setup) {}
+
+  const work& subject() const noexcept { return found_.subject(); }
+  bool wants_more() const noexcept { return found_.wants_more(); }
+
+  void measure_round(std::uint64_t round, double start) {
+    const limits most = limits_of(subject(), settings_, round);
+    if (most.samples != 0)
+      qd1::measure_round(found_, setup_, next_offset_, {most, start, processor_of(round, settings_.rounds)});
+  }
+
+  std::vector<series> finished() const { return {found_.finished()}; }
+
+ private:
+  tally found_;
+  offset_source next_offset_;
+  const settings& settings_;
+  const run_setup& setup_;
 };
 
-// Round after round, each time beginning with another series. So whatever changes while the run goes on meets all
-// series, and differs between the rounds of each. But where other runs take turns, what goes before a series has to be
-// the same in all of them: reads over a ring took 6 % longer right after blocking ones than after their like.
-void measure_all(const std::vector<work>& works, const laboratory& laboratory, std::optional<turns>& turns,
-                 report& out) {
-  std::vector<course_of_series> all;
-  all.reserve(works.size());
-  for (const work& each : works) all.push_back({tally(each), offsets_of(each, out.settings.seed)});
-  platform::drop_cached_pages(laboratory.file.path());  // who knows how they came there
-  const std::uint64_t began = laboratory.clock.after();
-  for (std::uint64_t round = 0; round < out.settings.rounds; ++round) {
-    const auto processor = processor_of(round, out.settings.rounds);
-    if (turns) turns->pass();
-    const std::size_t first = turns ? 0 : static_cast<std::size_t>(round);
-    for (std::size_t turn = 0; turn < all.size(); ++turn) {
-      auto& [found, next_offset] = all[(first + turn) % all.size()];
-      const limits most = limits_of(found.subject(), out.settings, round);
-      if (interrupted() || !found.wants_more() || most.samples == 0) continue;
-      progress::show(fmt::format("round {}/{}, {}/{}: {}", round + 1, out.settings.rounds, turn + 1, all.size(),
-                                 title(found.subject())));
-      const double start = laboratory.clock.seconds(laboratory.clock.after() - began);
-      measure_round(found, laboratory, next_offset, {most, start, processor});
-    }
-  }
-  for (const auto& [found, _] : all)
-    if (found.has_begun()) out.series.push_back(found.finished());
-}
+static_assert(round_driver<series_driver>);
 
 }  // namespace
 
@@ -100,10 +98,23 @@ report run(const run_request& request) {
   out.machine = find_machine(request.path.empty() ? "." : request.path);
   out.settings = {request.path,    file.bytes(),   request.block,  request.samples,
                   request.seconds, request.rounds, request.engine, request.seed};
+  out.settings.percentiles = chosen_percentiles(request.percentiles);
   const std::vector<work> works = plan(request, allowed_operations(request, file, out), file.bytes());
-  const laboratory laboratory{clock, file, out.machine, request.engine};
+  if (request.quick)
+    out.notes.push_back(
+        "QUICK: few rounds, and a small file unless one was given; for a first look, not for comparisons");
+  std::optional<platform::hardware_cycles> cycles;
+  if (request.cycles && !cycles.emplace().why_not().empty()) out.notes.push_back("no cycles/op: " + cycles->why_not());
+  const run_setup setup{clock, file, out.machine, request.engine, cycles ? &*cycles : nullptr};
+  const double planned = static_cast<double>(works.size()) * request.seconds * with_warm_up;
+  progress::tell(fmt::format("{} series, {} rounds, up to {:g} s each: at most {}", works.size(), request.rounds,
+                             request.seconds, progress::duration_text(planned)));
   measure_amid(out, clock, [&] {
-    measure_all(works, laboratory, turns, out);
+    std::vector<series_driver> all;
+    all.reserve(works.size());
+    for (const work& each : works) all.emplace_back(each, out.settings, setup);
+    platform::drop_cached_pages(file.path());  // who knows how they came there
+    out.series = measure_rounds(all, clock, request.rounds, planned, request.after_round, turns);
     for (series& each : out.series) each.turns = request.turns;
     judge_data(file, out);
   });

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "failure.hpp"
+#include "figures.hpp"
+#include "measure/rounds.hpp"
 #include "report.hpp"
 
 #include <cstdint>
@@ -26,13 +28,17 @@ struct run_request {
   std::uint64_t samples = 1'000'000;
   double seconds = 5;
   std::uint64_t rounds = 20;
+  std::vector<double> percentiles = standard_percentiles();  ///< fractions, ascending; the median is one
   std::string turns;           ///< a file: each round waits its turn with those of other runs that name it
   std::optional<double> rate;  ///< open loop: operations a second
   bool poisson = false;
   std::string engine = "auto";
   std::uint64_t seed = 1;
   bool overwrite = false;
+  bool quick = false;   ///< the report is labeled as a first look
+  bool cycles = false;  ///< CPU cycles are counted
   std::string command_line;
+  round_observer after_round = {};  ///< called with what is known by then; none: nobody wants to know
 };
 
 /// Throws usage_error where that cannot be done.

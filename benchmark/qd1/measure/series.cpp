@@ -5,8 +5,10 @@
 #include "machine/find.hpp"
 #include "measure/alignment.hpp"
 #include "measure/measure.hpp"
+#include "measure/memory_notes.hpp"
 #include "measure/pages.hpp"
 #include "measure/verification.hpp"
+#include "measure/with_mode.hpp"
 #include "platform/file.hpp"
 #include "platform/names.hpp"
 #include "platform/process.hpp"
@@ -30,14 +32,14 @@ constexpr bool is_mapped = File::mode_type::is_mapped;
 // Cached writes start without pages, like fio's: pages that a large read-ahead has brought come in large folios, and on
 // ext4 a small write into one of those walks over all of its blocks (50 µs here, not 2).
 bool starts_with_pages(const work& work) {
-  if (work.mode == mode::direct || work.temperature == temperature::cold) return false;
-  return work.mode == mode::mapped || work.operation == operation::read;
+  if (!traits(work.mode).keeps_pages || work.temperature == temperature::cold) return false;
+  return traits(work.mode).maps || work.operation == operation::read;
 }
 
 template <class File>
-void prepare_memory(const File& file, tally& series, const laboratory& laboratory) {
+void prepare_memory(const File& file, tally& series, const run_setup& setup) {
   const work& work = series.subject();
-  const std::string& path = laboratory.file.path();
+  const std::string& path = setup.file.path();
   starts_with_pages(work) ? fill_cache(path, work.working_set) : platform::drop_cached_pages(path);
   if constexpr (is_mapped<File>) {
     if (work.advice == advice::random)
@@ -59,17 +61,20 @@ limits warm_up(const work& work, limits most) {
 
 // Once to warm up, whose figures are thrown away, and once in earnest. `transfer(recorder)` is the loop.
 template <class Transfer>
-void run_twice(tally& series, const laboratory& laboratory, const round_plan& plan, Transfer&& transfer) {
+void run_twice(tally& series, const run_setup& setup, const round_plan& plan, Transfer&& transfer) {
   const work& work = series.subject();
-  recorder unrecorded(laboratory.clock, work, warm_up(work, plan.most));
+  recorder unrecorded(setup.clock, work, warm_up(work, plan.most));
   transfer(unrecorded);
-  const witness witness(laboratory.machine, laboratory.file.path(), laboratory.file.bytes());
+  const witness witness(setup.machine, setup.file.path(), setup.file.bytes());
   const double processor = platform::processor_seconds();
-  recorder recorder(laboratory.clock, work, plan.most, series.means());
+  const auto cycles = setup.cycles == nullptr ? std::nullopt : setup.cycles->counted();
+  recorder recorder(setup.clock, work, plan.most, series.means());
   transfer(recorder);
   const double spent = platform::processor_seconds() - processor;
+  const auto cycles_after = cycles ? setup.cycles->counted() : std::nullopt;
   series.add(recorder,
-             {plan.start, plan.processor, spent, witness.testify(work, recorder.samples(), recorder.seconds(), spent)});
+             {plan.start, plan.processor, spent, cycles_after ? std::optional(*cycles_after - *cycles) : std::nullopt,
+              witness.testify(work, recorder.samples(), recorder.seconds(), spent)});
 }
 
 // The buffer of all transfers of a series, with contents that do not compress.
@@ -83,32 +88,32 @@ qio::aligned_buffer buffer_for(const work& work, const qio::alignment& needed) {
 }
 
 template <class File>
-void measure_blocking(tally& series, File& file, const laboratory& laboratory, const offset_source& next_offset,
+void measure_blocking(tally& series, File& file, const run_setup& setup, const offset_source& next_offset,
                       const round_plan& plan) {
   const work& work = series.subject();
   auto buffer = buffer_for(work, file.alignment());
-  const course course{work, laboratory.clock, next_offset, buffer.view(0, static_cast<std::size_t>(work.block))};
+  const transfer_loop loop{work, setup.clock, next_offset, buffer.view(0, static_cast<std::size_t>(work.block))};
   std::uint64_t samples = 0;
-  run_twice(series, laboratory, plan, [&](recorder& recorder) {
-    transfer_blocking(file, course, recorder);
+  run_twice(series, setup, plan, [&](recorder& recorder) {
+    transfer_blocking(file, loop, recorder);
     samples = recorder.samples();
   });
   series.is_served_by(is_mapped<File> ? "memory copies" : "system calls", "");
   series.add(service{.engine = {}, .reason = {}, .by_call = samples});
   if (!starts_with_pages(work) || work.operation != operation::read || !series.wants_more()) return;
-  if (const auto ns = read_in_batches(file, course, plan.most.seconds / 10)) series.add_batched(*ns);
+  if (const auto ns = read_in_batches(file, loop, plan.most.seconds / 10)) series.add_batched(*ns);
 }
 
 template <class Context, class File>
-void measure_asynchronous(tally& series, Context& context, File& file, const laboratory& laboratory,
+void measure_asynchronous(tally& series, Context& context, File& file, const run_setup& setup,
                           const offset_source& next_offset, const round_plan& plan) {
   const work& work = series.subject();
   auto buffer = buffer_for(work, file.alignment());
-  const course course{work, laboratory.clock, next_offset, buffer.view(0, static_cast<std::size_t>(work.block))};
+  const transfer_loop loop{work, setup.clock, next_offset, buffer.view(0, static_cast<std::size_t>(work.block))};
   qio::file_statistics before;
-  run_twice(series, laboratory, plan, [&](recorder& recorder) {
+  run_twice(series, setup, plan, [&](recorder& recorder) {
     before = file.statistics();
-    transfer_asynchronously(context, file, course, recorder);
+    transfer_asynchronously(context, file, loop, recorder);
   });
   const qio::file_statistics& after = file.statistics();
   series.add(service{.engine = {},
@@ -118,34 +123,13 @@ void measure_asynchronous(tally& series, Context& context, File& file, const lab
                      .by_worker = after.served_by_worker - before.served_by_worker});
 }
 
-// Past the background limit the kernel makes those wait who write.
-void notice_throttling(tally& series) {
-  const memory_facts memory = find_memory();
-  if (!memory.dirty_bytes || !memory.dirty_background_limit_bytes) return;
-  const std::uint64_t waiting = *memory.dirty_bytes + memory.writeback_bytes.value_or(0);
-  if (waiting > *memory.dirty_background_limit_bytes)
-    series.note(
-        fmt::format("more memory was dirty at the end of a round than the background limit, {} bytes: the kernel was "
-                    "writing back, and may have made this wait",
-                    grouped(*memory.dirty_background_limit_bytes)));
-}
-
-// Whoever needs a page then waits until others have been thrown out, and written back before.
-void notice_memory_limit(tally& series, std::optional<std::uint64_t> hits_before) {
-  const auto hits = memory_limit_hits();
-  if (hits && hits_before && *hits > *hits_before)
-    series.note(
-        "its control group met its limit of memory: pages were thrown out and written back while this went on, "
-        "and it waited for that");
-}
-
 // So that neither what is still to be written back nor pages that writing has brought meet the next series.
 template <class File>
-void leave_as_found(File& file, tally& series, const laboratory& laboratory) {
+void leave_as_found(File& file, tally& series, const run_setup& setup) {
   if (series.subject().operation != operation::write) return;
-  if (series.subject().mode != mode::direct) notice_throttling(series);
+  if (!traits(series.subject().mode).is_direct) series.note(throttling_note());
   if (auto synced = file.sync(); !synced) series.is_invalid("sync afterwards: " + synced.error().message());
-  if (!starts_with_pages(series.subject())) platform::drop_cached_pages(laboratory.file.path());
+  if (!starts_with_pages(series.subject())) platform::drop_cached_pages(setup.file.path());
 }
 
 qio::open_options how_to_open(const work& work) {
@@ -156,25 +140,24 @@ qio::open_options how_to_open(const work& work) {
 
 // Opens by `open`, which answers with a file, and hands it on.
 template <class Open, class Use>
-void with_file(tally& series, const laboratory& laboratory, Open&& open, Use&& use) {
+void with_file(tally& series, const run_setup& setup, Open&& open, Use&& use) {
   const work& work = series.subject();
-  auto opened =
-      open(laboratory.file.path(), work.operation == operation::read ? qio::access::read : qio::access::read_write,
-           qio::creation::open_existing, how_to_open(work));
+  auto opened = open(setup.file.path(), work.operation == operation::read ? qio::access::read : qio::access::read_write,
+                     qio::creation::open_existing, how_to_open(work));
   if (!opened) return series.is_not_available(opened.error().message());
   auto& file = opened.value();
   require_alignment(work, file.alignment());
-  prepare_memory(file, series, laboratory);
+  prepare_memory(file, series, setup);
   if (!series.wants_more()) return;
   const auto hits_before = memory_limit_hits();
   use(file);
-  notice_memory_limit(series, hits_before);
-  leave_as_found(file, series, laboratory);
+  series.note(memory_limit_note(hits_before));
+  leave_as_found(file, series, setup);
 }
 
 template <class Mode, class Context>
-void measure_on(tally& series, qio::result<Context> created, const laboratory& laboratory,
-                const offset_source& next_offset, const round_plan& plan) {
+void measure_on(tally& series, qio::result<Context> created, const run_setup& setup, const offset_source& next_offset,
+                const round_plan& plan) {
   if (!created) return series.is_not_available(created.error().message());
   Context& context = created.value();
   const qio::explanation facts = context.explain();
@@ -182,28 +165,28 @@ void measure_on(tally& series, qio::result<Context> created, const laboratory& l
   const qio::fact* const fallback = facts.find("fallback");
   const std::string reason = fallback ? fallback->reason : "";
   series.is_served_by(engine, reason);
-  if (laboratory.engine == platform::own_engine_option && engine != platform::own_engine)
+  if (setup.engine == platform::own_engine_option && engine != platform::own_engine)
     return series.is_not_available(fmt::format("{}: {}", platform::own_engine, reason));
   const auto open = [&](const auto&... how) { return qio::basic_file<Mode>::open(context, how...); };
-  with_file(series, laboratory, open,
-            [&](auto& file) { measure_asynchronous(series, context, file, laboratory, next_offset, plan); });
+  with_file(series, setup, open,
+            [&](auto& file) { measure_asynchronous(series, context, file, setup, next_offset, plan); });
 }
 
 template <class Mode>
-void measure_in(tally& series, const laboratory& laboratory, const offset_source& next_offset, const round_plan& plan) {
+void measure_in(tally& series, const run_setup& setup, const offset_source& next_offset, const round_plan& plan) {
   if (series.subject().form == form::blocking) {
     const auto open = [](const auto&... how) { return qio::basic_file<Mode>::open(how...); };
-    return with_file(series, laboratory, open,
-                     [&](auto& file) { measure_blocking(series, file, laboratory, next_offset, plan); });
+    return with_file(series, setup, open,
+                     [&](auto& file) { measure_blocking(series, file, setup, next_offset, plan); });
   }
-  if (laboratory.engine == "pool")
-    return measure_on<Mode>(series, qio::basic_context<qio::pool>::create(), laboratory, next_offset, plan);
-  measure_on<Mode>(series, qio::context::create(), laboratory, next_offset, plan);
+  if (setup.engine == "pool")
+    return measure_on<Mode>(series, qio::basic_context<qio::pool>::create(), setup, next_offset, plan);
+  measure_on<Mode>(series, qio::context::create(), setup, next_offset, plan);
 }
 
 std::string why_not_written_through(const work& work) {
   if (work.operation != operation::write || work.durability != durability::written_through) return {};
-  return work.mode == mode::mapped ? "a copy into a mapping cannot be written through; see flushed" : "";
+  return traits(work.mode).maps ? "a copy into a mapping cannot be written through; see flushed" : "";
 }
 
 std::string why_not_advised(const work& work) {
@@ -213,15 +196,11 @@ std::string why_not_advised(const work& work) {
 
 }  // namespace
 
-void measure_round(tally& to, const laboratory& laboratory, const offset_source& next_offset, const round_plan& plan) {
+void measure_round(tally& to, const run_setup& setup, const offset_source& next_offset, const round_plan& plan) {
   for (std::string& reason : std::array{why_not_written_through(to.subject()), why_not_advised(to.subject())})
     if (!reason.empty()) return to.is_not_available(std::move(reason));
   if (plan.processor) platform::go_to_processor(*plan.processor);
-  switch (to.subject().mode) {
-    case mode::direct: return measure_in<qio::direct>(to, laboratory, next_offset, plan);
-    case mode::cached: return measure_in<qio::cached>(to, laboratory, next_offset, plan);
-    case mode::mapped: return measure_in<qio::mapped>(to, laboratory, next_offset, plan);
-  }
+  with_mode(to.subject().mode, [&]<class Mode> { measure_in<Mode>(to, setup, next_offset, plan); });
 }
 
 }  // namespace qd1

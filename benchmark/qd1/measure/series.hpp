@@ -7,6 +7,7 @@
 #include "measure/offsets.hpp"
 #include "measure/recorder.hpp"
 #include "measure/tally.hpp"
+#include "platform/hardware_cycles.hpp"
 #include "report.hpp"
 
 #include <cstdint>
@@ -16,11 +17,12 @@
 namespace qd1 {
 
 /// What all series of a run have in common.
-struct laboratory {
+struct run_setup {
   const qd1::clock& clock;
   const data_file& file;
   const machine_facts& machine;
-  std::string engine;  ///< "auto", "uring", "pool"
+  std::string engine;                                 ///< "auto", "uring", "pool"
+  const platform::hardware_cycles* cycles = nullptr;  ///< of this process; none: they are not counted
 };
 
 struct round_plan {
@@ -33,6 +35,6 @@ struct round_plan {
 /// from nothing, so that whatever differs by chance from one start to the next (where a buffer lies, how a ring is set
 /// up) differs from round to round, too. `next_offset` is a parameter so that tests can set traps. Throws usage_error
 /// where the work is impossible by its numbers.
-void measure_round(tally& to, const laboratory& laboratory, const offset_source& next_offset, const round_plan& plan);
+void measure_round(tally& to, const run_setup& setup, const offset_source& next_offset, const round_plan& plan);
 
 }  // namespace qd1

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "measure/tally.hpp"
 
-#include "measure/steadiness.hpp"
-#include "platform/process.hpp"
+#include "measure/totals.hpp"
 #include "statistics/order_statistics.hpp"
 
 #include <algorithm>
@@ -10,8 +9,6 @@
 
 namespace qd1 {
 namespace {
-
-constexpr double fractions[] = {0.5, 0.95, 0.99, 0.999, 0.99999};
 
 percentile percentile_of(const histogram& samples, double fraction) {
   percentile found{fraction, samples_needed(fraction), std::nullopt};
@@ -28,14 +25,14 @@ std::uint64_t growth(const verification& pages) {
 
 }  // namespace
 
-latency summary(const histogram& samples, const block_means& means) {
+latency summary(const histogram& samples, const block_means& means, const std::vector<double>& fractions) {
   latency found{samples.samples(), samples.minimum_ns(), samples.maximum_ns(), means.around(samples.mean_ns()), {},
                 samples.bins()};
   for (const double fraction : fractions) found.percentiles.push_back(percentile_of(samples, fraction));
   return found;
 }
 
-std::vector<round_percentile> quantiles(const histogram& samples) {
+std::vector<round_percentile> quantiles(const histogram& samples, const std::vector<double>& fractions) {
   std::vector<round_percentile> found;
   for (const double fraction : fractions)
     if (samples.samples() >= samples_needed(fraction))
@@ -43,11 +40,14 @@ std::vector<round_percentile> quantiles(const histogram& samples) {
   return found;
 }
 
-tally::tally(const work& work) { found_.work = work; }
+tally::tally(const work& work, std::vector<double> percentiles) : fractions_(std::move(percentiles)) {
+  found_.work = work;
+}
 
 void tally::is_invalid(std::string reason) { found_.invalid.push_back(std::move(reason)); }
 
 void tally::note(const std::string& text) {
+  if (text.empty()) return;
   if (std::find(found_.notes.begin(), found_.notes.end(), text) == found_.notes.end()) found_.notes.push_back(text);
 }
 
@@ -97,30 +97,21 @@ void tally::add(const recorder& round, const round_facts& facts) {
   samples_.merge(round.latencies());
   means_ = round.means();
   processor_seconds_ += facts.processor_seconds;
+  cycles_ = cycles_ && facts.cycles ? std::optional(*cycles_ + *facts.cycles) : std::nullopt;
   found_.seconds += round.seconds();
   if (round.samples() == 0) return;
   add(facts.testimony);
   found_.rounds.push_back({facts.start, facts.processor, round.seconds(), round.samples(), round.latencies().mean_ns(),
-                           quantiles(round.latencies()), facts.testimony.disturbance});
+                           quantiles(round.latencies(), fractions_), facts.testimony.disturbance});
 }
 
 series tally::finished() const {
   series out = found_;
   out.complete = !interrupted();
-  const auto samples = static_cast<double>(samples_.samples());
-  out.latency = summary(samples_, means_);
+  out.latency = summary(samples_, means_, fractions_);
   if (out.latency.samples == 0) return out;
-  if (out.seconds > 0) {
-    out.iops = samples / out.seconds;
-    out.bytes_per_second = out.iops * static_cast<double>(out.work.block);
-  }
-  constexpr int enough_steps = 10;
-  if (processor_seconds_ >= enough_steps * platform::processor_seconds_step())
-    out.cpu_ns = processor_seconds_ * 1e9 / samples;
   if (batched_rounds_ != 0) out.batched_ns = batched_sum_ / batched_rounds_;
-  judge(out.verification, out.work, below_);
-  if (out.verification.result == verification::verdict::refuted) out.invalid.push_back(out.verification.text);
-  if (out.work.operation == operation::write) out.steady = is_steady(out.slices);
+  complete(out, {samples_.samples(), 0, processor_seconds_, cycles_, below_});
   return out;
 }
 

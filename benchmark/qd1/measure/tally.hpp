@@ -2,6 +2,7 @@
 // A series while it is measured, round by round.
 #pragma once
 
+#include "figures.hpp"
 #include "measure/recorder.hpp"
 #include "measure/verification.hpp"
 #include "report.hpp"
@@ -19,13 +20,14 @@ namespace qd1 {
 struct round_facts {
   double start = 0;  ///< seconds since the run began to measure
   std::optional<std::uint64_t> processor;
-  double processor_seconds = 0;  ///< spent by this process
+  double processor_seconds = 0;         ///< spent by this process
+  std::optional<std::uint64_t> cycles;  ///< of the CPUs meanwhile
   qd1::testimony testimony;
 };
 
 class tally {
  public:
-  explicit tally(const work& work);
+  explicit tally(const work& work, std::vector<double> percentiles = standard_percentiles());
 
   const work& subject() const noexcept { return found_.work; }
   const block_means& means() const noexcept { return means_; }
@@ -35,7 +37,7 @@ class tally {
 
   void is_not_available(std::string reason) { found_.not_available = std::move(reason); }
   void is_invalid(std::string reason);
-  void note(const std::string& text);  ///< once, however often it is said
+  void note(const std::string& text);  ///< once, however often it is said; nothing if it is empty
   void is_served_by(std::string engine, std::string reason);
   void add(const service& counts);
   void add_batched(double ns);
@@ -48,18 +50,22 @@ class tally {
   void add(const testimony& counts);
 
   series found_;
+  std::vector<double> fractions_;
   histogram samples_;
   block_means means_;
   double processor_seconds_ = 0;
+  std::optional<std::uint64_t> cycles_ = 0;  // none: a round has not counted them
   std::optional<device_below> below_;
   double batched_sum_ = 0;
   int batched_rounds_ = 0;
 };
 
 /// Percentiles, intervals and bins of a histogram; the mean's interval from blocks.
-latency summary(const histogram& samples, const block_means& means);
+latency summary(const histogram& samples, const block_means& means,
+                const std::vector<double>& fractions = standard_percentiles());
 
 /// Of those percentiles, the ones that a round with so many samples tells.
-std::vector<round_percentile> quantiles(const histogram& samples);
+std::vector<round_percentile> quantiles(const histogram& samples,
+                                        const std::vector<double>& fractions = standard_percentiles());
 
 }  // namespace qd1

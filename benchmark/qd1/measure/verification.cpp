@@ -93,7 +93,7 @@ void judge(verification& facts, const work& work, const std::optional<device_bel
       fmt::format("device ops {}{} / app {}{}; pages cached {} -> {}", number(facts.device_operations), merged,
                   grouped(facts.application_operations, ','), factor(facts), number(facts.cached_pages_before),
                   number(facts.cached_pages_after));
-  if (work.mode != mode::direct) {
+  if (!traits(work.mode).is_direct) {
     facts.result = verdict::not_applicable;
     facts.text = counts;
     return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "memory/binding.hpp"
 
+#include "figures.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ double in_flight(const series& of) { return of.latency.mean.value * 1e-9 * of.io
 
 // Part of the time that is beyond what the transfers would have taken if each had taken the median.
 double beyond_median(const series& of) {
-  const auto& median = of.latency.percentiles.front().value;
+  const auto median = median_of(of);
   return median ? std::max(0., in_flight(of) - median->value * 1e-9 * of.iops) : 0;
 }
 

@@ -99,9 +99,9 @@ void describe(series& found, const memory_pressure& pressure, std::optional<std:
 series measured(const work& work, field field, const memory_pressure& pressure, double seconds, double start) {
   field.reads = work.operation == operation::read ? 1 : 0;
   field.dirty_bytes = [&pressure] { return pressure.dirty_bytes(); };
-  step step(work, field);
+  step step(work, field, seconds);
   const auto hits_before = memory_limit_hits();
-  step.measure_round(seconds, start);
+  step.measure_round(0, start);
   const auto hits = memory_limit_hits();
   series found = std::move(step.finished().front());
   describe(found, pressure, hits && hits_before ? std::optional(*hits - *hits_before) : std::nullopt);
@@ -166,10 +166,13 @@ report measure_memory(const memory_request& request) {
   const data_file file({request.path, sizes.larger, request.block, request.overwrite, request.seed});
   const clock clock = clock::calibrated();
   out.machine = find_machine(request.path.empty() ? "." : request.path);
-  out.settings = {request.path, file.bytes(), request.block, 0, request.seconds, 1,
-                  "auto",       request.seed, {request.path}};
+  out.settings = {request.path,    file.bytes(),
+                  request.block,   0,
+                  request.seconds, 1,
+                  "auto",          request.seed,
+                  {request.path},  chosen_percentiles(request.percentiles)};
   if (!file.why_read_only().empty()) out.notes.push_back("reads only: " + file.why_read_only());
-  field field{clock, {{file, out.machine}}, out.machine, 1, {}, true, false, request.seed, true};
+  field field{clock, {{file, out.machine}}, out.machine, 1, {}, true, false, request.seed, request.percentiles, true};
   measure_amid(out, clock, [&] {
     measure_all(plan(sizes, request.block, file.why_read_only().empty()), field, out);
     judge_data(file, out);

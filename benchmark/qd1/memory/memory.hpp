@@ -2,11 +2,13 @@
 // How buffered transfers do while memory is enough, short, or full.
 #pragma once
 
+#include "figures.hpp"
 #include "report.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace qd1 {
 
@@ -14,7 +16,8 @@ struct memory_request {
   std::string path;                     ///< empty: a temporary file in the current directory
   std::optional<std::uint64_t> memory;  ///< bytes, 64 MiB at least; none: default_memory()
   std::uint64_t block = 8192;
-  double seconds = 10;  ///< of a step, at most
+  double seconds = 10;                                       ///< of a step, at most
+  std::vector<double> percentiles = standard_percentiles();  ///< fractions, ascending; the median is one
   std::uint64_t seed = 1;
   bool overwrite = false;
   std::string command_line;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "merge/merge.hpp"
 
-#include "compare/metric.hpp"
 #include "failure.hpp"
+#include "figures.hpp"
 #include "machine/differences.hpp"
 #include "measure/tally.hpp"
 #include "merge/stragglers.hpp"
+#include "output/report_text.hpp"
 #include "statistics/block_means.hpp"
 #include "statistics/histogram.hpp"
 
@@ -48,16 +49,20 @@ latency merged_latency(const std::vector<ingredient>& from_each) {
   histogram all;
   double sum = 0;
   latency found;
+  std::vector<double> fractions;  // those of the first run
+  for (const percentile& each : from_each.front().found->latency.percentiles) fractions.push_back(each.fraction);
   found.min = std::numeric_limits<double>::max();
   for (const auto& [_, from] : from_each) {
     const latency& each = from->latency;
     for (const bin& bin : each.bins) all.add(bin);
     found.samples += each.samples;
+    if (found.samples > most_samples)
+      throw usage_error(fmt::format("more than {} samples cannot be merged", most_samples));
     found.min = std::min(found.min, each.min);
     found.max = std::max(found.max, each.max);
     sum += each.mean.value * static_cast<double>(each.samples);
   }
-  const latency counted = summary(all, block_means());
+  const latency counted = summary(all, block_means(), fractions);
   found.percentiles = counted.percentiles;
   found.bins = counted.bins;
   found.mean.value = sum / static_cast<double>(found.samples);

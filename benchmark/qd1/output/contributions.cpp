@@ -11,7 +11,7 @@
 namespace qd1 {
 namespace {
 
-std::string figure(const std::optional<double>& ns) { return ns ? microseconds(*ns) : "n/a"; }
+std::string figure_cell(const std::optional<double>& ns) { return ns ? microseconds(*ns) : "n/a"; }
 
 std::string rows(const series& of) {
   std::size_t width = 3;
@@ -20,8 +20,8 @@ std::string rows(const series& of) {
                                  width, "samples", "IOPS", "p50", "p99", "max");
   for (const contribution& each : of.contributions)
     text += fmt::format("{:<{}} {:>12} {:>10.0f} {:>9} {:>9} {:>9}{}{}\n", each.name, width, each.samples, each.iops,
-                        figure(each.p50), figure(each.p99), microseconds(each.max), each.straggles.empty() ? "" : "  ",
-                        each.straggles);
+                        figure_cell(each.p50), figure_cell(each.p99), microseconds(each.max),
+                        each.straggles.empty() ? "" : "  ", each.straggles);
   return text + '\n';
 }
 

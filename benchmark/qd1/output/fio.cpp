@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/fio.hpp"
 
+#include "failure.hpp"
+#include "output/text_file.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
@@ -8,8 +10,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace qd1 {
@@ -139,7 +143,7 @@ ordered_json options(const series& series) {
           {"rw", fmt::format("{}{}", order, name(series.work.operation))},
           {"bs", std::to_string(series.work.block)},
           {"size", std::to_string(series.work.working_set)},
-          {"direct", series.work.mode == mode::direct ? "1" : "0"},
+          {"direct", traits(series.work.mode).is_direct ? "1" : "0"},
           {"ioengine", series.service.engine},
           {"iodepth", std::to_string(load.depth)},
           {"numjobs", std::to_string(load.workers * load.targets)}};
@@ -205,6 +209,21 @@ ordered_json fio_output(const report& report) {
 
 ordered_json fio_output(const report& report, const series& only) {
   return with_jobs(report, ordered_json::array({job(only)}));
+}
+
+void make_fio_directory(const std::string& directory) {
+  std::error_code failed;
+  std::filesystem::create_directories(directory, failed);
+  if (failed) throw usage_error(fmt::format("{}: {}", directory, failed.message()));
+}
+
+void write_fio_files(const report& report, const std::string& directory) {
+  for (const series& each : report.series) {
+    if (!each.measured()) continue;
+    const std::string own = (std::filesystem::path(directory) / file_title(each.work)).string();
+    make_fio_directory(own);
+    write_file(own + "/fio.json", fio_output(report, each).dump(1) + '\n');
+  }
 }
 
 }  // namespace qd1

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/hgrm.hpp"
 
+#include "output/text_file.hpp"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -51,6 +53,11 @@ std::string hgrm(const latency& latency) {
   text += fmt::format("#[Max     = {:>12.3f}, Total count    = {:>12}]\n", latency.max / 1000, latency.samples);
   text += fmt::format("#[Buckets = {:>12}, SubBuckets     = {:>12}]\n", 56, 512);
   return text;
+}
+
+void write_hgrm_files(const report& report, const std::string& prefix) {
+  for (const series& each : report.series)
+    if (each.measured()) write_file(fmt::format("{}-{}.hgrm", prefix, file_title(each.work)), hgrm(each.latency));
 }
 
 }  // namespace qd1

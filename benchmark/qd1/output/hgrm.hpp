@@ -12,4 +12,7 @@ namespace qd1 {
 /// several runs line up.
 std::string hgrm(const latency& latency);
 
+/// One file for each series that was measured: <prefix>-<series>.hgrm. Throws usage_error.
+void write_hgrm_files(const report& report, const std::string& prefix);
+
 }  // namespace qd1

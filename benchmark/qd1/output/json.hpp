@@ -11,9 +11,6 @@ namespace qd1 {
 
 std::string json(const report& report);
 
-/// One series as a report of fio's and nothing else.
-std::string fio_json(const report& report, const series& only);
-
 /// The report that json() wrote, as far as it takes to compare and to draw it. Throws usage_error, which names
 /// `source`.
 report read_json(const std::string& text, const std::string& source);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/ladder.hpp"
 
-#include "depth/rungs.hpp"
+#include "depth/ladders.hpp"
 #include "output/wording.hpp"
 #include "units.hpp"
 
@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <optional>
 
 namespace qd1 {
@@ -19,14 +20,14 @@ std::string heading(const work& work, const report& run) {
   std::string order(name(load.order));
   order[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(order[0])));
   std::string text = fmt::format("{} {} {}s, {}", order, size_text(work.block), name(work.operation), name(work.mode));
-  if (work.operation == operation::read && work.mode != mode::direct)
+  if (work.operation == operation::read && traits(work.mode).keeps_pages)
     text += fmt::format(", {}", name(work.temperature));
   if (work.operation == operation::write) text += fmt::format(", {}", name(work.durability));
   if (load.share < 1) text += fmt::format(", {:.3g} % of a mix", load.share * 100);
   text += fmt::format(", within {}", size_text(work.working_set));
   if (load.targets > 1) text += fmt::format(" of each of {} targets", load.targets);
   if (load.only) text += fmt::format(" of {} alone", target_name(run, *load.only));
-  return text + " [µs]\n";
+  return text + " [µs]";
 }
 
 std::string cell(const series& of, double fraction) {
@@ -44,25 +45,52 @@ std::string device_operations(const verification& facts) {
 // Nothing is known of latencies where the clock was not read.
 std::string worst(const series& of) { return of.latency.bins.empty() ? "n/a" : microseconds(of.latency.max); }
 
-// A column of their own, where the processors count any.
-bool has_cycles(const rungs& steps) {
-  return std::ranges::any_of(steps, [](const series* each) { return each->cycles.has_value(); });
+struct column {
+  std::string heading;
+  std::size_t width;
+  int rank;  // those of a higher one are left out first where the page is narrow
+  std::function<std::string(const series&)> text;
+};
+
+std::vector<column> all_columns(const ladder& steps, const report& run) {
+  std::vector<column> all = {{"IOPS", 9, 0, [](const series& of) { return fmt::format("{:.0f}", of.iops); }},
+                             {"MB/s", 7, 1, [](const series& of) { return digits(of.bytes_per_second / 1e6); }}};
+  const std::vector<double> usual = {0.5, 0.99, 0.999};
+  for (const double each : run.settings.percentiles.empty() ? usual : run.settings.percentiles)
+    all.push_back({percentile_name(each), 8, each == 0.5 || each == 0.99 ? 0 : 3,
+                   [each](const series& of) { return cell(of, each); }});
+  all.push_back({"max", 8, 2, worst});
+  all.push_back({"CPU/op", 8, 2, [](const series& of) { return of.cpu_ns ? microseconds(*of.cpu_ns) : "n/a"; }});
+  if (std::ranges::any_of(steps, [](const series* each) { return each->cycles.has_value(); }))
+    all.push_back(
+        {"cycles/op", 9, 3, [](const series& of) { return of.cycles ? fmt::format("{:.0f}", *of.cycles) : "n/a"; }});
+  all.push_back({"busy", 6, 4, [](const series& of) {
+                   const auto computing = busy(of);
+                   return computing ? fmt::format("{:.0f}%", *computing * 100) : "n/a";
+                 }});
+  all.push_back({"dev/op", 6, 4, [](const series& of) { return device_operations(of.verification); }});
+  all.push_back(
+      {"trust to", 8, 5, [](const series& of) { return of.latency.bins.empty() ? "n/a" : trusted_percentile(of); }});
+  return all;
 }
 
-std::string cycles_column(bool shown, const std::string& text) { return shown ? fmt::format(" {:>9}", text) : ""; }
+constexpr std::size_t step_width = 13;
 
-std::string row(const series& of, bool with_cycles) {
-  const load& load = of.work.load;
-  const std::string step = fmt::format("{:>7} {:>5}", load.workers, load.depth);
-  if (!of.measured()) return step + (of.invalid.empty() ? "  not available\n" : "  INVALID\n");
-  const auto computing = busy(of);
-  return step + fmt::format(" {:>9.0f} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8}{} {:>6} {:>5} {:>7}\n", of.iops,
-                            digits(of.bytes_per_second / 1e6), cell(of, 0.5), cell(of, 0.99), cell(of, 0.999),
-                            worst(of), of.cpu_ns ? microseconds(*of.cpu_ns) : "n/a",
-                            cycles_column(with_cycles, of.cycles ? fmt::format("{:.0f}", *of.cycles) : "n/a"),
-                            computing ? fmt::format("{:.0f}%", *computing * 100) : "n/a",
-                            device_operations(of.verification),
-                            of.latency.bins.empty() ? "n/a" : trusted_percentile(of));
+std::vector<column> fitting_columns(std::vector<column> all) {
+  const auto width = [&] {
+    std::size_t sum = step_width;
+    for (const column& each : all) sum += 1 + each.width;
+    return sum;
+  };
+  while (width() > page_width() && all.size() > 1) all.erase(std::ranges::max_element(all, {}, &column::rank));
+  return all;
+}
+
+std::string row(const series& of, const std::vector<column>& columns) {
+  std::string text = fmt::format("{:>7} {:>5}", of.work.load.workers, of.work.load.depth);
+  if (!of.measured()) return text + (of.invalid.empty() ? "  not available\n" : "  INVALID\n");
+  for (const column& each : columns) text += fmt::format(" {:>{}}", each.text(of), each.width);
+  return text + '\n';
 }
 
 std::string knee_text(const knee& from) {
@@ -77,7 +105,7 @@ std::string knee_text(const knee& from) {
 }
 
 // One line for all steps, or one for each that is not like the others.
-std::string verification_text(const rungs& steps) {
+std::string verification_text(const ladder& steps) {
   verification all;
   for (const series* each : steps) {
     if (!each->measured() || each->verification.result != verification::verdict::verified) return {};
@@ -88,7 +116,7 @@ std::string verification_text(const rungs& steps) {
                              grouped(*all.device_operations, ','), grouped(all.application_operations, ',')));
 }
 
-std::string served_text(const rungs& steps) {
+std::string served_text(const ladder& steps) {
   service all;
   for (const series* each : steps) {
     if (!each->service.engine.empty()) all.engine = engine_text(each->service);
@@ -97,23 +125,22 @@ std::string served_text(const rungs& steps) {
     all.by_worker += each->service.by_worker;
   }
   if (all.engine.empty()) return {};
-  return fmt::format("Served by {}:{}\n", all.engine, path_text(all));
+  return wrapped(fmt::format("Served by {}:{}", all.engine, path_text(all)));
 }
 
-std::string block(const rungs& steps, const report& run) {
-  const bool with_cycles = has_cycles(steps);
-  std::string text = heading(steps.front()->work, run);
-  text += fmt::format("{:>7} {:>5} {:>9} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8}{} {:>6} {:>5} {:>7}\n", "workers", "depth",
-                      "IOPS", "MB/s", "p50", "p99", "p99.9", "max", "CPU/op", cycles_column(with_cycles, "cycles/op"),
-                      "busy", "dev/op", "trust to");
-  for (const series* each : steps) text += row(*each, with_cycles);
+std::string block(const ladder& steps, const report& run) {
+  const std::vector<column> columns = fitting_columns(all_columns(steps, run));
+  std::string text = wrapped(heading(steps.front()->work, run)) + fmt::format("{:>7} {:>5}", "workers", "depth");
+  for (const column& each : columns) text += fmt::format(" {:>{}}", each.heading, each.width);
+  text += '\n';
+  for (const series* each : steps) text += row(*each, columns);
   text += served_text(steps);
   for (const knee& each : knees_of(steps)) text += knee_text(each);
   const std::string verified = verification_text(steps);
   text += verified;
   for (const series* each : steps) {
-    for (const std::string& line : remarks(*each)) text += wrapped(line);
-    const bool tells = each->work.mode == mode::direct && verified.empty() && each->measured();
+    for (const std::string& line : own_remarks(*each, run)) text += wrapped(line);
+    const bool tells = !traits(each->work.mode).keeps_pages && verified.empty() && each->measured();
     if (tells) text += wrapped(fmt::format("{}: {}", title(each->work), each->verification.text));
   }
   return text + '\n';
@@ -123,8 +150,9 @@ std::string block(const rungs& steps, const report& run) {
 
 std::string ladder_blocks(const report& report) {
   std::string text;
-  for (const rungs& each : rungs_of(report)) text += block(each, report);
-  text += "busy: part of their time that the workers computed. dev/op: operations of the devices for each transfer.\n";
+  for (const ladder& each : ladders_of(report)) text += block(each, report);
+  text += wrapped(
+      "busy: part of their time that the workers computed. dev/op: operations of the devices for each transfer.");
   return text;
 }
 

@@ -74,7 +74,7 @@ std::string shortage_block(const report& report) {
   for (const series& each : report.series) text += line(each, report);
   text += wrapped(fmt::format("Memory is short by: {}.", how(report)));
   for (const series& each : report.series)
-    for (const std::string& remark : remarks(each)) text += wrapped(remark);
+    for (const std::string& line : own_remarks(each, report)) text += wrapped(line);
   text += wrapped(
       "dev/op: operations of the device for each transfer. pages in memory: of the file, before -> after. dirty: MiB "
       "that were still to be written, at most.");

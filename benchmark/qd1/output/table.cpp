@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/table.hpp"
 
-#include "depth/rungs.hpp"
+#include "depth/ladders.hpp"
+#include "figures.hpp"
 #include "memory/steps.hpp"
+#include "output/closing.hpp"
 #include "output/contributions.hpp"
 #include "output/ladder.hpp"
 #include "output/shortage.hpp"
@@ -19,10 +21,9 @@
 namespace qd1 {
 namespace {
 
-constexpr int label_width = 10;
+constexpr std::size_t label_width = 10;
 
-// Three modes beside each other on 100 columns; four, with a mapping that was told MADV_RANDOM, on 118.
-int column_width(std::size_t columns) { return columns <= 3 ? 30 : 27; }
+constexpr std::size_t column_width = 30;
 
 // The series that differ in nothing but the mode stand side by side.
 using group = std::vector<const series*>;
@@ -46,6 +47,16 @@ std::vector<group> groups(const report& report) {
   return all;
 }
 
+// As many beside each other as the page is wide.
+std::vector<group> fitting(const group& members) {
+  const std::size_t most = std::max<std::size_t>((page_width() - label_width) / column_width, 1);
+  std::vector<group> parts;
+  for (std::size_t from = 0; from < members.size(); from += most)
+    parts.emplace_back(members.begin() + static_cast<std::ptrdiff_t>(from),
+                       members.begin() + static_cast<std::ptrdiff_t>(std::min(from + most, members.size())));
+  return parts;
+}
+
 std::string cell(const estimate& ns) {
   std::string value = fmt::format("{:>8}", microseconds(ns.value));
   if (!ns.interval) return value;
@@ -57,13 +68,19 @@ std::string cell(const percentile& found) {
   return fmt::format("{:>8} (needs {})", "n/a", grouped(found.samples_needed));
 }
 
+std::string cell(const figure& which, const series& of) {
+  const auto found = which.of(of);
+  if (!found) return which.everywhere ? "  n/a" : "";
+  if (found->interval && which.unit == unit::nanoseconds) return cell(*found);
+  return fmt::format("{:>8}", figure_text(which.unit, found->value));
+}
+
 using describe = std::function<std::string(const series&)>;
 
 // fmt counts the bytes of "…" as columns right, since it knows UTF-8.
 std::string row(std::string_view label, const group& members, const describe& cell) {
   std::string line = fmt::format("{:<{}}", label, label_width);
-  for (const series* each : members)
-    line += fmt::format("{:<{}}", each->measured() ? cell(*each) : "", column_width(members.size()));
+  for (const series* each : members) line += fmt::format("{:<{}}", each->measured() ? cell(*each) : "", column_width);
   line.erase(line.find_last_not_of(' ') + 1);
   return line + '\n';
 }
@@ -73,19 +90,18 @@ std::string heading(const work& work) {
   const std::string kind = reads ? std::string(name(work.temperature)) : std::string(name(work.durability));
   const std::string loop =
       work.rate ? fmt::format("open loop, {:g}/s{}", *work.rate, work.poisson ? " Poisson" : "") : "queue depth 1";
-  return fmt::format("Random {} {}, {}, {}, {}, within {} [µs, 95 % interval]\n", size_text(work.block),
-                     name(work.operation), kind, name(work.form), loop, size_text(work.working_set));
+  return wrapped(fmt::format("Random {} {}, {}, {}, {}, within {} [µs, 95 % interval]", size_text(work.block),
+                             name(work.operation), kind, name(work.form), loop, size_text(work.working_set)));
 }
 
 std::string column_name(const work& work) {
   return fmt::format("{:>8}{}", name(work.mode), work.advice == advice::random ? ", MADV_RANDOM" : "");
 }
 
-std::string block(const group& members) {
+std::string block(const group& members, const report& among) {
   std::string text = heading(members.front()->work);
   std::string columns = fmt::format("{:<{}}", "", label_width);
-  for (const series* each : members)
-    columns += fmt::format("{:<{}}", column_name(each->work), column_width(members.size()));
+  for (const series* each : members) columns += fmt::format("{:<{}}", column_name(each->work), column_width);
   columns.erase(columns.find_last_not_of(' ') + 1);
   text += columns + '\n';
 
@@ -95,26 +111,18 @@ std::string block(const group& members) {
     for (std::size_t index = 0; index < first->latency.percentiles.size(); ++index)
       text += row(percentile_name(first->latency.percentiles[index].fraction), members,
                   [&](const series& each) { return cell(each.latency.percentiles[index]); });
-    const auto number = [](double value) { return fmt::format("{:>8}", digits(value)); };
-    text += row("min", members, [&](const series& each) { return number(each.latency.min / 1000); });
-    text += row("max", members, [&](const series& each) { return number(each.latency.max / 1000); });
-    text += row("mean", members, [](const series& each) { return cell(each.latency.mean); });
-    if (std::any_of(members.begin(), members.end(), [](const series* each) { return each->batched_ns.has_value(); }))
-      text += row("batched", members,
-                  [&](const series& each) { return each.batched_ns ? number(*each.batched_ns / 1000) : ""; });
-    text += row("IOPS", members, [](const series& each) { return fmt::format("{:>8.0f}", each.iops); });
-    text += row("MB/s", members, [&](const series& each) { return number(each.bytes_per_second / 1e6); });
-    text += row("samples", members, [](const series& each) { return fmt::format("{:>8}", each.latency.samples); });
-    text += row("trust to", members, [](const series& each) { return fmt::format("{:>8}", trusted_percentile(each)); });
-    text +=
-        row("CPU/op", members, [&](const series& each) { return each.cpu_ns ? number(*each.cpu_ns / 1000) : "  n/a"; });
+    for (const figure& each : figures_of_series()) {
+      const auto has = [&](const series* of) { return of->measured() && each.of(*of).has_value(); };
+      if (each.everywhere || std::ranges::any_of(members, has))
+        text += row(each.label, members, [&](const series& of) { return cell(each, of); });
+    }
     text += row("engine", members, [](const series& each) { return "  " + each.service.engine; });
     if (first->work.form == form::asynchronous)
       text += row("path", members, [](const series& each) { return path_text(each.service); });
   }
   for (const series* each : members) {
-    for (const std::string& line : remarks(*each)) text += wrapped(line);
-    const bool tells = each->work.mode == mode::direct || each->work.temperature == temperature::cold;
+    for (const std::string& line : own_remarks(*each, among)) text += wrapped(line);
+    const bool tells = !traits(each->work.mode).keeps_pages || each->work.temperature == temperature::cold;
     if (each->measured() && tells && !each->verification.text.empty())
       text += wrapped(fmt::format("{}: {}", name(each->work.mode), each->verification.text));
   }
@@ -142,8 +150,8 @@ std::string memory_text(const report& report) {
 }
 
 std::string footer(const report& report) {
-  std::string text = fmt::format("Clock: {}, {:.3g} ns to read; latencies near that are not to be told apart.\n",
-                                 report.clock.source, report.clock.floor_ns);
+  std::string text = wrapped(fmt::format("Clock: {}, {:.3g} ns to read; latencies near that cannot be distinguished.",
+                                         report.clock.source, report.clock.floor_ns));
   if (!report.clock.reason.empty()) text += wrapped("Not the processor's counter: " + report.clock.reason);
   text += wrapped(
       has_loads(report)
@@ -171,8 +179,9 @@ std::string table(const report& report) {
   else if (has_loads(report))
     text = ladder_blocks(report);
   else
-    for (const group& each : groups(report)) text += block(each);
-  return text + contributions(report) + footer(report);
+    for (const group& each : groups(report))
+      for (const group& part : fitting(each)) text += block(part, report);
+  return text + contributions(report) + shared_remarks(report) + footer(report) + '\n' + verdict_text(report);
 }
 
 }  // namespace qd1

@@ -26,7 +26,7 @@ std::string title(const work& work) {
   std::string text = fmt::format("{} {}, {}", name(work.mode), name(work.operation), name(work.form));
   const bool reads = work.operation == operation::read;
   if (reads && work.temperature == temperature::cold) text += ", cold";
-  if (work.mode == mode::mapped && work.advice == advice::random) text += ", MADV_RANDOM";
+  if (traits(work.mode).maps && work.advice == advice::random) text += ", MADV_RANDOM";
   if (!reads && work.durability != durability::accepted) text += fmt::format(", {}", name(work.durability));
   text += fmt::format(", {}", size_text(work.working_set));
   if (work.memory) text += fmt::format(", memory {}", size_text(*work.memory));

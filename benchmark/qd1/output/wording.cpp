@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/wording.hpp"
 
+#include "figures.hpp"
 #include "platform/names.hpp"
+#include "platform/process.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <sstream>
 
 namespace qd1 {
-namespace {
-
-constexpr std::size_t page_width = 100;
-
-}  // namespace
-
-std::string digits(double value) {
-  if (value >= 1000) return fmt::format("{:.0f}", value);
-  if (value >= 100) return fmt::format("{:.1f}", value);
-  if (value >= 10) return fmt::format("{:.2f}", value);
-  return fmt::format("{:.3f}", value);
+std::size_t page_width() {
+  constexpr std::size_t most = 100, least = 40;
+  std::size_t columns = platform::output_columns().value_or(most);
+  if (const char* const wanted = std::getenv("COLUMNS"))
+    if (const auto number = std::strtoul(wanted, nullptr, 10); number != 0) columns = number;
+  return std::clamp(columns, least, most);
 }
 
-std::string microseconds(double ns) { return digits(ns / 1000); }
+std::string digits(double value) { return figure_text(unit::megabytes_per_second, value); }
 
-// Rounded down to what is usually asked for.
+std::string microseconds(double ns) { return figure_text(unit::nanoseconds, ns); }
+
 std::string trusted_percentile(const series& each) {
-  if (!each.trusted_fraction) return "";
-  for (const double fraction : {0.99999, 0.9999, 0.999, 0.99, 0.95, 0.5})
-    if (*each.trusted_fraction >= fraction) return percentile_name(fraction);
-  return "nothing";
+  return each.trusted_fraction ? figure_text(unit::percentile, *each.trusted_fraction) : "";
 }
 
 std::string path_text(const service& service) {
@@ -48,11 +45,12 @@ std::string path_text(const service& service) {
 }
 
 std::string wrapped(const std::string& text) {
+  const std::size_t width = page_width();
   std::istringstream words(text);
   std::string lines;
   std::string line;
   for (std::string word; words >> word;) {
-    if (!line.empty() && line.size() + 1 + word.size() > page_width) {
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
       lines += line + '\n';
       line = "   ";
     }
@@ -61,18 +59,31 @@ std::string wrapped(const std::string& text) {
   return lines + line + '\n';
 }
 
-std::vector<std::string> remarks(const series& each) {
-  std::vector<std::string> lines;
-  const auto about_it = [&](const std::string& text) { lines.push_back(title(each.work) + ": " + text); };
+std::vector<remark> remarks(const series& each) {
+  std::vector<remark> all;
+  const std::string own = title(each.work);
   if (!each.not_available.empty())
-    lines.push_back(fmt::format("{}: not available: {}", name(each.work.mode), each.not_available));
-  for (const std::string& reason : each.invalid) lines.push_back("INVALID: " + title(each.work) + ": " + reason);
-  for (const std::string& note : each.notes) about_it(note);
-  if (!each.complete) about_it("INCOMPLETE: interrupted");
-  if (!each.service.reason.empty()) about_it(fmt::format("not {}: {}", platform::own_engine, each.service.reason));
-  for (const std::string& lack : each.service.lacking) about_it("not " + lack);
-  if (!each.measured()) return lines;
-  if (each.steady == false) about_it("not steady: its latency was still changing; give it more --time");
+    all.push_back({std::string(name(each.work.mode)), "not available: " + each.not_available});
+  for (const std::string& reason : each.invalid) all.push_back({own, reason, true});
+  for (const std::string& note : each.notes) all.push_back({own, note});
+  if (!each.complete) all.push_back({own, "INCOMPLETE: interrupted"});
+  if (!each.service.reason.empty())
+    all.push_back({own, fmt::format("not {}: {}", platform::own_engine, each.service.reason)});
+  for (const std::string& lack : each.service.lacking) all.push_back({own, "not " + lack});
+  if (each.measured() && each.steady == false)
+    all.push_back({own, "not steady: its latency was still changing; give it more --time"});
+  return all;
+}
+
+std::vector<std::string> own_remarks(const series& each, const report& among) {
+  std::vector<std::string> lines;
+  for (const remark& one : remarks(each)) {
+    const auto has_it = [&](const series& other) {
+      return std::ranges::any_of(remarks(other), [&](const remark& its) { return its.text == one.text; });
+    };
+    if (!one.is_grave && std::ranges::count_if(among.series, has_it) > 1) continue;
+    lines.push_back(fmt::format("{}{}: {}", one.is_grave ? "INVALID: " : "", one.subject, one.text));
+  }
   return lines;
 }
 

@@ -4,6 +4,7 @@
 
 #include "report.hpp"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,24 @@ std::string trusted_percentile(const series& each);
 /// By which paths operations were served: "  inline 98.4%  ring 1.56%".
 std::string path_text(const service& service);
 
-/// Lines of at most 100 columns, broken between words, those after the first indented.
+/// Columns of what is printed: those of the terminal, or of the variable COLUMNS; 100 at most, and where neither is
+/// known.
+std::size_t page_width();
+
+/// Lines of at most page_width() columns, broken between words, those after the first indented.
 std::string wrapped(const std::string& text);
 
-/// What has to be said about one series, a line each, but for the device's side of it.
-std::vector<std::string> remarks(const series& each);
+/// What has to be said about one series.
+struct remark {
+  std::string subject;  ///< its title, or the mode that is not available
+  std::string text;
+  bool is_grave = false;  ///< the series is invalid: told with the series, however many there are
+};
+
+/// All but the device's side of it.
+std::vector<remark> remarks(const series& each);
+
+/// Those that no other series of the report shares, a line each. The others: shared_remarks().
+std::vector<std::string> own_remarks(const series& each, const report& among);
 
 }  // namespace qd1

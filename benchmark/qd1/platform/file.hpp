@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace qd1::platform {
 
@@ -20,13 +21,56 @@ file_kind kind_of(const std::string& path);
 /// Bytes that may still be written on the file system of this directory.
 std::uint64_t free_bytes(const std::string& directory);
 
-/// Why a block device must not be written to: mounted, partitioned, a member of something. Empty if nothing is known.
-std::string why_device_is_in_use(const std::string& path);
+/// A file or device that stays the same one, whatever others rename or link meanwhile.
+class held_file {
+ public:
+  /// Throws usage_error where there is none.
+  explicit held_file(const std::string& path);
+  held_file(const held_file&) = delete;
+  held_file& operator=(const held_file&) = delete;
+  ~held_file();
+
+  /// By which this process can open it, in any mode.
+  const std::string& path() const { return path_; }
+
+ private:
+  qio::platform::native_handle handle_;
+  std::string path_;
+};
+
+/// Whether what is open is what is at a path.
+bool is_same_file(qio::platform::native_handle opened, const std::string& path);
+
+/// Keeps others from mounting, partitioning and assembling a block device that is to be overwritten.
+class device_claim {
+ public:
+  /// Throws usage_error, with the reason, where it is mounted, partitioned or a part of something.
+  explicit device_claim(const held_file& device, const std::string& name);
+  device_claim(const device_claim&) = delete;
+  device_claim& operator=(const device_claim&) = delete;
+  ~device_claim();
+
+ private:
+  [[maybe_unused]] qio::platform::native_handle handle_;
+};
+
+/// The device that shows the contents of this file ("loop0"), as losetup(8) makes them; empty if there is none. Who
+/// overwrites the file overwrites what is mounted there.
+std::string device_over(const std::string& path);
 
 /// Remembers on the file itself that qd1 wrote all of it, and nobody changed it since. Does nothing where the file
-/// system cannot keep that.
+/// system cannot keep that. The mark is believed of files that only this user may write to: then nobody else can have
+/// put it there. It names the file, so that a copy does not have it, and the time when it was put, so that it ends with
+/// any later change, be it one of times.
 void mark_as_made_by_qd1(const std::string& path);
 bool is_made_by_qd1(const std::string& path);
+
+/// Writes a file and puts it in the place of `path` when it is complete. Nothing is followed where others may write: a
+/// symbolic link there is refused, and so are pipes and devices. Throws usage_error where not all could be written.
+void write_whole_file(const std::string& path, std::string_view contents);
+
+/// Throws usage_error where write_whole_file() could not write. Leaves everything as it was.
+void require_writable(const std::string& path);
 
 /// Drops the file's clean pages from the page cache; dirty, mapped and locked ones stay.
 void drop_cached_pages(const std::string& path);

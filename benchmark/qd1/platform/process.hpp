@@ -63,4 +63,10 @@ class utf8_output {
 /// Whether standard error is watched by a person.
 bool progress_is_seen() noexcept;
 
+/// Whether standard output is a terminal that understands colors.
+bool output_is_terminal() noexcept;
+
+/// Of the terminal that standard output is; none: it is not one.
+std::optional<std::size_t> output_columns() noexcept;
+
 }  // namespace qd1::platform

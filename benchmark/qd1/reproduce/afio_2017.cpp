@@ -9,6 +9,7 @@
 #include <algorithm>
 
 namespace qd1 {
+namespace in_afio {
 namespace {
 
 constexpr std::string_view latencies = "latencies";
@@ -148,6 +149,7 @@ void judge_afio(const resources& with, reproduction& of) {
 }
 
 }  // namespace
+}  // namespace in_afio
 
 const experiment afio_2017 = {
     {"afio-2017", "Latencies of small reads and writes at queue depth 1, direct against cached",
@@ -155,7 +157,7 @@ const experiment afio_2017 = {
      "Its direct figures were withdrawn by their author six days later: offsets were no multiples of the block, most "
      "calls failed at once, and nobody looked at their results."},
     1,
-    plan_afio,
-    judge_afio};
+    in_afio::plan_afio,
+    in_afio::judge_afio};
 
 }  // namespace qd1

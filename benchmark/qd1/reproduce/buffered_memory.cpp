@@ -10,6 +10,7 @@
 #include <bit>
 
 namespace qd1 {
+namespace in_buffered_memory {
 namespace {
 
 constexpr std::string_view steps_part = "reads and writes";
@@ -130,12 +131,13 @@ void judge_buffered_memory(const resources&, reproduction& of) {
 }
 
 }  // namespace
+}  // namespace in_buffered_memory
 
 const experiment buffered_memory = {
     {"buffered-memory", "Buffered reads and writes, and how much memory there is for them", "Frits Hoogland, 2022",
      "fio, synchronous, 8 KiB random, 3.6 GB of memory, a volume capped at 3000 operations a second", ""},
     1,
-    plan_buffered_memory,
-    judge_buffered_memory};
+    in_buffered_memory::plan_buffered_memory,
+    in_buffered_memory::judge_buffered_memory};
 
 }  // namespace qd1

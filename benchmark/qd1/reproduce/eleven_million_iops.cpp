@@ -9,6 +9,7 @@
 #include <utility>
 
 namespace qd1 {
+namespace in_eleven_million {
 namespace {
 
 constexpr std::uint64_t kibibyte = 1024;
@@ -200,12 +201,13 @@ void judge_eleven_million(const resources& with, reproduction& of) {
 }
 
 }  // namespace
+}  // namespace in_eleven_million
 
 const experiment eleven_million_iops = {
     {"11m-iops", "Eleven million reads a second on a workstation", "Tanel Poder, 2021",
      "10 × Samsung 980 Pro, 16 cores, Linux 5.8, fio 3.25 with io_uring", ""},
     1,
-    plan_eleven_million,
-    judge_eleven_million};
+    in_eleven_million::plan_eleven_million,
+    in_eleven_million::judge_eleven_million};
 
 }  // namespace qd1

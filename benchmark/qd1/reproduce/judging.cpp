@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "reproduce/judging.hpp"
 
-#include "depth/rungs.hpp"
+#include "depth/ladders.hpp"
 #include "output/wording.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ std::string cycles(const series& of, const timer_facts& clock) {
   return fmt::format("{:.0f} (TSC)", *of.cpu_ns / clock.tick_ns);
 }
 
-std::string device_operations(const verification& facts) {
+std::string device_operations_cell(const verification& facts) {
   if (!facts.device_operations || facts.application_operations == 0) return std::string(unknown);
   return fmt::format("{:.3g}",
                      static_cast<double>(*facts.device_operations) / static_cast<double>(facts.application_operations));
@@ -120,7 +120,7 @@ figures_row load_row(std::string subject, const series* from, const report* in) 
                microseconds_or_unknown(from->cpu_ns),
                cycles(*from, in->clock),
                computing ? fmt::format("{:.0f} %", *computing * 100) : std::string(unknown),
-               device_operations(from->verification)};
+               device_operations_cell(from->verification)};
   return row;
 }
 

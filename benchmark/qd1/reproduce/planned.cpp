@@ -91,7 +91,7 @@ experiment_part carried_out(const run_request& request, const std::string& comma
 }
 
 experiment_part carried_out(const ladder_request& request, const std::string& command_line) {
-  return {{}, {}, climb(noted(request, command_line))};
+  return {{}, {}, measure_loads(noted(request, command_line))};
 }
 
 experiment_part carried_out(const memory_request& request, const std::string& command_line) {

@@ -4,6 +4,7 @@
 #include "measure/interruption.hpp"
 #include "measure/run.hpp"
 #include "measure/surroundings.hpp"
+#include "output/printable.hpp"
 #include "reproduce/experiment.hpp"
 #include "units.hpp"
 
@@ -74,7 +75,7 @@ reproduction reproduce(const reproduce_request& request) {
   const resources with = resources_for(request, which.targets);
   const std::vector<planned> parts = which.plan(with);
   reproduction out = begun(which, request, parts);
-  for (const std::string& line : out.plan) fmt::print(stderr, "{}\n", line);
+  for (const std::string& line : out.plan) print(stderr, line + '\n');
   for (const planned& each : parts) {
     if (interrupted()) break;
     fmt::print(stderr, "{}/{} {}\n", out.parts.size() + 1, parts.size(), each.name);

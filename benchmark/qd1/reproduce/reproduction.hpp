@@ -26,10 +26,10 @@ struct publication {
 /// Where a row of figures comes from.
 enum class origin : std::uint8_t { published, withdrawn, corrected, here, refused };
 
-constexpr std::string_view name(origin value) {
-  constexpr std::string_view names[] = {"published", "withdrawn", "corrected", "here", "refused"};
-  return names[static_cast<int>(value)];
-}
+template <>
+struct enumerators<origin> {
+  static constexpr std::string_view names[] = {"published", "withdrawn", "corrected", "here", "refused"};
+};
 
 struct figures_row {
   std::string subject;  ///< the same for rows that are to be looked at together
@@ -57,10 +57,10 @@ struct shape {
   std::string evidence;  ///< this machine's figures; of not_told: why it cannot be told
 };
 
-constexpr std::string_view name(shape::verdict value) {
-  constexpr std::string_view names[] = {"held", "did not hold", "cannot be told"};
-  return names[static_cast<int>(value)];
-}
+template <>
+struct enumerators<shape::verdict> {
+  static constexpr std::string_view names[] = {"held", "did not hold", "cannot be told"};
+};
 
 /// What a program that looks at no result would have taken for latencies.
 struct unchecked_calls {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "depth/rungs.hpp"
+#include "depth/ladders.hpp"
 #include "reproduce/experiment.hpp"
 #include "reproduce/judging.hpp"
 #include "reproduce/loads.hpp"
@@ -10,6 +10,7 @@
 #include <algorithm>
 
 namespace qd1 {
+namespace in_twenty_million {
 namespace {
 
 constexpr std::uint64_t published_workers = 6;
@@ -84,11 +85,12 @@ void judge_twenty_million(const resources& with, reproduction& of) {
 }
 
 }  // namespace
+}  // namespace in_twenty_million
 
 const experiment twenty_million_iops = {{"20m-iops", "Twenty million reads a second on a desktop", "Level1Techs, 2021",
                                          "up to 29 drives, 512-byte random reads, depth 32, 30 s a test", ""},
                                         2,
-                                        plan_twenty_million,
-                                        judge_twenty_million};
+                                        in_twenty_million::plan_twenty_million,
+                                        in_twenty_million::judge_twenty_million};
 
 }  // namespace qd1

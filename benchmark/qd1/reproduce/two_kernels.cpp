@@ -8,6 +8,7 @@
 #include <utility>
 
 namespace qd1 {
+namespace in_two_kernels {
 namespace {
 
 constexpr std::uint64_t kibibyte = 1024;
@@ -74,6 +75,7 @@ void judge_two_kernels(const resources& with, reproduction& of) {
 }
 
 }  // namespace
+}  // namespace in_two_kernels
 
 const experiment two_kernels = {
     {"two-kernels", "The same drives on two kernels, and which figures the devices confirm", "Aleph Technologies, 2021",
@@ -81,7 +83,7 @@ const experiment two_kernels = {
      "On 5.8 its tool printed 1 784 thousand operations a second while the block layer saw 498 thousand: only what the "
      "devices confirm is a figure."},
     1,
-    plan_two_kernels,
-    judge_two_kernels};
+    in_two_kernels::plan_two_kernels,
+    in_two_kernels::judge_two_kernels};
 
 }  // namespace qd1

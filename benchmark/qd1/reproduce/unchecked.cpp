@@ -58,11 +58,11 @@ experiment_part repeat_mistake(const unchecked_request& request, const std::stri
   work work;
   work.block = request.block;
   work.working_set = file.bytes();
-  const laboratory laboratory{clock, file, out.machine, "auto"};
+  const run_setup setup{clock, file, out.machine, "auto"};
   measure_amid(out, clock, [&] {
     part.unchecked = without_looking(request, file, clock);
     tally found(work);
-    measure_round(found, laboratory, any_byte(request.seed, file.bytes(), request.block),
+    measure_round(found, setup, any_byte(request.seed, file.bytes(), request.block),
                   {{~std::uint64_t(0), request.seconds}, 0, std::nullopt});
     out.series.push_back(found.finished());
   });

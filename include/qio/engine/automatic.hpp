@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// The default engine: the system's own where it can be had, else the pool, found out at run time.
+// The default engine: the system's own where it is available, else the pool; chosen at run time.
 #pragma once
 
+#include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/engine/pool.hpp>
 #if QIO_HAS_URING
@@ -16,10 +17,10 @@
 #include <string>
 #include <utility>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 namespace detail {
 
-// The system's own engine, what it is called, and why it cannot be had.
+// The system's own engine, its name, and why it is unavailable.
 #if QIO_HAS_URING
 using system_engine = uring;
 inline constexpr const char* system_engine_name = "io_uring";
@@ -40,8 +41,8 @@ inline std::string why_no_system_engine(const error&) { return "built without li
 
 }  // namespace detail
 
-/// Costs one predictable branch a call over the engine that it chose. Who wants one engine or none says so:
-/// basic_context<uring>, basic_context<iocp>.
+/// Costs one predictable branch per call. To require a specific engine, use basic_context<uring> or
+/// basic_context<iocp>.
 class automatic {
  private:
   template <class Question>
@@ -51,10 +52,12 @@ class automatic {
   }
 
   std::unique_ptr<detail::system_engine> preferred_;
-  std::unique_ptr<pool> fallback_;  // where that cannot be had
+  std::unique_ptr<pool> fallback_;  // if that is unavailable
   std::string why_fallback_;
 
  public:
+  using system = detail::operating_system;
+
   static result<std::unique_ptr<automatic>> create(const context_options& options) {
     auto engine = std::make_unique<automatic>();
     auto preferred = detail::system_engine::create(options);
@@ -73,17 +76,25 @@ class automatic {
   automatic(const automatic&) = delete;
   automatic& operator=(const automatic&) = delete;
 
+  system files() const noexcept { return {}; }
+  detail::clock::time_point now() const noexcept { return detail::clock::now(); }
   result<void> attach(platform::native_handle handle) noexcept {
-    return ask([&](auto& engine) { return detail::attach(engine, handle); });
+    return ask([&](auto& engine) { return engine.attach(handle); });
   }
   std::string register_memory(std::span<std::byte> memory) {
-    return ask([&](auto& engine) { return detail::register_memory(engine, memory); });
+    return ask([&](auto& engine) { return engine.register_memory(memory); });
   }
-  void let_go(file_activity& file) noexcept {
-    ask([&](auto& engine) { detail::let_go(engine, file); });
+  void observe(detail::list<file_activity>& activities) noexcept {
+    ask([&](auto& engine) { engine.observe(activities); });
+  }
+  void release(file_activity& file) noexcept {
+    ask([&](auto& engine) { engine.release(file); });
+  }
+  void begin() noexcept {
+    ask([](auto& engine) { engine.begin(); });
   }
   void end() noexcept {
-    ask([](auto& engine) { detail::end(engine); });
+    ask([](auto& engine) { engine.end(); });
   }
   void submit(request& r) noexcept {
     ask([&](auto& engine) { engine.submit(r); });
@@ -101,20 +112,10 @@ class automatic {
     ask([](auto& engine) { engine.wake(); });
   }
   polling_support find_polling(platform::native_handle handle, const alignment& needed) const {
-    return ask([&](const auto& engine) -> polling_support {
-      if constexpr (requires { engine.find_polling(handle, needed); })
-        return engine.find_polling(handle, needed);
-      else
-        return {false, false, "only a context over io_uring polls"};
-    });
+    return ask([&](const auto& engine) { return engine.find_polling(handle, needed); });
   }
   wait_statistics waits() const noexcept {
-    return ask([](const auto& engine) -> wait_statistics {
-      if constexpr (requires { engine.waits(); })
-        return engine.waits();
-      else
-        return {};
-    });
+    return ask([](const auto& engine) { return engine.waits(); });
   }
   void explain(explanation& out) const {
     ask([&](const auto& engine) { engine.explain(out); });
@@ -124,4 +125,4 @@ class automatic {
 
 static_assert(engine<automatic>);
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

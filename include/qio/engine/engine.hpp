@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an engine is. Written before the engines, and kept true by a static_assert beside each.
+// The engine concept: what carries out requests. Each engine has a static_assert of it.
 #pragma once
 
-#include <qio/detail/clock.hpp>
+#include <qio/base/check.hpp>
+#include <qio/base/clock.hpp>
+#include <qio/base/intrusive.hpp>
+#include <qio/configuration.hpp>
 #include <qio/engine/polling.hpp>
-#include <qio/engine/request.hpp>
 #include <qio/explanation.hpp>
+#include <qio/options.hpp>
+#include <qio/request/request.hpp>
 #include <qio/result.hpp>
+#include <qio/statistics.hpp>
+#include <qio/system/operating_system.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -14,55 +20,11 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
+#include <type_traits>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
-class simulated_disk;
-
-/// How a context waits for the operations that a ring carries out. Waiting asleep costs the least. Waiting awake saves
-/// the time of falling asleep and waking up, some 10 µs an operation, for a processor that is busy meanwhile: it is for
-/// a thread that has a processor to itself. Where that processor is needed by others, it makes everything slower.
-///
-/// Nothing waits awake for long (0.2 ms, then it sleeps), nor while nothing is in the ring, nor for what kernel or
-/// worker threads complete, which need a processor themselves: syncs, durable writes, opening, resizing.
-enum class wait_policy : std::uint8_t {
-  sleep,
-  spin,  ///< awake
-  /// Awake if the wait will be short (0.1 ms), judging by the last ones; asleep for the first part of it where that
-  /// does not make it longer.
-  adaptive,
-};
-
-constexpr std::string_view name_of(wait_policy policy) noexcept {
-  switch (policy) {
-    case wait_policy::sleep: return "sleep";
-    case wait_policy::spin: return "spin";
-    case wait_policy::adaptive: return "adaptive";
-  }
-  return {};
-}
-
-/// How a context is set up. Each engine takes what concerns it.
-struct context_options {
-  /// io_uring: entries of the submission queue, rounded up to a power of two and down to what the kernel allows. More
-  /// operations than this may be in flight; they are handed to the kernel as places become free.
-  unsigned queue_depth = 256;
-  /// Threads for what blocks: all operations of the pool, and what a ring cannot do. Started when first needed.
-  /// 0 chooses.
-  unsigned workers = 0;
-  /// io_uring only: how the transfers of direct files are waited for. Costs each open of one a ring of its own, for a
-  /// moment, to find out whether its device can be polled.
-  qio::polling polling = qio::polling::off;
-  /// io_uring only: see wait_policy. context.waits() tells what came of it.
-  wait_policy waiting = wait_policy::sleep;
-  /// Bytes of context.registered_memory().
-  std::size_t registered_bytes = 0;
-  /// The simulated engine only (qio/engine/simulated.hpp): what it works on. Must outlive the context.
-  simulated_disk* disk = nullptr;
-};
-
-/// Until when an engine may wait: not at all, until a time, or for ever.
+/// How long an engine may wait: not at all, until a point in time, or without a limit.
 struct wait_limit {
   using time_point = std::chrono::steady_clock::time_point;
 
@@ -76,87 +38,117 @@ struct wait_limit {
   time_point time;
 };
 
+namespace detail {
+
+/// Whether `Member` is a pointer to a member function of exactly the type `Function`: parameters, result, const and
+/// noexcept.
+template <class Function, class Member>
+inline constexpr bool points_to = false;
+template <class Function, class Class>
+inline constexpr bool points_to<Function, Function Class::*> = true;
+
+template <class Member, class Function>
+concept hook = points_to<Function, Member>;
+
+/// Hooks that do nothing. An engine that does not need one derives privately from this and writes, for example, `using
+/// no_hook::end;`. Without that line, the type lacks the hook and is not an engine.
+struct no_hook {
+  result<void> attach(platform::native_handle) noexcept { return success(); }
+  std::string register_memory(std::span<std::byte>) { return "only a context over io_uring registers memory"; }
+  polling_support find_polling(platform::native_handle, const alignment&) const {
+    return {false, false, "only a context over io_uring polls"};
+  }
+  void observe(list<file_activity>&) noexcept {}
+  void begin() noexcept {}
+  void release(file_activity&) noexcept {}
+  void end() noexcept {}
+  wait_statistics waits() const noexcept { return {}; }
+};
+
+}  // namespace detail
+
 /// An engine carries out requests.
 ///
-/// All of it is called by one thread at a time, the context's, but for wake(). An engine never calls back: what is
-/// over appears in the list that wait() fills, and the context resumes who waits for it. None of it throws, and after
-/// create() none of it allocates.
+/// One thread at a time calls it, the context's thread; exceptions are marked "any thread". An engine never calls back:
+/// completed requests appear in the list that wait() fills, and the context resumes the coroutines that await them.
+/// After create(), the members that the concept requires to be noexcept do not allocate.
 ///
-/// - `create(options)`: an engine, or why there can be none here. The engine keeps its address for life.
-/// - `submit(r)` takes `r` over. It cannot fail: what goes wrong is `r.failure` of the completed request. Each
-///   submitted request is completed exactly once.
-/// - `cancel(r)` asks for `r` to end early. `r` has been submitted, and has not been completed. It is a wish that is
-///   never lost: `r` is completed with its real result, whether it was ended or not; bytes that were moved are counted.
-/// - `wait(completed, limit)` appends what is over to `completed`. It hands to the system what was submitted, and waits
-///   until there is something, the limit has come, or wake() was called; it may return early with nothing.
-/// - `in_flight()`: requests submitted and not yet completed.
-/// - `wake()`, from any thread: the present or the next waiting wait() returns soon.
-/// - `find_polling(handle, alignment)`, from any thread, of an engine that can poll devices: which transfers of a
-///   direct file it polls if the file's activity says so.
-/// - `register_memory(memory)`, of an engine whose system can be told of memory beforehand: once, before anything is
-///   submitted. The memory stays as long as the engine. Answers with nothing, or why that cannot be.
-/// - `let_go(activity)`, of an engine that keeps something of a file besides its requests: before the file is closed,
-///   when nothing of it is in flight.
-/// - `end()`, of an engine that keeps something of the system's: its context has ended, and there will be nothing to
-///   submit or to wait for any more; wake() may still be called. By whoever ends the context, another thread perhaps.
-///   Files may be there longer, and keep the engine alive.
+/// The concept requires every hook with exactly this type. None is optional, and none has a default: an engine that
+/// does not need one uses that of detail::no_hook.
+///
+/// - `create(options)`: returns an engine, or the error. The engine never moves.
+/// - `system`, `files()`: what opens, reads and closes the files of this engine (detail::operating_system, or a type
+///   with the same members). Any thread.
+/// - `now()`: the current time of the clock that deadlines use.
+/// - `attach(handle)`: binds a file that is being opened to the engine. Any thread.
+/// - `find_polling(handle, alignment)`: which transfers of a direct file the engine polls, if the file's activity asks
+///   for it. Any thread.
+/// - `register_memory(memory)`: once, before anything is submitted; the memory outlives the engine. Returns an empty
+///   string, or why the system refuses it.
+/// - `observe(activities)`: once, before anything is submitted. The list has the activity of every file with requests
+///   in flight, and outlives them. For an engine that may lose access to its system, and must then fail the requests
+///   that the system had taken.
+/// - `begin()`: once, by the thread that runs the context from then on, before the first turn of its loop. Before that,
+///   wait() is called only if a request has been canceled, by a thread that destroys an operation or closes a file; an
+///   engine that binds to a thread must not bind to that one.
+/// - `submit(r)` takes `r`, which no engine holds. It cannot fail: errors are in `r.failure` of the completed request.
+///   Each submitted request completes exactly once.
+/// - `cancel(r)` asks for `r` to end early. `r` is submitted and not completed. No such request is lost: `r` completes
+///   with its real result, ended early or not, which includes the bytes that were moved.
+/// - `wait(completed, limit)` appends completed requests to `completed`. It hands submitted requests to the system, and
+///   waits until a request completes, the limit passes, or wake() is called. It may return early with nothing.
+/// - `in_flight()`: requests that are submitted and not completed.
+/// - `wake()`: the current or the next wait() that waits returns soon. Any thread.
+/// - `release(activity)`: the file is about to be closed, and none of its requests is in flight. The engine releases
+///   what it holds for the file.
+/// - `end()`: the context has ended. Nothing is submitted, canceled or waited for afterwards; wake() may still be
+///   called. Any thread, so perhaps another one than that which ran the context. The engine may live on with files that
+///   outlive the context.
+/// - `waits()`: how often it waited, and how.
 /// - `explain(out)` adds the facts about this engine, "engine" first.
-/// - destruction: with nothing in flight (the context cancels and drains before).
+/// - destruction: with nothing in flight (the context cancels and drains first).
 template <class Engine>
 concept engine =
     std::destructible<Engine> && !std::movable<Engine> &&
-    requires(Engine& self, const Engine& seen, request& r, completed_requests& completed, explanation& out) {
-      { Engine::create(context_options{}) } -> std::same_as<result<std::unique_ptr<Engine>>>;
-      { self.submit(r) } noexcept;
-      { self.cancel(r) } noexcept;
-      { self.wait(completed, wait_limit::none()) } noexcept;
-      { seen.in_flight() } noexcept -> std::same_as<std::size_t>;
-      { self.wake() } noexcept;
-      { seen.explain(out) };
-    };
+    std::same_as<decltype(&Engine::create), result<std::unique_ptr<Engine>> (*)(const context_options&)> &&
+    detail::hook<decltype(&Engine::files), typename Engine::system() const noexcept> &&
+    detail::hook<decltype(&Engine::now), detail::clock::time_point() const noexcept> &&
+    detail::hook<decltype(&Engine::attach), result<void>(platform::native_handle) noexcept> &&
+    detail::hook<decltype(&Engine::find_polling), polling_support(platform::native_handle, const alignment&) const> &&
+    detail::hook<decltype(&Engine::register_memory), std::string(std::span<std::byte>)> &&
+    detail::hook<decltype(&Engine::observe), void(detail::list<file_activity>&) noexcept> &&
+    detail::hook<decltype(&Engine::begin), void() noexcept> &&
+    detail::hook<decltype(&Engine::submit), void(request&) noexcept> &&
+    detail::hook<decltype(&Engine::cancel), void(request&) noexcept> &&
+    detail::hook<decltype(&Engine::wait), void(completed_requests&, wait_limit) noexcept> &&
+    detail::hook<decltype(&Engine::in_flight), std::size_t() const noexcept> &&
+    detail::hook<decltype(&Engine::wake), void() noexcept> &&
+    detail::hook<decltype(&Engine::release), void(file_activity&) noexcept> &&
+    detail::hook<decltype(&Engine::end), void() noexcept> &&
+    detail::hook<decltype(&Engine::waits), wait_statistics() const noexcept> &&
+    detail::hook<decltype(&Engine::explain), void(explanation&) const>;
 
 namespace detail {
 
-/// Binds a file that is being opened to the engine, where it has to be bound (`attach(handle)`, from any thread): on
-/// Windows. Elsewhere there is nothing to be done.
-template <engine Engine>
-result<void> attach(Engine& engine, platform::native_handle handle) noexcept {
-  if constexpr (requires { engine.attach(handle); })
-    return engine.attach(handle);
-  else
-    return BOOST_OUTCOME_V2_NAMESPACE::success();
+/// Every engine calls this when it takes a request …
+inline void take_over(request& r) noexcept {
+  QIO_CHECK(r.activity != nullptr && r.is_held(),
+            "submit() needs a request that is in the list of its file's requests");
+  QIO_CHECK(!r.submitted.is_set(), "a request was submitted twice");
+  QIO_CHECK(r.op == opcode::sync || r.op == opcode::call || r.io.transferred() < r.io.total(),
+            "a transfer was submitted that has nothing left to move");
+  r.submitted.set(true);
+  ++r.activity->in_flight;
 }
 
-/// Tells the engine's system of memory that transfers will use. Empty, or why that cannot be.
-template <engine Engine>
-std::string register_memory(Engine& engine, std::span<std::byte> memory) {
-  if constexpr (requires { engine.register_memory(memory); })
-    return engine.register_memory(memory);
-  else
-    return "only a context over io_uring registers memory";
-}
-
-/// A file is about to be closed: has the engine let go of what it keeps of it.
-template <engine Engine>
-void let_go(Engine& engine, file_activity& file) noexcept {
-  if constexpr (requires { engine.let_go(file); }) engine.let_go(file);
-}
-
-/// The context has ended.
-template <engine Engine>
-void end(Engine& engine) noexcept {
-  if constexpr (requires { engine.end(); }) engine.end();
-}
-
-/// How every engine begins to hold a request …
-inline void take_over(request& r) noexcept { ++r.activity->in_flight; }
-
-/// … and ends to.
+/// … and this when the request completes.
 inline void complete(request& r, completed_requests& completed) noexcept {
+  QIO_CHECK(r.is_held() && r.activity->in_flight != 0, "a request completed that is not in flight");
+  r.submitted.set(false);
   r.unlink();
   --r.activity->in_flight;
   completed.push(r);
 }
 
 }  // namespace detail
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

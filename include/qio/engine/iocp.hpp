@@ -2,9 +2,13 @@
 // The engine over Windows' I/O completion ports.
 #pragma once
 
-#include <qio/detail/platform.hpp>
-#include <qio/detail/workers.hpp>
+#include <qio/base/check.hpp>
+#include <qio/base/clock.hpp>
+#include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
+#include <qio/engine/workers.hpp>
+#include <qio/request/perform.hpp>
+#include <qio/system/platform.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -15,20 +19,23 @@
 #include <memory>
 #include <optional>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
 /// One completion port, for one thread.
 ///
-/// submit() starts a transfer at once. What the system answers at once (its cache has it) is over without passing
-/// through the port, and without a system call of wait(); everything else comes back through the port, many in one
-/// call. The OVERLAPPED that the system keeps is a part of the request.
+/// submit() starts a transfer immediately. If the system completes it immediately (from its cache), it needs neither
+/// the port nor a system call in wait(). All other transfers complete through the port, many completions per call. The
+/// OVERLAPPED that the system uses is a part of the request.
 ///
-/// Windows carries out some things while the caller waits, whatever the handle: these are done by workers, and come
-/// back through the same wait(). They are opcode::sync, opcode::call, and writes that make the file longer
-/// ("Asynchronous disk I/O appears as synchronous on Windows", KB156932), as far as its end is known.
-class iocp {
+/// Windows carries out some operations synchronously, whatever the handle: opcode::sync, opcode::call, and writes that
+/// extend the file ("Asynchronous disk I/O appears as synchronous on Windows", KB156932), judging by its last known
+/// end. Worker threads carry these out; they complete through the same wait().
+class iocp : detail::no_hook {
  public:
+  using system = detail::operating_system;
+
   static result<std::unique_ptr<iocp>> create(const context_options& options) {
+    if (auto accepted = detail::workers::check(options.workers); !accepted) return accepted.error();
     auto engine = std::unique_ptr<iocp>(new iocp(options));
     engine->port_ = platform::calls::CreateIoCompletionPort(platform::invalid_handle, nullptr, 0, 1);
     if (engine->port_ == nullptr) return platform::last_error();
@@ -39,18 +46,29 @@ class iocp {
   iocp& operator=(const iocp&) = delete;
 
   ~iocp() {
+    QIO_CHECK(in_flight_ == 0, "an engine was destroyed while requests were in flight");
     workers_.stop();  // they may still be about to call wake()
     if (port_ != nullptr) platform::calls::CloseHandle(port_);
   }
 
-  /// Binds a handle, which belongs to this port as long as it is open. errc::cannot_be_bound if it belongs to another
-  /// one, or is of a device that knows no asynchronous transfers. From any thread.
+  system files() const noexcept { return {}; }
+  detail::clock::time_point now() const noexcept { return detail::clock::now(); }
+  using no_hook::begin;
+  using no_hook::end;
+  using no_hook::find_polling;
+  using no_hook::observe;
+  using no_hook::register_memory;
+  using no_hook::release;
+  using no_hook::waits;
+
+  /// Binds a handle to this port until it is closed. errc::cannot_be_bound if it belongs to another port, or if its
+  /// device has no asynchronous transfers. Any thread.
   result<void> attach(platform::native_handle handle) noexcept {
     if (platform::calls::CreateIoCompletionPort(handle, port_, file_key, 0) == nullptr)
       return error(errc::cannot_be_bound);
     constexpr UCHAR modes = FILE_SKIP_COMPLETION_PORT_ON_SUCCESS | FILE_SKIP_SET_EVENT_ON_HANDLE;
     if (platform::calls::SetFileCompletionNotificationModes(handle, modes) == 0) return error(errc::cannot_be_bound);
-    return BOOST_OUTCOME_V2_NAMESPACE::success();
+    return success();
   }
 
   void submit(request& r) noexcept {
@@ -63,15 +81,16 @@ class iocp {
   }
 
   void cancel(request& r) noexcept {
+    QIO_CHECK(r.is_held(), "a request was canceled that is not in flight");
     if (r.system.by_worker) return workers_.cancel(r);
     if (r.cancel_requested.exchange(true, std::memory_order_relaxed)) return;
     if (r.queued) {
       backlog_.remove(r);
       r.queued = false;
-      r.fail_as_cancelled();
+      r.fail_as_canceled();
       return finished_.push(r);
     }
-    // Its completion comes in any case, now or later, with an error or without. Not found: it has come already.
+    // It completes in any case, with or without an error. "Not found" means that it is already complete.
     platform::calls::CancelIoEx(r.handle, &r.system);
   }
 
@@ -86,9 +105,9 @@ class iocp {
   std::size_t in_flight() const noexcept { return in_flight_; }
 
   void wake() noexcept {
-    // One packet is enough, however many call.
+    // One packet is enough, however many threads call.
     if (woken_.exchange(true, std::memory_order_acq_rel)) return;
-    // Fails for want of memory only, and somebody sleeps until it succeeds.
+    // Fails only if memory is exhausted. The context sleeps until it succeeds.
     while (platform::calls::PostQueuedCompletionStatus(port_, 0, wake_key, nullptr) == 0) std::this_thread::yield();
   }
 
@@ -103,7 +122,7 @@ class iocp {
 
   explicit iocp(const context_options& options) : workers_(options.workers, &iocp::finished_by_worker, this) {}
 
-  /// Whether it is a write that is known to make the file longer.
+  /// Whether `r` is a write that extends the file, judging by its last known end.
   static bool extends(request& r) noexcept {
     if (r.op != opcode::write) return false;
     std::uint64_t& known_end = r.activity->system.known_end;
@@ -125,10 +144,10 @@ class iocp {
     finished_.push(r);
   }
 
-  /// Starts what is next of `r`, and goes on as long as the system answers at once. True if it is over.
+  /// Starts the next piece of `r`, and continues as long as pieces complete immediately. True if `r` is finished.
   bool advance(request& r) noexcept {
     for (;;) {
-      const std::optional<detail::raw_result> answer = begin(r);
+      const std::optional<detail::raw_result> answer = begin_transfer(r);
       if (!answer) {
         ++in_port_;
         return false;
@@ -142,8 +161,8 @@ class iocp {
     }
   }
 
-  /// The answer to the next piece, or nothing: then it comes through the port.
-  static std::optional<detail::raw_result> begin(request& r) noexcept {
+  /// Starts the next piece. Returns its result, or none if that will come through the port.
+  static std::optional<detail::raw_result> begin_transfer(request& r) noexcept {
     const detail::piece piece = r.io.next();
     const mutable_buffer buffer = platform::first_of(piece);
     const auto bytes = static_cast<DWORD>(buffer.size);  // at most max_transfer_bytes
@@ -158,7 +177,7 @@ class iocp {
     return failed(r, code);
   }
 
-  /// So many transfers are in flight that the system has no memory for another one (ReadFile's documentation).
+  /// The system has no memory for another transfer (see the documentation of ReadFile).
   static bool is_shortage(detail::raw_result answer) noexcept {
     return answer == -ERROR_INVALID_USER_BUFFER || answer == -ERROR_NOT_ENOUGH_MEMORY ||
            answer == -ERROR_NO_SYSTEM_RESOURCES || answer == -ERROR_WORKING_SET_QUOTA;
@@ -175,7 +194,7 @@ class iocp {
 
   // --- from the system ---
 
-  /// What a piece that is over came to.
+  /// The result of a finished piece.
   static detail::raw_result answer_of(request& r) noexcept {
     DWORD bytes = 0;
     if (platform::calls::GetOverlappedResult(r.handle, &r.system, &bytes, FALSE) != 0) return bytes;
@@ -200,7 +219,7 @@ class iocp {
     for (DWORD patience = milliseconds(limit); count == packets_a_call; patience = 0) {
       if (platform::calls::GetQueuedCompletionStatusEx(port_, packets, packets_a_call, &count, patience, FALSE) == 0) {
         if (platform::calls::GetLastError() == WAIT_TIMEOUT) return;
-        // Nothing in flight could ever complete, and its memory never be given back.
+        // Nothing in flight can complete, and the system still uses its memory.
         std::fprintf(stderr, "qio: completion port: %s\n", platform::last_error().message().c_str());
         std::abort();
       }
@@ -214,10 +233,11 @@ class iocp {
   }
 
   void take(request& r, completed_requests& completed) noexcept {
+    QIO_CHECK(in_port_ != 0, "the port completed a request that was not in it");
     --in_port_;
     const detail::raw_result answer = answer_of(r);
     if (answer == -ERROR_OPERATION_ABORTED)
-      r.fail_as_cancelled();
+      r.fail_as_canceled();
     else if (!r.io.is_finished_by(answer) && !detail::take_answer(r, answer) && !advance(r))
       return;
     ++r.activity->statistics.served_by_ring;
@@ -235,6 +255,7 @@ class iocp {
   }
 
   void finish(request& r, completed_requests& completed) noexcept {
+    QIO_CHECK(in_flight_ > in_port_, "a request is complete that the port has still");
     --in_flight_;
     detail::complete(r, completed);
   }
@@ -245,9 +266,9 @@ class iocp {
   }
 
   HANDLE port_ = nullptr;
-  std::size_t in_flight_ = 0;           // all that was submitted and is not completed; of these …
-  std::size_t in_port_ = 0;             // … the system has so many
-  detail::queue<request> finished_;     // over, and not yet told
+  std::size_t in_flight_ = 0;           // submitted and not completed
+  std::size_t in_port_ = 0;             // of these, held by the system
+  detail::queue<request> finished_;     // finished, not yet reported
   detail::queue<request> backlog_;      // to be started when the system has memory again
   std::atomic<bool> woken_ = false;     // a packet with wake_key is in the port
   detail::arrivals<request> arrivals_;  // completed by workers
@@ -256,4 +277,4 @@ class iocp {
 
 static_assert(engine<iocp>);
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

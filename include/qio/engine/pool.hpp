@@ -2,30 +2,48 @@
 // The engine that works everywhere: blocking calls on worker threads.
 #pragma once
 
-#include <qio/detail/auto_reset_event.hpp>
-#include <qio/detail/workers.hpp>
+#include <qio/base/check.hpp>
+#include <qio/base/clock.hpp>
+#include <qio/configuration.hpp>
+#include <qio/engine/auto_reset_event.hpp>
 #include <qio/engine/engine.hpp>
+#include <qio/engine/workers.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <string>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
-/// Each request is carried out whole by one worker. Costs two changes of thread an operation: it is what there is
-/// where io_uring is not, and what serves best where operations block for long.
+/// One worker carries out a whole request. Costs two thread switches per operation. Use it on systems without io_uring,
+/// and for operations that block for a long time.
 ///
-/// A request that a worker has begun is not interrupted: a deadline or a cancellation takes effect before it begins,
-/// or between two pieces of a transfer that the system made in several.
-class pool {
+/// A system call that a worker has started is not interrupted: a deadline or a cancellation takes effect before it, or
+/// between two pieces of a transfer that takes several calls.
+class pool : detail::no_hook {
  public:
+  using system = detail::operating_system;
+
   static result<std::unique_ptr<pool>> create(const context_options& options) {
+    if (auto accepted = detail::workers::check(options.workers); !accepted) return accepted.error();
     return std::make_unique<pool>(options);
   }
 
   explicit pool(const context_options& options) : workers_(options.workers, &pool::finished, this) {}
   pool(const pool&) = delete;
   pool& operator=(const pool&) = delete;
+  ~pool() { QIO_CHECK(in_flight_ == 0, "an engine was destroyed while requests were in flight"); }
+
+  system files() const noexcept { return {}; }
+  detail::clock::time_point now() const noexcept { return detail::clock::now(); }
+  using no_hook::attach;
+  using no_hook::begin;
+  using no_hook::end;
+  using no_hook::find_polling;
+  using no_hook::observe;
+  using no_hook::register_memory;
+  using no_hook::release;
+  using no_hook::waits;
 
   void submit(request& r) noexcept {
     ++in_flight_;
@@ -33,13 +51,17 @@ class pool {
     workers_.submit(r);
   }
 
-  void cancel(request& r) noexcept { workers_.cancel(r); }
+  void cancel(request& r) noexcept {
+    QIO_CHECK(r.is_held(), "a request was canceled that is not in flight");
+    workers_.cancel(r);
+  }
 
   void wait(completed_requests& completed, wait_limit limit) noexcept {
     if (limit.may_wait() && arrivals_.empty()) woken_.wait(limit);
     completed_requests arrived;
     arrivals_.take(arrived);
     while (request* const r = arrived.pop()) {
+      QIO_CHECK(in_flight_ != 0, "a worker completed a request that is not in flight");
       --in_flight_;
       ++r->activity->statistics.served_by_worker;
       detail::complete(*r, completed);
@@ -70,4 +92,4 @@ class pool {
 
 static_assert(engine<pool>);
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

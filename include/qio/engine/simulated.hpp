@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// The engine that makes things go wrong: deterministic, on a disk in memory.
+// The engine for fault injection: deterministic, over a simulated disk in memory.
 #pragma once
 
-#include <qio/detail/auto_reset_event.hpp>
-#include <qio/detail/clock.hpp>
+#include <qio/base/check.hpp>
+#include <qio/base/clock.hpp>
+#include <qio/configuration.hpp>
+#include <qio/engine/auto_reset_event.hpp>
 #include <qio/engine/engine.hpp>
+#include <qio/request/perform.hpp>
 #include <qio/simulation/disk.hpp>
 #include <qio/simulation/system.hpp>
 
@@ -18,20 +21,20 @@
 #include <string>
 #include <utility>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
-/// For tests of programs that store data: basic_context<simulated>, given a simulated_disk (context_options::disk; else
-/// it has one of its own, empty and without faults). From one seed everything happens in one order: operations overtake
-/// one another, are short, fail, are cancelled before, in the middle or too late, and wait when more are started than
-/// context_options::queue_depth. Until a read is over its buffer holds anything. No thread, no real time: a run takes
-/// as long as its computing.
+/// For tests of programs that store data: basic_context<simulated>, with a simulated_disk (context_options::disk;
+/// otherwise with an empty one of its own, without faults). The seed decides the order of all events: operations
+/// overtake one another, transfer less than requested, fail, are canceled before they start, midway or too late, and
+/// wait if more than context_options::queue_depth are in flight. Until a read completes, the contents of its buffer are
+/// arbitrary. There are no threads and no real time: a run takes only as long as its computation.
 ///
-/// Allocates, unlike other engines.
-class simulated {
+/// Unlike other engines, it allocates memory.
+class simulated : detail::no_hook {
  public:
   using system = simulated_system;
 
-  /// Fails where the disk's sector is no power of two (errc::invalid_alignment).
+  /// Fails with errc::invalid_alignment if the disk's sector is not a power of two.
   static result<std::unique_ptr<simulated>> create(const context_options& options) {
     auto made = std::make_unique<simulated>(options);
     const std::uint32_t sector = made->disk_.options_.sector;
@@ -45,11 +48,18 @@ class simulated {
         places_(std::max(options.queue_depth, 1u)) {}
   simulated(const simulated&) = delete;
   simulated& operator=(const simulated&) = delete;
+  ~simulated() { QIO_CHECK(in_flight() == 0, "an engine was destroyed while requests were in flight"); }
 
-  /// What the files of this engine belong to.
-  simulated_system files() const noexcept { return simulated_system(disk_); }
-  /// By which deadlines are due.
+  system files() const noexcept { return simulated_system(disk_); }
   detail::clock::time_point now() const noexcept { return disk_.now(); }
+  using no_hook::attach;
+  using no_hook::begin;
+  using no_hook::end;
+  using no_hook::find_polling;
+  using no_hook::observe;
+  using no_hook::register_memory;
+  using no_hook::release;
+  using no_hook::waits;
 
   void submit(request& r) noexcept {
     detail::take_over(r);
@@ -58,10 +68,11 @@ class simulated {
   }
 
   void cancel(request& r) noexcept {
+    QIO_CHECK(r.is_held(), "a request was canceled that is not in flight");
     if (r.cancel_requested.exchange(true, std::memory_order_relaxed)) return;
     const auto under_way = std::ranges::find(events_, &r, [](const auto& each) { return each.second.about; });
     if (under_way == events_.end()) return;
-    // Sooner than it would be over.
+    // Completes it sooner, or when it would have completed anyway.
     const auto& [due, moved] = *under_way;
     const auto left = std::max(due.first - disk_.now_, detail::clock::duration::zero());
     schedule(moved, detail::clock::duration(disk_.chance_.below(static_cast<std::uint64_t>(left.count()) + 1)));
@@ -70,7 +81,7 @@ class simulated {
 
   void wait(completed_requests& completed, wait_limit limit) noexcept {
     if (limit.may_wait() && !woken_.take()) {
-      // Only another thread can bring something to do.
+      // Only another thread can provide work.
       if (in_flight() == 0 && limit.is_unlimited()) return woken_.wait(limit);
       disk_.now_ = std::max(disk_.now_, std::min(next_time(), limit.time));
     }
@@ -95,7 +106,7 @@ class simulated {
   }
 
  private:
-  // The end of what one call to the system would be, and when it comes.
+  // The completion of one simulated system call.
   struct event {
     request* about;
     bool had_power;  // when it began
@@ -117,12 +128,12 @@ class simulated {
     return events_.empty() ? detail::clock::time_point::max() : events_.begin()->first.first;
   }
 
-  /// True if the request is over. One that is cancelled may end before, in the middle, or as if it were not.
+  /// True if the request is complete. A canceled one may end before, in the middle, or as if it had not been canceled.
   bool carry_out(const event& what) noexcept {
     request& r = *what.about;
     const std::uint64_t fate = r.cancel_requested.load(std::memory_order_relaxed) ? disk_.chance_.below(3) : 2;
     if (fate == 0) {
-      r.fail_as_cancelled();
+      r.fail_as_canceled();
       return true;
     }
     if (r.op == opcode::read || r.op == opcode::write)
@@ -151,7 +162,7 @@ class simulated {
     detail::complete(r, completed);
   }
 
-  // Less of it, where that can be: what a cancelled transfer may have moved.
+  // A part of it that a canceled transfer may have moved, if it can be divided.
   detail::piece part_of(detail::piece whole) noexcept {
     const mutable_buffer first = whole.vector == nullptr ? whole.single : whole.vector[0];
     const std::size_t sector = disk_.options_.sector;  // a direct transfer ends between two of them
@@ -163,7 +174,7 @@ class simulated {
   std::unique_ptr<simulated_disk> own_disk_;
   simulated_disk& disk_;
   std::size_t places_;
-  std::deque<request*> backlog_;                                                 // more than there are places
+  std::deque<request*> backlog_;  // requests for which there is no place yet
   std::map<std::pair<detail::clock::time_point, std::uint64_t>, event> events_;  // by their time, then in their order
   std::uint64_t last_event_ = 0;
   detail::auto_reset_event woken_;
@@ -171,4 +182,4 @@ class simulated {
 
 static_assert(engine<simulated>);
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// The one source of everything in a simulation that is left to chance.
+// The only source of randomness in a simulation.
 #pragma once
+
+#include <qio/configuration.hpp>
 
 #include <cstdint>
 #include <random>
 
-namespace qio::detail {
+namespace qio::inline QIO_CONFIGURATION::detail {
 
-/// The same numbers from the same seed everywhere: the standard says what this generator gives, though not what its
-/// distributions do.
+/// Gives the same numbers from the same seed everywhere: the standard specifies this generator exactly, but not the
+/// distributions.
 class chance {
  public:
   explicit chance(std::uint64_t seed) : numbers_(seed) {}
@@ -20,8 +22,8 @@ class chance {
   /// first … last.
   std::uint64_t between(std::uint64_t first, std::uint64_t last) { return first + below(last - first + 1); }
 
-  /// True with this probability. One that cannot come true takes no number, so that faults which are switched off do
-  /// not change what the seed means.
+  /// True with this probability. A probability of 0 consumes no number, so switching a fault off leaves the rest of the
+  /// history as it is.
   bool comes_true(double probability) {
     if (probability <= 0) return false;
     return static_cast<double>(number() >> 11) * 0x1p-53 < probability;
@@ -31,4 +33,4 @@ class chance {
   std::mt19937_64 numbers_;
 };
 
-}  // namespace qio::detail
+}  // namespace qio::inline QIO_CONFIGURATION::detail

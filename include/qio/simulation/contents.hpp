@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// One file of a simulated disk: what is seen, what is durable, and what is on its way from one to the other.
+// One file of a simulated disk: what programs see, what is durable, and what is written but not yet durable.
 #pragma once
 
+#include <qio/configuration.hpp>
 #include <qio/simulation/chance.hpp>
 #include <qio/simulation/sparse_bytes.hpp>
 
@@ -12,11 +13,11 @@
 #include <span>
 #include <vector>
 
-namespace qio::detail {
+namespace qio::inline QIO_CONFIGURATION::detail {
 
-/// What has been written is seen at once, and durable after a sync. When the power fails between, each sector that was
-/// written since may be there or not, whatever the order; changes of the size happen in their order, up to any one of
-/// them, as file systems with a journal have it.
+/// Programs see what is written immediately; it is durable after a sync. If the power fails in between, each sector
+/// written since the sync may be on the disk or not, in any order. Changes of the size are kept in their order, up to
+/// any one of them, as by a file system with a journal.
 class simulated_contents {
  public:
   explicit simulated_contents(std::uint32_t sector) noexcept : sector_(sector) {}
@@ -24,7 +25,7 @@ class simulated_contents {
   std::uint64_t size() const noexcept { return size_; }
   std::uint64_t pages() const noexcept { return seen_.pages(); }
 
-  /// How many bytes of a range, from its beginning, are before the end and before a bad sector.
+  /// How many bytes of a range, from its beginning, lie before the end and before a bad sector.
   std::size_t readable(std::uint64_t offset, std::size_t bytes) const {
     if (offset >= size_) return 0;
     const std::uint64_t end = offset + std::min<std::uint64_t>(bytes, size_ - offset);
@@ -39,7 +40,7 @@ class simulated_contents {
 
   void read(std::uint64_t offset, std::span<std::byte> to) const { seen_.read(offset, to); }
 
-  /// Pages that a write would add.
+  /// The number of pages that a write would add.
   std::uint64_t new_pages(std::uint64_t offset, std::size_t bytes) const {
     std::uint64_t found = 0;
     const std::uint64_t last = (offset + bytes - 1) / sparse_bytes::page_bytes;
@@ -47,7 +48,7 @@ class simulated_contents {
     return found;
   }
 
-  /// Writes to a bad sector mend it, as disks do by taking another one for it.
+  /// Writing a bad sector repairs it, as a disk does by remapping it.
   void write(std::uint64_t offset, std::span<const std::byte> from) {
     seen_.write(offset, from);
     bad_.erase(bad_.lower_bound(offset / sector_), bad_.upper_bound((offset + from.size() - 1) / sector_));
@@ -64,16 +65,16 @@ class simulated_contents {
     change_size(bytes);
   }
 
-  /// Everything that is seen is durable.
+  /// Makes everything durable.
   void sync() {
     for (const change& each : unwritten_) apply(each);
     unwritten_.clear();
     was_cut_ = false;
   }
 
-  /// A range is durable, with what was written to the same bytes before, and the size.
+  /// Makes a range durable, with everything written to the same bytes before, and the size.
   void sync(std::uint64_t offset, std::size_t bytes) {
-    // What was written before the file was cut off must not come after that.
+    // What was written before the file was truncated must not be applied after that.
     if (was_cut_) return sync();
     const auto is_part = [&](const change& each) {
       return each.is_size || (each.offset < offset + bytes && offset < each.offset + each.data.size());
@@ -83,7 +84,7 @@ class simulated_contents {
     std::erase_if(unwritten_, is_part);
   }
 
-  /// A part becomes durable, and nothing is known to be unwritten any more: the rest is durable when it is written
+  /// Makes a random part durable, and forgets that the rest is not: the rest becomes durable only if it is written
   /// again.
   void fail_to_sync(chance& chance) {
     for (const change& each : unwritten_)
@@ -92,7 +93,7 @@ class simulated_contents {
     was_cut_ = false;
   }
 
-  /// What is durable is seen; of the rest chance decides.
+  /// Keeps what is durable, and a random part of the rest.
   void lose_power(chance& chance) {
     std::uint64_t sizes_kept =
         chance.between(0, static_cast<std::uint64_t>(std::ranges::count_if(unwritten_, &change::is_size)));
@@ -114,7 +115,7 @@ class simulated_contents {
  private:
   struct change {
     std::uint64_t offset;         // or the size
-    std::vector<std::byte> data;  // none: the size changes
+    std::vector<std::byte> data;  // empty: the size changes
     bool is_size = data.empty();
   };
 
@@ -129,7 +130,7 @@ class simulated_contents {
     durable_size_ = what.offset;
   }
 
-  // Sectors are written whole, or not at all.
+  // Each sector is written whole or not at all.
   void apply_in_part(const change& what, chance& chance) {
     const std::uint64_t end = what.offset + what.data.size();
     for (std::uint64_t at = what.offset; at < end;) {
@@ -146,9 +147,9 @@ class simulated_contents {
   sparse_bytes durable_;
   std::uint64_t size_ = 0;
   std::uint64_t durable_size_ = 0;
-  std::vector<change> unwritten_;  // in their order
-  bool was_cut_ = false;           // by one of them
-  std::set<std::uint64_t> bad_;    // sectors, by their number
+  std::vector<change> unwritten_;  // in the order of the writes
+  bool was_cut_ = false;           // by one of these changes
+  std::set<std::uint64_t> bad_;    // numbers of bad sectors
 };
 
-}  // namespace qio::detail
+}  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// A disk with a file system in memory, on which whatever a program must live through can be made to happen.
+// A disk with a file system in memory that can fail in every way a program must survive.
 #pragma once
 
-#include <qio/detail/operating_system.hpp>
+#include <qio/configuration.hpp>
 #include <qio/simulation/chance.hpp>
 #include <qio/simulation/contents.hpp>
 #include <qio/simulation/options.hpp>
+#include <qio/system/operating_system.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -19,20 +20,20 @@
 #include <utility>
 #include <vector>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
 class simulated_system;
 
-/// Files that exist in memory only, for tests of programs that keep data in files: what a real disk does once in years
-/// happens here whenever the seed says so, and again when it is run again. A context works on one if it is a
-/// basic_context<simulated> that was given the disk (context_options::disk); the files that are opened on that context,
-/// of any mode but mapped, are files of the disk, and all of their operations meet its faults.
+/// Files that exist in memory only, for tests of programs that store data. What a real disk does once in years happens
+/// here when the seed says so, and repeats when the same seed runs again. Give the disk to a basic_context<simulated>
+/// (context_options::disk): files that are opened on that context, in any mode but mapped, are files of the disk, and
+/// all of their operations meet its faults.
 ///
-/// Time is simulated, too: nothing waits. now() is the disk's clock, which every operation advances; a deadline on it
-/// is `disk.now() + duration` (one that is said as a duration alone is of the real clock, and so nothing that repeats).
+/// Time is simulated, too: nothing waits. now() is the disk's clock, which every operation advances. Write a deadline
+/// as `disk.now() + duration`; a duration alone counts from the real clock, and does not repeat.
 ///
-/// A path is a name as it stands; directories need not be made. All of a disk is for one thread. It must outlive its
-/// contexts and files.
+/// A path is just a name; directories need not be created. A disk is for one thread, and must outlive its contexts and
+/// files.
 class simulated_disk {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -41,16 +42,15 @@ class simulated_disk {
   simulated_disk(const simulated_disk&) = delete;
   simulated_disk& operator=(const simulated_disk&) = delete;
 
-  // --- the power ---
+  // --- power ---
 
-  /// Turns the power off before the system call after the next so many; 0: now. Then every operation fails with EIO,
-  /// until restart().
+  /// Cuts the power after this many more system calls; 0 cuts it now. Then every operation fails with EIO until
+  /// restart().
   void cut_power_after(std::uint64_t system_calls) noexcept { calls_left_ = system_calls; }
   bool has_power() const noexcept { return calls_left_ != 0; }
 
-  /// Turns the power off, if it is not, and on again: as after a crash of the machine there is of each file what is
-  /// durable, and of the rest what chance has left. Contexts and files from before are good for nothing but to be
-  /// destroyed.
+  /// Cuts the power, unless it is off already, and turns it on again, as if the machine had crashed: each file has what
+  /// is durable, and a random part of the rest. Contexts and files from before may only be destroyed.
   void restart() {
     keep_names_by_chance();
     for (auto& [name, file] : names_) file->lose_power(chance_);
@@ -58,21 +58,22 @@ class simulated_disk {
     calls_left_ = forever;
   }
 
-  // --- files, beside what basic_file does ---
+  // --- files: what basic_file has no function for ---
 
   bool exists(std::string_view path) const { return names_.contains(std::string(path)); }
-  /// Errors: no_such_file_or_directory.
+  /// Fails with std::errc::no_such_file_or_directory.
   result<void> remove(std::string_view path) { return rename(path, {}); }
-  /// Replaces what is at `to`. Durable, as every change of names is, after sync_directory(), of either directory if
+  /// Replaces what is at `to`. Like every change of names, it is durable after sync_directory(), of either directory if
   /// there are two.
   result<void> rename(std::string_view from, std::string_view to) {
     if (!take_call()) return failure(std::errc::io_error);
     const auto found = names_.find(std::string(from));
     if (found == names_.end()) return failure(std::errc::no_such_file_or_directory);
     change_names({std::string(from), std::string(to), found->second});
-    return BOOST_OUTCOME_V2_NAMESPACE::success();
+    return success();
   }
-  /// As qio::sync_directory(): what was created, renamed and removed in it is durable. The files themselves are not.
+  /// Like qio::sync_directory(): makes names durable that were created, renamed or removed in the directory, but not
+  /// the contents of the files.
   result<void> sync_directory(std::string_view directory) {
     if (!take_call()) return failure(std::errc::io_error);
     const auto is_here = [&](const change_of_names& each) {
@@ -82,22 +83,22 @@ class simulated_disk {
     for (const change_of_names& each : unwritten_names_)
       if (is_here(each)) apply(each, durable_names_);
     std::erase_if(unwritten_names_, is_here);
-    return BOOST_OUTCOME_V2_NAMESPACE::success();
+    return success();
   }
 
-  /// The sectors of a range cannot be read until they are written again.
+  /// Damages the sectors of a range: reading them fails until they are written again.
   result<void> damage(std::string_view path, std::uint64_t offset, std::uint64_t bytes) {
     const auto found = names_.find(std::string(path));
     if (found == names_.end()) return failure(std::errc::no_such_file_or_directory);
     found->second->go_bad(offset, bytes);
-    return BOOST_OUTCOME_V2_NAMESPACE::success();
+    return success();
   }
 
-  // --- what it is ---
+  // --- state ---
 
   std::uint64_t seed() const noexcept { return options_.seed; }
   time_point now() const noexcept { return now_; }
-  /// System calls that were made on it, with and without success: where, in a history that repeats, something happened.
+  /// The number of system calls so far, failed ones included: it locates an event in a history that repeats.
   std::uint64_t system_calls() const noexcept { return calls_; }
 
  private:
@@ -114,7 +115,7 @@ class simulated_disk {
     bool writes_durably;
   };
 
-  // From nothing: created; to nothing: removed.
+  // `from` is empty for a file that was created, `to` for one that was removed.
   struct change_of_names {
     std::string from;
     std::string to;
@@ -126,7 +127,7 @@ class simulated_disk {
   }
   static detail::raw_result answer(std::errc code) noexcept { return -platform::system_code(code); }
 
-  // --- calls to the system, each of which may be the last with power ---
+  // --- system calls; the power may be cut at each ---
 
   bool take_call() noexcept {
     ++calls_;
@@ -135,7 +136,7 @@ class simulated_disk {
     return true;
   }
 
-  // Why a transfer is not even begun; 0 if it is.
+  // The error that keeps a transfer from starting; 0 if there is none.
   detail::raw_result refusal(const open_file* file, access without) noexcept {
     if (file == nullptr) return answer(std::errc::bad_file_descriptor);
     if (file->granted == without) return answer(platform::not_opened_for);
@@ -177,7 +178,7 @@ class simulated_disk {
     return static_cast<detail::raw_result>(bytes);
   }
 
-  // Of a write that was under way when the power failed: it may have come to something.
+  // A write was in flight when the power failed: part of it may have reached the disk.
   void lose_power_during_write(std::uint64_t number, const detail::piece& what) {
     const open_file* const file = find(number);
     if (file == nullptr || file->granted == access::read) return;
@@ -194,7 +195,7 @@ class simulated_disk {
       return failure(std::errc::io_error);
     }
     file->of->sync();
-    return BOOST_OUTCOME_V2_NAMESPACE::success();
+    return success();
   }
 
   result<std::uint64_t> size(std::uint64_t number) {
@@ -210,12 +211,11 @@ class simulated_disk {
     if (file == nullptr) return failure(std::errc::bad_file_descriptor);
     if (file->granted == access::read) return failure(platform::not_opened_for);
     file->of->resize(bytes);
-    return BOOST_OUTCOME_V2_NAMESPACE::success();
+    return success();
   }
 
   result<void> close(std::uint64_t number) {
-    return open_.erase(number) != 0 ? result<void>(BOOST_OUTCOME_V2_NAMESPACE::success())
-                                    : failure(std::errc::bad_file_descriptor);
+    return open_.erase(number) != 0 ? result<void>(success()) : failure(std::errc::bad_file_descriptor);
   }
 
   // --- names ---
@@ -241,7 +241,7 @@ class simulated_disk {
     if (!what.to.empty()) to[what.to] = what.of;
   }
 
-  // As by a journal: in their order, up to any one of them.
+  // Like a journal: keeps the changes in their order, up to a random one.
   void keep_names_by_chance() {
     const auto kept = static_cast<std::ptrdiff_t>(chance_.between(0, unwritten_names_.size()));
     std::for_each_n(unwritten_names_.begin(), kept, [&](const auto& each) { apply(each, durable_names_); });
@@ -254,7 +254,7 @@ class simulated_disk {
     return slash == std::string_view::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
   }
 
-  // --- the rest ---
+  // --- helpers ---
 
   const open_file* find(std::uint64_t number) const {
     const auto found = open_.find(number);
@@ -268,7 +268,7 @@ class simulated_disk {
     return bytes;
   }
 
-  // `visit(offset, memory)` for the first so many bytes.
+  // Calls `visit(offset, memory)` for each part of the first `bytes` bytes.
   template <class Visit>
   static void for_each_part(const detail::piece& what, std::size_t bytes, Visit&& visit) {
     const bool single = what.vector == nullptr;
@@ -281,7 +281,7 @@ class simulated_disk {
     }
   }
 
-  // In whole sectors, as direct transfers are.
+  // By whole sectors, because direct transfers are short by whole sectors.
   std::size_t shortened(std::size_t bytes) {
     if (bytes <= options_.sector || !chance_.comes_true(options_.short_transfers)) return bytes;
     return static_cast<std::size_t>(chance_.between(1, (bytes - 1) / options_.sector)) * options_.sector;
@@ -306,7 +306,7 @@ class simulated_disk {
     for_each_part(what, bytes, [&](std::uint64_t offset, std::span<std::byte> part) { file.write(offset + by, part); });
   }
 
-  // While a read is under way its memory holds anything.
+  // The buffer of a read in flight may hold anything.
   void scribble(std::uint64_t number, const detail::piece& what) {
     const open_file* const file = find(number);
     if (file == nullptr) return;
@@ -316,7 +316,7 @@ class simulated_disk {
   }
 
   void pass_time() noexcept { now_ += duration(); }
-  // To look at what is over takes time, too, or who only polls would see nothing ever.
+  // Polling takes time, too; otherwise a program that only polls would never see a completion.
   void pass_a_moment() noexcept { now_ += std::chrono::microseconds(chance_.below(4)); }
   std::chrono::nanoseconds duration() noexcept {
     const auto first = static_cast<std::uint64_t>(options_.shortest.count());
@@ -338,4 +338,4 @@ class simulated_disk {
   std::vector<change_of_names> unwritten_names_;
 };
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

@@ -1,40 +1,41 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a simulated disk is like, and how often it fails.
+// The properties of a simulated disk, and how often it fails.
 #pragma once
+
+#include <qio/configuration.hpp>
 
 #include <chrono>
 #include <cstdint>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
-/// Of one simulated_disk. Probabilities are from 0, never, to 1, always; a fault that is switched off leaves what else
-/// happens from a seed as it is.
+/// Options of a simulated_disk. Probabilities range from 0 (never) to 1 (always). Switching a fault off leaves the rest
+/// of a seed's history as it is.
 struct simulation_options {
   std::uint64_t seed = 1;
 
-  std::uint32_t sector =
-      512;  ///< bytes, a power of two: what is written whole or not at all, and what a direct file is aligned to
-  std::uint64_t capacity = std::uint64_t(1) << 40;  ///< bytes of all files, in pages of 4096; beyond: ENOSPC
+  std::uint32_t sector = 512;  ///< bytes, a power of two: written whole or not at all; the alignment of direct files
+  std::uint64_t capacity = std::uint64_t(1) << 40;  ///< bytes of all files, in pages of 4096; then ENOSPC
 
-  /// What one system call of a transfer takes, chosen evenly; so operations overtake each other. A `longest` that is
-  /// less than `shortest` is taken for that.
+  /// How long a system call of a transfer takes, chosen evenly, so operations overtake each other. If `longest` is less
+  /// than `shortest`, every call takes `shortest`.
   std::chrono::nanoseconds shortest = std::chrono::microseconds(10);
   std::chrono::nanoseconds longest = std::chrono::microseconds(200);
 
-  // What no program should notice, since the library goes on by itself.
-  double short_transfers = 0;  ///< a system call moves a part of what it was asked to
+  // Programs should not notice these, because the library continues by itself.
+  double short_transfers = 0;  ///< a system call moves part of the bytes
   double interruptions = 0;    ///< a system call is interrupted (EINTR) and moves nothing
 
-  // What a program is told of.
-  double refusals = 0;      ///< a system call of a transfer is refused for now (EAGAIN); the rest may be tried again
-  double read_errors = 0;   ///< a sector that is read goes bad: EIO from then on, until it is written
-  double write_errors = 0;  ///< a write answers EIO; a part of it may have been written
-  /// A sync answers EIO. As on Linux, what it should have written is then no longer taken for unwritten: a part of it
-  /// never reaches the disk, whatever later syncs answer.
+  // These are reported to the program.
+  double refusals = 0;      ///< a system call of a transfer fails with EAGAIN; the program may retry the rest
+  double read_errors = 0;   ///< a sector goes bad when it is read: EIO until it is written
+  double write_errors = 0;  ///< a write fails with EIO; part of it may have been written
+  /// A sync fails with EIO. As on Linux, its data then no longer counts as unwritten: part of it never reaches the
+  /// disk, even if later syncs succeed.
   double sync_errors = 0;
 
-  // What a program is not told of.
-  double misdirected_writes = 0;  ///< a write goes to another place of the same file
+  // These are not reported.
+  double misdirected_writes = 0;  ///< a write goes to another place in the same file
 };
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

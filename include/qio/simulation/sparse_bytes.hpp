@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// The contents of a file in memory, of which what was never written takes none.
+// The contents of a file in memory; pages that were never written take no memory.
 #pragma once
+
+#include <qio/configuration.hpp>
 
 #include <algorithm>
 #include <array>
@@ -9,7 +11,7 @@
 #include <map>
 #include <span>
 
-namespace qio::detail {
+namespace qio::inline QIO_CONFIGURATION::detail {
 
 class sparse_bytes {
  public:
@@ -33,7 +35,7 @@ class sparse_bytes {
                   });
   }
 
-  /// Zeros from there on.
+  /// Makes everything from `end` on zeros.
   void cut(std::uint64_t end) {
     const std::uint64_t last = end / page_bytes;
     if (end % page_bytes != 0) {
@@ -48,7 +50,7 @@ class sparse_bytes {
   bool has_page(std::uint64_t number) const { return pages_.contains(number); }
 
  private:
-  // `visit(number of the page, offset within it, bytes before it, bytes in it)`
+  // Calls `visit(number of the page, offset within it, bytes before it, bytes in it)` for each page of the range.
   template <class Visit>
   static void for_each_page(std::uint64_t offset, std::size_t bytes, Visit&& visit) {
     for (std::size_t done = 0; done < bytes;) {
@@ -63,4 +65,4 @@ class sparse_bytes {
   std::map<std::uint64_t, std::array<std::byte, page_bytes>> pages_;
 };
 
-}  // namespace qio::detail
+}  // namespace qio::inline QIO_CONFIGURATION::detail

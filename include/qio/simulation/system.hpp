@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// A simulated disk as what a file asks of a system: the twin of detail/operating_system.hpp.
+// What a file calls instead of the operating system: the twin of system/operating_system.hpp.
 #pragma once
 
-#include <qio/detail/handle_kind.hpp>
-#include <qio/detail/piece.hpp>
-#include <qio/detail/platform.hpp>
+#include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
 #include <qio/simulation/disk.hpp>
+#include <qio/system/handle_kind.hpp>
+#include <qio/system/piece.hpp>
+#include <qio/system/platform.hpp>
 
 #include <cstdint>
 #include <string>
 #include <utility>
 
-namespace qio {
+namespace qio::inline QIO_CONFIGURATION {
 
-/// For basic_file. Each call takes its time on the disk's clock.
+/// For basic_file. Each call advances the disk's clock.
 class simulated_system {
   using contents = simulated_disk::contents;
 
@@ -26,7 +27,7 @@ class simulated_system {
 
   explicit simulated_system(simulated_disk& disk) noexcept : disk_(&disk) {}
 
-  /// As platform::opening: begin() destroys nothing, and what it made is gone without commit().
+  /// Like platform::opening: begin() destroys nothing, and a file that it creates does not exist without commit().
   class opening {
    public:
     opening(opening&& other) noexcept
@@ -64,7 +65,7 @@ class simulated_system {
 
   result<opening> begin(path_view path, platform::native_handle beneath, access wanted, creation how, std::uint32_t,
                         detail::handle_kind kind) const {
-    if (beneath != platform::anywhere) return error(errc::beneath_not_supported);  // its directories are names
+    if (beneath != platform::anywhere) return error(errc::beneath_not_supported);  // its directories are mere names
     if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
     disk_->pass_time();
     if (!disk_->take_call()) return simulated_disk::failure(std::errc::io_error);
@@ -107,4 +108,4 @@ class simulated_system {
   simulated_disk* disk_;
 };
 
-}  // namespace qio
+}  // namespace qio::inline QIO_CONFIGURATION

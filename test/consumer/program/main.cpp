@@ -1,4 +1,4 @@
-// The smallest useful program: writes a file and reads it back, through the cache.
+// A minimal program: writes a file through the page cache and reads it back.
 #include <qio/qio.hpp>
 
 #include <array>

@@ -1,4 +1,4 @@
-// Two translation units include the library: the program links, and they share what there must be one of.
+// Two translation units include the library: the program links, and both see the same error category.
 #include <qio/qio.hpp>
 
 const void* category_seen_by_the_other_unit();

@@ -139,7 +139,19 @@ PROMISE(beneath_refuses, each_mode,
       CHECK((refused.error() == errc::leaves_directory || (is_there && refused.error() == std::errc::file_exists)));
       CHECK(t.outside_is_untouched());
     }
-    CHECK(!w.open_path("..", access::read, how, {.beneath = &t.inside}));
+    for (const char* path : {"..", "../", "../outside/", "deeper/../.."}) {
+      CAPTURE(path, static_cast<int>(how));
+      const auto refused = w.open_path(path, access::read_write, how, {.beneath = &t.inside});
+      REQUIRE(!refused);
+      CHECK(refused.error() == errc::leaves_directory);
+    }
+    for (const char* path : {".", "deeper/..", "deeper/."}) {
+      CAPTURE(path, static_cast<int>(how));
+      const auto refused = w.open_path(path, access::read_write, how, {.beneath = &t.inside});
+      REQUIRE(!refused);
+      CHECK((refused.error() == std::errc::is_a_directory ||
+             (how == creation::only_if_missing && refused.error() == std::errc::file_exists)));
+    }
   }
 }
 

@@ -3,18 +3,76 @@
 #include "memory_directory.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <cstring>
 
 namespace contract {
 
 namespace {
+
+constexpr access all_access[] = {access::read, access::write, access::read_write};
 
 mode_t permissions_of(const std::string& path) {
   struct stat status;
   REQUIRE(::stat(path.c_str(), &status) == 0);
   return status.st_mode & 07777;
 }
+
+void make_socket(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  REQUIRE(path.size() < sizeof address.sun_path);
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  const int handle = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int bound = ::bind(handle, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  ::close(handle);
+  REQUIRE(bound == 0);
+}
+
+/// A process that has a lease on a file, and gives it up when the kernel asks it to.
+class lease_holder {
+ public:
+  explicit lease_holder(const std::string& path) {
+    int ready[2];
+    REQUIRE(::pipe(ready) == 0);
+    child_ = ::fork();
+    if (child_ == 0) {
+      sigset_t asked;
+      sigemptyset(&asked);
+      sigaddset(&asked, SIGIO);
+      sigprocmask(SIG_BLOCK, &asked, nullptr);
+      const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+      const char answer = ::fcntl(file, F_SETLEASE, F_WRLCK) == 0 ? 'y' : 'n';
+      if (::write(ready[1], &answer, 1) != 1 || answer == 'n') ::_exit(1);
+      int number = 0;
+      sigwait(&asked, &number);
+      ::_exit(0);
+    }
+    char answer = 'n';
+    const bool answered = ::read(ready[0], &answer, 1) == 1;
+    ::close(ready[0]);
+    ::close(ready[1]);
+    has_lease = answered && answer == 'y';
+  }
+  lease_holder(const lease_holder&) = delete;
+  lease_holder& operator=(const lease_holder&) = delete;
+  ~lease_holder() {
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
+
+  bool has_lease = false;
+
+ private:
+  pid_t child_;
+};
 
 }  // namespace
 
@@ -29,6 +87,80 @@ PROMISE(always_new_limits, each_mode, "always_new replaces regular files only, a
   CHECK(w.open("pipe", access::write, creation::always_new).error() == std::errc::file_exists);
   CHECK(std::filesystem::is_fifo(w.where / "pipe"));
   CHECK(w.where.entries() == 3);
+}
+
+PROMISE(no_offsets, everywhere_in_the_system, "a pipe, a socket or a terminal is refused at once") {
+  REQUIRE(::mkfifo((w.where / "pipe").c_str(), 0600) == 0);
+  make_socket(w.where / "socket");
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  std::vector<std::string> paths{w.where / "pipe", w.where / "socket"};
+  if (terminal >= 0 && ::grantpt(terminal) == 0 && ::unlockpt(terminal) == 0) paths.push_back(::ptsname(terminal));
+  for (const access each : all_access)
+    for (const auto how : {creation::open_existing, creation::if_needed, creation::truncate_existing}) {
+      if (each == access::read && how == creation::truncate_existing) continue;
+      for (const std::string& path : paths) {
+        CAPTURE(path);
+        const auto refused = w.open_path(path, each, how);
+        REQUIRE(!refused);
+        CHECK(refused.error() == errc::no_offsets);
+      }
+    }
+  if (terminal >= 0) ::close(terminal);
+  CHECK(w.where.entries() == 2);
+}
+
+PROMISE(pipes_stall_nothing, of_the_system, "pipes that nobody writes to keep no other open waiting") {
+  REQUIRE(::mkfifo((w.where / "pipe").c_str(), 0600) == 0);
+  put(w.where / "file", "contents");
+  const auto open = [](auto& on, std::string path) -> qio::task<qio::error> {
+    const auto opened = co_await qio::basic_file<typename Where::mode>::async_open(on, path);
+    co_return opened ? qio::error() : opened.error();
+  };
+  std::vector<qio::task<qio::error>> opens;
+  for (int each = 0; each < 16; ++each) opens.push_back(open(*w.context, w.where / "pipe"));
+  opens.push_back(open(*w.context, w.where / "file"));
+  const std::vector<qio::error> failures = w.context->run(qio::when_all(std::move(opens)));
+  CHECK(!failures.back().exists());
+  CHECK(std::count(failures.begin(), failures.end(), qio::error(errc::no_offsets)) == 16);
+}
+
+PROMISE(waits_for_no_data, everywhere_in_the_system,
+        "a file that was opened is one that waits, not one that asks again") {
+  put(w.where / "file", "contents");
+  for (const auto how : {creation::open_existing, creation::if_needed, creation::always_new}) {
+    auto file = w.open("file", access::read_write, how, {.durable_writes = true}).value();
+    const int flags = ::fcntl(file.native_handle(), F_GETFL);
+    CHECK((flags & O_NONBLOCK) == 0);
+    CHECK((flags & O_DSYNC) != 0);
+  }
+}
+
+PROMISE(leased, each_mode, "an open waits until another process has given up its lease on the file") {
+  put(w.where / "file", "contents");
+  for (const auto how : {creation::open_existing, creation::if_needed}) {
+    const lease_holder other(w.where / "file");
+    if (!other.has_lease) QIO_SKIP("this file system grants no leases");
+    CHECK(w.open("file", access::read_write, how));
+  }
+}
+
+PROMISE(names_taken, each_mode, "always_new is not kept from its work by names that somebody has taken before") {
+  const std::string stem = w.where / ".qio-" + std::to_string(::getpid()) + '-';
+  for (int number = 0; number < 100; ++number) put(stem + std::to_string(number), "theirs");
+  CHECK(w.open("new", access::write, creation::always_new));
+  CHECK(w.where.entries() == 101);
+}
+
+PROMISE(names_unpredictable, each_mode, "always_new uses a name that cannot be told from the one before") {
+  std::vector<std::string> names;
+  for (int each = 0; each < 2; ++each) {
+    const auto begun = qio::platform::opening::begin(w.where / "new", qio::platform::anywhere, access::write,
+                                                     creation::always_new, 0666, {});
+    REQUIRE(begun);
+    names.push_back(std::filesystem::directory_iterator(w.where.path())->path().filename());
+  }
+  CHECK(names[0] != names[1]);
+  CHECK(w.where.entries() == 0);
 }
 
 PROMISE(dangling, each_mode, "if_needed and always_new create what a dangling symbolic link points to") {

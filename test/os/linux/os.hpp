@@ -19,9 +19,6 @@ inline constexpr int io_error = EIO, no_file = EBADF, disk_full = ENOSPC, interr
 
 inline long process_number() { return ::getpid(); }
 
-/// What a transfer that a file was not opened for fails with.
-inline constexpr std::errc access_not_granted = std::errc::bad_file_descriptor;
-
 /// Whether a write failed because its offset is more than the file system can have.
 inline bool is_beyond_file_system(const qio::error& failure) { return failure == std::errc::file_too_large; }
 

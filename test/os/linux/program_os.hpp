@@ -11,6 +11,9 @@ namespace os {
 
 inline bool shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
 
+/// For the programs that are started from now on.
+inline void set_environment(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
+
 /// Runs a program in a directory, its output and its errors into files. Its exit status.
 inline int run(const std::filesystem::path& in, const std::string& program, const std::string& arguments,
                const std::filesystem::path& out, const std::filesystem::path& err) {

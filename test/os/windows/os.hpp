@@ -16,9 +16,6 @@ inline constexpr int io_error = ERROR_IO_DEVICE, no_file = ERROR_INVALID_HANDLE,
 
 inline unsigned long process_number() { return ::GetCurrentProcessId(); }
 
-/// What a transfer that a file was not opened for fails with.
-inline constexpr std::errc access_not_granted = std::errc::permission_denied;
-
 /// Whether a write failed because its offset is more than the file system can have. Wine has but a general failure for
 /// it.
 inline bool is_beyond_file_system(const qio::error& failure) {

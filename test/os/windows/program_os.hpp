@@ -1,12 +1,17 @@
 // How tests start a program: on Windows.
 #pragma once
 
-#include <qio/detail/windows/path.hpp>
+#include <qio/system/windows/path.hpp>
 
 #include <filesystem>
 #include <string>
 
 namespace os {
+
+/// For the programs that are started from now on.
+inline void set_environment(const char* name, const std::string& value) {
+  ::SetEnvironmentVariableA(name, value.c_str());
+}
 
 /// A program that runs in a directory, its output and its errors into files.
 class child {

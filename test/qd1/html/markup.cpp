@@ -18,6 +18,11 @@ TEST_CASE("what XML cannot say, and what is no UTF-8, becomes a replacement char
   CHECK(escaped(std::string("a\0b", 3)) == "a" + replacement + "b");
   CHECK(escaped("\x1b[31m") == replacement + "[31m");
   CHECK(escaped("\xff") == replacement);
+  CHECK(escaped("\xc2\x9b[31m") == replacement + "[31m");  // CSI, of C1
+  CHECK(escaped("\xe2\x80\xae"
+                "cba") == replacement + "cba");  // what follows is shown backwards
+  CHECK(escaped("\xe2\x81\xa6"
+                "a\xe2\x81\xa9") == replacement + "a" + replacement);
   CHECK(escaped("\xc0\xaf") == replacement + replacement);           // a slash, longer than need be
   CHECK(escaped("\xed\xa0\x80").find('\xed') == std::string::npos);  // a surrogate
   CHECK(escaped("\xe2\x82") == replacement + replacement);           // cut off

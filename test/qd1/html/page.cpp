@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "synthetic.hpp"
 
+#include <qd1/html/digest.hpp>
 #include <qd1/html/html.hpp>
 
 #include <cstdio>
@@ -146,6 +147,28 @@ TEST_CASE("a page needs nothing from elsewhere") {
     for (const char* reference : {"http:", "https:", "//www", "src=", "href=", "url(", "@import", "fetch(", "XMLHttp"})
       CHECK_FALSE(contains(rest, reference));
   }
+}
+
+TEST_CASE("a digest is what browsers compare a script with") {
+  using qd1::html::digest;
+  CHECK(digest("") == "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+  CHECK(digest("abc") == "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+  CHECK(digest(std::string(1'000'000, 'a')) == "sha256-zcduXJkU+5KBocfihNc+Z/GAmkiklyAOBG05zMcRLNA=");
+}
+
+TEST_CASE("a page allows its own script and style and nothing else") {
+  const std::string page = render(qd1_test::synthetic_report(3'000));
+  const auto between = [&](const std::string& tag) {
+    const auto begin = page.find('<' + tag + '>') + tag.size() + 2;
+    return page.substr(begin, page.find("</" + tag + '>') - begin);
+  };
+  const auto policy = page.find("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#39;none&#39;;");
+  REQUIRE(policy != std::string::npos);
+  CHECK(policy < page.find("<style>"));
+  CHECK(contains(page, "script-src &#39;" + qd1::html::digest(between("script")) + "&#39;"));
+  CHECK(contains(page, "style-src &#39;" + qd1::html::digest(between("style")) + "&#39;"));
+  CHECK_FALSE(contains(page, "unsafe-inline"));
+  CHECK_FALSE(contains(page, " style=\""));
 }
 
 TEST_CASE("hostile texts stay texts") {

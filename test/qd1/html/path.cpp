@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 using namespace qd1::html;
@@ -46,6 +47,19 @@ TEST_CASE("straight lines keep their ends only, short ones everything") {
   CHECK(simplified(straight).size() == 2);
   CHECK(simplified(std::vector<point>{}).empty());
   CHECK(simplified(std::vector<point>{{0, 0}, {1, 1}}).size() == 2);
+}
+
+TEST_CASE("points far outside of the plot, and none at all, are drawn somewhere") {
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  CHECK(line_path(std::vector<point>{{1e300, -1e300}, {-1e300, nothing}}) == "M8000000 3200000l-16000000 -3200000");
+}
+
+TEST_CASE("a line that loses one point a step keeps its points") {
+  std::vector<point> line;  // each point is furthest from the line of those after it
+  for (int each = 0; each < 20'000; ++each) line.push_back({each / 20'000., each % 2 == 0 ? 0 : 1 - each / 20'000.});
+  const auto drawn = simplified(line);
+  CHECK(drawn.size() > 10'000);
+  CHECK(drawn.size() <= line.size());
 }
 
 TEST_CASE("a path begins absolutely and goes on in steps, from the top down") {

@@ -88,7 +88,9 @@ TEST_CASE("runs are compared with the first of them") {
   const qd1::report base = qd1_test::synthetic_report(20'000, 1, 1), slow = qd1_test::synthetic_report(20'000, 1.1, 50),
                     same = qd1_test::synthetic_report(20'000, 1, 90);
   const named_report runs[] = {{"base", &base}, {"slow", &slow}, {"same", &same}};
-  for (const panel& each : panels_of(runs)) {
+  const std::vector<panel> panels = panels_of(runs);
+  CHECK(panels.size() >= 3);  // one for each mode, at least
+  for (const panel& each : panels) {
     const std::string text = words(verdict_of_runs(each));
     INFO(text);
     CHECK(contains(text, "% slower than base at the median"));

@@ -146,6 +146,23 @@ TEST_CASE("each setting of the queue is pointed out with its command") {
   check_single(machine, severity::warning, "nvme0n1 is at 78 °C", "");
 }
 
+TEST_CASE("the name of a device is no more than a word of a command, or there is none") {
+  machine_facts machine = good_machine();
+  machine.devices[0].scheduler = "mq-deadline";
+  machine.devices[0].name = "cciss!c0d0";
+  CHECK(advise(machine)[0].command == "echo none > '/sys/block/cciss!c0d0/queue/scheduler'");
+  for (const char* hostile : {"$(reboot)", "a b", "a;reboot", "a\nreboot", "'", "`reboot`", "../../etc", "..", "a/b",
+                              "", "-rf", "a'b", "\xc2\x9b"}) {
+    machine.devices[0].name = hostile;
+    const auto all = advise(machine);
+    REQUIRE(!all.empty());
+    for (const recommendation& each : all) {
+      INFO(each.command.value_or("none"));
+      CHECK(!each.command);
+    }
+  }
+}
+
 TEST_CASE("where something else is measured than the device, that is severe") {
   machine_facts machine = good_machine();
   machine.filesystem.type = "tmpfs";

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 
 TEST_CASE("env prints the machine and leaves nothing behind") {

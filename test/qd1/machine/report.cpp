@@ -4,11 +4,12 @@
 #include "machines.hpp"
 
 #include <nlohmann/json.hpp>
+#include <qd1/failure.hpp>
 #include <qd1/machine/describe.hpp>
 #include <qd1/machine/differences.hpp>
+#include <qd1/machine/fields.hpp>
 #include <qd1/machine/find.hpp>
 #include <qd1/machine/json.hpp>
-#include <qd1/machine/json_members.hpp>
 
 #include <algorithm>
 #include <sstream>
@@ -49,7 +50,7 @@ bool lists_all_members() {
     whole = whole && at == (end + alignof(Type) - 1) / alignof(Type) * alignof(Type);
     end = at + sizeof(Type);
   };
-  std::apply([&](const auto&... each) { (follows(each.pointer), ...); }, qd1::members<Struct>::list);
+  std::apply([&](const auto&... each) { (follows(each.pointer), ...); }, qd1::fields<Struct>::list);
   return whole && sizeof(Struct) == (end + alignof(Struct) - 1) / alignof(Struct) * alignof(Struct);
 }
 
@@ -95,12 +96,13 @@ TEST_CASE("JSON goes there and back") {
   CHECK(json(json(counters).get<qd1::machine_counters>()) == json(counters));
 }
 
-TEST_CASE("what is absent has no key, and keys that are not known do no harm") {
+TEST_CASE("an absent fact has no key, and unknown keys are refused") {
   CHECK_FALSE(json(machine_facts{})["host"]["cpu"].contains("model"));
-  const auto machine = json::parse(R"({"host": {"kernel": "Linux 9", "later": 1}})").get<machine_facts>();
+  const auto machine = json::parse(R"({"host": {"kernel": "Linux 9"}})").get<machine_facts>();
   CHECK(machine.host.kernel == "Linux 9");
   CHECK_FALSE(machine.host.system);
   CHECK_THROWS_AS(json::parse(R"({"host": {"kernel": 6}})").get<machine_facts>(), json::exception);
+  CHECK_THROWS_AS(json::parse(R"({"host": {"kernel": "Linux 9", "later": 1}})").get<machine_facts>(), qd1::usage_error);
 }
 
 TEST_CASE("nothing that is published names anybody") {

@@ -126,12 +126,14 @@ std::optional<std::uint64_t> memory_limit_hits(const tree& system) {
   const memory_groups memory = find_memory_groups(system);
   std::optional<std::uint64_t> most;  // in version 2 a group counts those of the groups below it, too
   for (const std::filesystem::path& group : memory.upwards) {
+    if (!memory.unified) {
+      if (const auto hits = system.number(group / "memory.failcnt")) most = std::max(most.value_or(0), *hits);
+      continue;
+    }
     const std::string events = system.text(group / "memory.events").value_or("");
     const auto slowed = to_number(value_of(events, "high").value_or(""));
     const auto stopped = to_number(value_of(events, "max").value_or(""));
-    const auto hits = memory.unified ? (slowed && stopped ? std::optional(*slowed + *stopped) : std::nullopt)
-                                     : system.number(group / "memory.failcnt");
-    if (hits) most = std::max(most.value_or(0), *hits);
+    if (slowed && stopped) most = std::max(most.value_or(0), *slowed + *stopped);
   }
   return most;
 }

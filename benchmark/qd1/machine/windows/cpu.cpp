@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // GetLogicalProcessorInformationEx, GetSystemPowerStatus, PowerGetActiveScheme. Frequencies and idle states are left
 // out: what CallNtPowerInformation tells of them is what the firmware had planned.
-#include <qio/detail/windows/calls.hpp>
+#include <qio/system/windows/calls.hpp>
 
 #include <powrprof.h>
 #include <qd1/machine/cpuid.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // This machine, as Windows tells. What it does not tell, or Wine does not, is absent.
-#include <qio/detail/windows/calls.hpp>
+#include <qio/system/windows/calls.hpp>
 
 #include <fmt/format.h>
 #include <qd1/machine/counters.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <qio/detail/windows/calls.hpp>
+#include <qio/system/windows/calls.hpp>
 
 #include <qd1/machine/windows/text.hpp>
 

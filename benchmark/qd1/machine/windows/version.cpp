@@ -2,7 +2,7 @@
 // RtlGetVersion tells every program the same, GetVersionEx what its manifest claims to know. By name, since the headers
 // of programs do not have it. Wine's developers document wine_get_version for those who have to know (the Wine
 // Developer's Guide).
-#include <qio/detail/windows/calls.hpp>
+#include <qio/system/windows/calls.hpp>
 
 #include <fmt/format.h>
 #include <qd1/machine/windows/version.hpp>

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
+#include <linux/loop.h>
 #include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -20,16 +21,24 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace qd1::platform {
 namespace {
 
 constexpr const char* mark_name = "user.qd1.modified";
+
+[[noreturn]] void fail_to_write(const std::string& path) {
+  throw usage_error(fmt::format("{}: cannot be written: {}", path, std::generic_category().message(errno)));
+}
 
 [[noreturn]] void fail(const std::string& what) {
   throw usage_error(fmt::format("{}: {}", what, std::generic_category().message(errno)));
@@ -50,10 +59,114 @@ struct flock byte_of(std::uint64_t part, short type) {
   return byte;
 }
 
-// Time and size of the last change: whatever is written to the file later changes them.
-std::string state_of(const std::string& path) {
-  const struct stat status = status_of(path);
-  return fmt::format("{}.{:09} {}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_size);
+// The file, with the time and the size of the last change of its contents.
+std::string state_of(const struct stat& status) {
+  return fmt::format("{} {}.{:09} {}", status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_size);
+}
+
+std::int64_t milliseconds(const timespec& time) { return std::int64_t(time.tv_sec) * 1000 + time.tv_nsec / 1'000'000; }
+
+bool only_this_user_writes(const struct stat& status) {
+  return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// Others can put entries into it, or exchange those that are there.
+bool others_write(const struct stat& directory) {
+  const bool is_own = directory.st_uid == ::geteuid() || directory.st_uid == 0;
+  return !is_own || (directory.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+void write_all(int handle, const std::string& path, std::string_view contents) {
+  while (!contents.empty()) {
+    const ssize_t written = ::write(handle, contents.data(), contents.size());
+    if (written < 0 && errno != EINTR) fail_to_write(path);
+    if (written > 0) contents.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+class owned_handle {
+ public:
+  explicit owned_handle(int handle) noexcept : handle_(handle) {}
+  owned_handle(const owned_handle&) = delete;
+  owned_handle& operator=(const owned_handle&) = delete;
+  ~owned_handle() { close(); }
+  int get() const noexcept { return handle_; }
+  /// False where it fails, as it does where a write has failed unnoticed.
+  bool close() noexcept {
+    const int handle = std::exchange(handle_, -1);
+    return handle < 0 || ::close(handle) == 0;
+  }
+
+ private:
+  int handle_;
+};
+
+struct output_place {
+  qio::platform::directory_entry entry;
+  bool others_write = false;
+  bool is_of_proc = false;  // whose links are not paths: /dev/stdout and <(…) of shells lead there
+  bool is_new = false;
+  struct stat status {};  // of what is there, unless it is new
+};
+
+// Where a file is to go: links are followed as long as nobody else can have put them there.
+output_place find_place(std::string path) {
+  const std::string asked = path;
+  output_place place;
+  for (int links = 0; links < 40; ++links) {
+    auto found = qio::platform::find_entry(qio::platform::anywhere, path,
+                                           links == 0 ? qio::platform::anywhere : place.entry.directory);
+    if (!found) throw usage_error(fmt::format("{}: cannot be written: {}", asked, found.error().message()));
+    place.entry = std::move(found).value();
+    struct stat directory;
+    if (::fstat(place.entry.directory, &directory) != 0) fail_to_write(asked);
+    place.others_write = others_write(directory);
+    struct statfs system;
+    place.is_of_proc = ::fstatfs(place.entry.directory, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+    if (place.is_of_proc) return place;
+    if (::fstatat(place.entry.directory, place.entry.name.c_str(), &place.status, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno != ENOENT) fail_to_write(asked);
+      place.is_new = true;
+      return place;
+    }
+    if (!S_ISLNK(place.status.st_mode)) return place;
+    if (place.others_write)
+      throw usage_error(
+          asked + ": cannot be written: it is a symbolic link in a directory that others may write to; name a file");
+    std::string target(4096, '\0');
+    const ssize_t length = ::readlinkat(place.entry.directory, place.entry.name.c_str(), target.data(), target.size());
+    if (length < 0) fail_to_write(asked);
+    target.resize(static_cast<std::size_t>(length));
+    path = std::move(target);
+  }
+  throw usage_error(asked + ": too many symbolic links");
+}
+
+// What is not replaced, since it is no file or its directory may not be changed.
+void write_in_place(const output_place& place, const std::string& path, int flags, std::string_view contents) {
+  if (!place.is_of_proc) flags |= O_NOFOLLOW;
+  owned_handle file(::openat(place.entry.directory, place.entry.name.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | flags));
+  if (file.get() < 0) fail_to_write(path);
+  write_all(file.get(), path, contents);
+  if (!file.close()) fail_to_write(path);
+}
+
+// As the kernel writes a device's number in struct loop_info64 (huge_encode_dev, include/linux/kdev_t.h).
+std::uint64_t encoded(dev_t device) {
+  return (minor(device) & 0xffu) | std::uint64_t(major(device)) << 8 | (std::uint64_t(minor(device)) & ~0xffu) << 12;
+}
+
+std::string why_claimed(const struct stat& status, int error) {
+  const std::filesystem::path device =
+      fmt::format("/sys/dev/block/{}:{}", major(status.st_rdev), minor(status.st_rdev));
+  std::error_code ignored;
+  for (const auto& each : std::filesystem::directory_iterator(device / ".", ignored))
+    if (std::filesystem::exists(each.path() / "partition", ignored))
+      return "it has partitions (" + each.path().filename().string() + ")";
+  for (const auto& each : std::filesystem::directory_iterator(device / "holders", ignored))
+    return "it is a part of " + each.path().filename().string();
+  if (error == EBUSY) return "it is mounted, or in use otherwise";
+  return error == 0 ? std::string() : std::generic_category().message(error);
 }
 
 // The pages of an overlay's file belong to the file below it. A mapping is one of that; cachestat asks the upper file,
@@ -125,36 +238,142 @@ std::uint64_t free_bytes(const std::string& directory) {
   return static_cast<std::uint64_t>(system.f_bavail) * system.f_frsize;
 }
 
-std::string why_device_is_in_use(const std::string& path) {
-  const struct stat status = status_of(path);
-  const std::filesystem::path device =
-      fmt::format("/sys/dev/block/{}:{}", major(status.st_rdev), minor(status.st_rdev));
-  std::error_code ignored;
-  for (const auto& each : std::filesystem::directory_iterator(device / ".", ignored))
-    if (std::filesystem::exists(each.path() / "partition", ignored))
-      return "it has partitions (" + each.path().filename().string() + ")";
-  for (const auto& each : std::filesystem::directory_iterator(device / "holders", ignored))
-    return "it is a part of " + each.path().filename().string();
+// By the link of /proc, which is this very file, not by a name.
+held_file::held_file(const std::string& path) : handle_(::open(path.c_str(), O_PATH | O_CLOEXEC)) {
+  if (handle_ < 0) fail(path);
+  path_ = fmt::format("/proc/self/fd/{}", handle_);
+}
 
-  // Mounting, swapping and assembling open a device exclusively.
-  const int handle = ::open(path.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC);
-  if (handle >= 0) {
-    ::close(handle);
-    return {};
+held_file::~held_file() { ::close(handle_); }
+
+bool is_same_file(int opened, const std::string& path) {
+  struct stat one;
+  if (::fstat(opened, &one) != 0) fail(path);
+  const struct stat other = status_of(path);
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+// Mounting, swapping and assembling open a device exclusively, too.
+device_claim::device_claim(const held_file& device, const std::string& name)
+    : handle_(::open(device.path().c_str(), O_RDONLY | O_EXCL | O_CLOEXEC)) {
+  const std::string reason = why_claimed(status_of(device.path()), handle_ < 0 ? errno : 0);
+  if (reason.empty()) return;
+  if (handle_ >= 0) ::close(handle_);
+  throw usage_error(fmt::format("{}: not overwritten: {}", name, reason));
+}
+
+device_claim::~device_claim() { ::close(handle_); }
+
+std::string device_over(const std::string& path) {
+  const struct stat status = status_of(path);
+  std::error_code ignored;
+  for (const auto& each : std::filesystem::directory_iterator("/sys/block", ignored)) {
+    std::string name = each.path().filename().string();
+    if (!name.starts_with("loop") || !std::filesystem::exists(each.path() / "loop", ignored)) continue;
+    std::string behind;
+    std::getline(std::ifstream(each.path() / "loop/backing_file"), behind);
+    struct stat there;
+    if (::stat(behind.c_str(), &there) == 0 && there.st_dev == status.st_dev && there.st_ino == status.st_ino)
+      return name;
+    // The name may be another one here, or gone; the device knows the file itself. Only root may ask.
+    const owned_handle device(::open(("/dev/" + name).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    struct loop_info64 facts {};
+    if (device.get() >= 0 && ::ioctl(device.get(), LOOP_GET_STATUS64, &facts) == 0 && facts.lo_inode == status.st_ino &&
+        facts.lo_device == encoded(status.st_dev))
+      return name;
   }
-  if (errno == EBUSY) return "it is mounted, or in use otherwise";
-  fail(path);
+  return {};
 }
 
 void mark_as_made_by_qd1(const std::string& path) {
-  const std::string state = state_of(path);
-  ::setxattr(path.c_str(), mark_name, state.data(), state.size(), 0);
+  // Again if this process was stopped between the two times.
+  for (int attempt = 0; attempt < 10 && !is_made_by_qd1(path); ++attempt) {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    const std::string mark = fmt::format("{} {}", milliseconds(now), state_of(status_of(path)));
+    if (::setxattr(path.c_str(), mark_name, mark.data(), mark.size(), 0) != 0) return;
+  }
 }
 
 bool is_made_by_qd1(const std::string& path) {
-  char mark[64];
+  constexpr std::int64_t most_ms = 100;  // the clock of files goes in steps of 10 ms
+  char mark[128];
   const ssize_t length = ::getxattr(path.c_str(), mark_name, mark, sizeof mark);
-  return length > 0 && std::string(mark, static_cast<std::size_t>(length)) == state_of(path);
+  if (length <= 0) return false;
+  const std::string_view found(mark, static_cast<std::size_t>(length));
+  const struct stat status = status_of(path);
+  std::int64_t marked = 0;
+  const auto [end, failed] = std::from_chars(found.data(), found.data() + found.size(), marked);
+  if (failed != std::errc() || found.substr(static_cast<std::size_t>(end - found.data())) != ' ' + state_of(status))
+    return false;
+  const std::int64_t since = milliseconds(status.st_ctim) - marked;
+  return only_this_user_writes(status) && since >= -most_ms && since <= most_ms;
+}
+
+namespace {
+
+// A place where a file, or what is no file, may be written.
+output_place allowed_place(const std::string& path) {
+  output_place place = find_place(path);
+  if (place.is_of_proc || place.is_new || S_ISREG(place.status.st_mode)) return place;
+  if (S_ISDIR(place.status.st_mode)) throw usage_error(path + ": cannot be written: it is a directory");
+  if (place.others_write)
+    throw usage_error(path +
+                      ": cannot be written: it is no file, in a directory that others may write to; name a file");
+  return place;
+}
+
+bool is_replaced(const output_place& place) {
+  return !place.is_of_proc && (place.is_new || S_ISREG(place.status.st_mode));
+}
+
+std::string temporary_name() { return fmt::format(".qd1-{:016x}", qio::platform::unguessable_number()); }
+
+int create_temporary(const output_place& place, const std::string& name) {
+  return ::openat(place.entry.directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+// After create_temporary() has failed: a file in a directory that may not be changed.
+bool is_written_in_place(const output_place& place) {
+  return !place.is_new && !place.others_write && (errno == EACCES || errno == EPERM || errno == EROFS);
+}
+
+}  // namespace
+
+void require_writable(const std::string& path) {
+  const output_place place = allowed_place(path);
+  if (!is_replaced(place)) return;
+  const std::string temporary = temporary_name();
+  const owned_handle file(create_temporary(place, temporary));
+  if (file.get() >= 0) {
+    ::unlinkat(place.entry.directory, temporary.c_str(), 0);
+    return;
+  }
+  if (!is_written_in_place(place)) fail_to_write(path);
+  const owned_handle old(
+      ::openat(place.entry.directory, place.entry.name.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (old.get() < 0) fail_to_write(path);
+}
+
+void write_whole_file(const std::string& path, std::string_view contents) {
+  const output_place place = allowed_place(path);
+  if (!is_replaced(place)) return write_in_place(place, path, 0, contents);
+  const int directory = place.entry.directory;
+  const std::string temporary = temporary_name();
+  owned_handle file(create_temporary(place, temporary));
+  if (file.get() < 0) {
+    if (is_written_in_place(place)) return write_in_place(place, path, O_TRUNC, contents);
+    fail_to_write(path);
+  }
+  try {
+    write_all(file.get(), path, contents);
+    if (!place.is_new && place.status.st_uid == ::geteuid()) ::fchmod(file.get(), place.status.st_mode & 0777);
+    if (!file.close() || ::renameat(directory, temporary.c_str(), directory, place.entry.name.c_str()) != 0)
+      fail_to_write(path);
+  } catch (const usage_error&) {
+    ::unlinkat(directory, temporary.c_str(), 0);
+    throw;
+  }
 }
 
 void drop_cached_pages(const std::string& path) {
@@ -204,7 +423,7 @@ bool advise_random(std::span<const std::byte> mapping) noexcept {
 }
 
 lock_file::lock_file(const std::string& path)
-    : path_(path), handle_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    : path_(path), handle_(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)) {
   if (handle_ < 0) fail(path);
 }
 

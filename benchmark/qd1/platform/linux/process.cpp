@@ -2,6 +2,7 @@
 #include "platform/process.hpp"
 
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,5 +104,13 @@ utf8_output::utf8_output() noexcept = default;
 utf8_output::~utf8_output() {}
 
 bool progress_is_seen() noexcept { return ::isatty(STDERR_FILENO) == 1; }
+
+bool output_is_terminal() noexcept { return ::isatty(STDOUT_FILENO) == 1; }
+
+std::optional<std::size_t> output_columns() noexcept {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
 
 }  // namespace qd1::platform

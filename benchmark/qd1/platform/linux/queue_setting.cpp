@@ -2,6 +2,7 @@
 #include "platform/queue_setting.hpp"
 
 #include "failure.hpp"
+#include <qio/qio.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -40,12 +40,14 @@ bool put_setting(const char* path, std::string_view value) noexcept {
   return written;
 }
 
-// In a session of its own: what ends this program's processes together must not end this one.
-[[noreturn]] void keep(int lifeline, const char* path, std::string_view old) noexcept {
+// In a session of its own: what ends this program's processes together must not end this one. All signals that can be
+// blocked are, from before the fork on. It says when it is ready: nothing is changed before.
+[[noreturn]] void keep(int lifeline, int ready, const char* path, std::string_view old) noexcept {
   ::setsid();
   put_setting("/proc/self/oom_score_adj", "0");  // whatever was asked for this program's measuring
-  for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(each, SIG_IGN);
-  char byte;
+  char byte = 0;
+  if (::write(ready, &byte, 1) != 1) ::_exit(1);
+  ::close(ready);
   while (::read(lifeline, &byte, 1) < 0 && errno == EINTR) {}
   ::_exit(put_setting(path, old) ? 0 : 1);
 }
@@ -55,17 +57,33 @@ bool put_setting(const char* path, std::string_view value) noexcept {
 queue_setting::queue_setting(const std::string& device, const std::string& name, const std::string& value)
     : path_(fmt::format("/sys/block/{}/queue/{}", device, name)), old_(value_in(path_)) {
   if (old_.empty()) throw usage_error(fmt::format("{}: there is no such setting", path_));
-  int ends[2];
+  int ends[2], ready[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw usage_error(fmt::format("{}: {}", path_, std::strerror(errno)));
-  keeper_ = ::fork();
-  if (keeper_ == 0) {
+  if (::pipe2(ready, O_CLOEXEC) != 0) {
+    const int failure = errno;
+    ::close(ends[0]);
     ::close(ends[1]);
-    keep(ends[0], path_.c_str(), old_);
+    throw usage_error(fmt::format("{}: {}", path_, std::strerror(failure)));
+  }
+  {
+    const qio::platform::signals_blocked until_forked;  // in the keeper, for ever
+    keeper_ = ::fork();
+    if (keeper_ == 0) {
+      ::close(ends[1]);
+      ::close(ready[0]);
+      keep(ends[0], ready[1], path_.c_str(), old_);
+    }
   }
   ::close(ends[0]);
+  ::close(ready[1]);
   lifeline_ = ends[1];
+  char byte;
+  ssize_t heard;
+  do heard = keeper_ > 0 ? ::read(ready[0], &byte, 1) : 0;
+  while (heard < 0 && errno == EINTR);
+  ::close(ready[0]);
   errno = 0;
-  const bool taken = keeper_ > 0 && put_setting(path_.c_str(), value);
+  const bool taken = heard == 1 && put_setting(path_.c_str(), value);
   const int reason = errno;
   if (taken && value_in(path_) == value) return;
   ::close(lifeline_);

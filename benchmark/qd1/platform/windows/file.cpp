@@ -10,6 +10,7 @@
 #include <array>
 #include <filesystem>
 #include <random>
+#include <string_view>
 #include <system_error>
 
 namespace qd1::platform {
@@ -101,7 +102,28 @@ std::uint64_t free_bytes(const std::string& directory) {
   return bytes.QuadPart;
 }
 
-std::string why_device_is_in_use(const std::string&) { return "devices are not measured on Windows"; }
+// Nobody may rename or remove it while this handle is open, nor what is above it.
+held_file::held_file(const std::string& path)
+    : handle_(::CreateFileW(native(path).c_str(), FILE_READ_ATTRIBUTES | GENERIC_READ,
+                            FILE_SHARE_READ | FILE_SHARE_WRITE, nullptr, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS,
+                            nullptr)),
+      path_(path) {
+  if (handle_ == INVALID_HANDLE_VALUE) fail(path);
+}
+
+held_file::~held_file() { ::CloseHandle(handle_); }
+
+bool is_same_file(HANDLE opened, const std::string& path) {
+  const owned_handle there(open(native(path), FILE_READ_ATTRIBUTES, OPEN_EXISTING));
+  return there.exists() && qio::platform::are_same_file(opened, there.get());
+}
+
+device_claim::device_claim(const held_file&, const std::string& name) : handle_(INVALID_HANDLE_VALUE) {
+  throw usage_error(name + ": not overwritten: devices are not measured on Windows");
+}
+device_claim::~device_claim() = default;
+
+std::string device_over(const std::string&) { return {}; }
 
 void mark_as_made_by_qd1(const std::string& path) {
   const std::string state = state_of(path);
@@ -121,6 +143,49 @@ bool is_made_by_qd1(const std::string& path) {
   if (!stream.exists() || ::ReadFile(stream.get(), mark.data(), static_cast<DWORD>(mark.size()), &length, nullptr) == 0)
     return false;
   return std::string(mark.data(), length) == state_of(path);
+}
+
+void require_writable(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path place = native(path);
+  const auto kind = fs::symlink_status(place, ignored).type();
+  if (kind == fs::file_type::symlink)
+    throw usage_error(path + ": cannot be written: it is a symbolic link; name a file");
+  if (kind != fs::file_type::regular && kind != fs::file_type::not_found) return;
+  const std::wstring name =
+      (place.parent_path() / fmt::format(".qd1-{:016x}", qio::platform::unguessable_number())).native();
+  if (!owned_handle(open(name, GENERIC_WRITE, CREATE_NEW)).exists()) fail(path + ": cannot be written");
+  qio::platform::remove_file(name);
+}
+
+void write_whole_file(const std::string& path, std::string_view contents) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path place = native(path);
+  const auto kind = fs::symlink_status(place, ignored).type();
+  const bool is_replaced = kind == fs::file_type::regular || kind == fs::file_type::not_found;
+  if (kind == fs::file_type::symlink)
+    throw usage_error(path + ": cannot be written: it is a symbolic link; name a file");
+  // Devices (NUL, CON) are written to as they are.
+  const std::wstring name =
+      is_replaced ? (place.parent_path() / fmt::format(".qd1-{:016x}", qio::platform::unguessable_number())).native()
+                  : place.native();
+  {
+    const owned_handle file(open(name, GENERIC_WRITE, is_replaced ? CREATE_NEW : OPEN_EXISTING));
+    if (!file.exists()) fail(path + ": cannot be written");
+    while (!contents.empty()) {
+      const auto part = static_cast<DWORD>(std::min<std::size_t>(contents.size(), 1 << 20));
+      DWORD written = 0;
+      if (::WriteFile(file.get(), contents.data(), part, &written, nullptr) == 0) fail(path + ": cannot be written");
+      contents.remove_prefix(written);
+    }
+  }
+  if (!is_replaced) return;
+  const qio::error failure = qio::platform::replace_file(name, place.native());
+  if (!failure.exists()) return;
+  qio::platform::remove_file(name);
+  throw usage_error(fmt::format("{}: cannot be written: {}", path, failure.message()));
 }
 
 // No call is documented for it. NTFS throws the pages of a file out when that is opened without cache and nobody has it

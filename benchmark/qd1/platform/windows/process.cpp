@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "platform/process.hpp"
 
-#include <qio/detail/windows/calls.hpp>
+#include <qio/system/windows/calls.hpp>
 
 #include <io.h>
 
@@ -106,6 +106,19 @@ bool progress_is_seen() noexcept {
   DWORD mode = 0;
   if (::_isatty(::_fileno(stderr)) == 0 || ::GetConsoleMode(terminal, &mode) == 0) return false;
   return ::SetConsoleMode(terminal, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING) != 0;
+}
+
+bool output_is_terminal() noexcept {
+  const HANDLE terminal = ::GetStdHandle(STD_OUTPUT_HANDLE);
+  DWORD mode = 0;
+  if (::_isatty(::_fileno(stdout)) == 0 || ::GetConsoleMode(terminal, &mode) == 0) return false;
+  return ::SetConsoleMode(terminal, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING) != 0;
+}
+
+std::optional<std::size_t> output_columns() noexcept {
+  CONSOLE_SCREEN_BUFFER_INFO facts;
+  if (::GetConsoleScreenBufferInfo(::GetStdHandle(STD_OUTPUT_HANDLE), &facts) == 0) return std::nullopt;
+  return static_cast<std::size_t>(facts.srWindow.Right - facts.srWindow.Left + 1);
 }
 
 }  // namespace qd1::platform

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "commands/common.hpp"
+
+#include "measure/progress.hpp"
+#include "measure/run.hpp"
+#include "output/closing.hpp"
+#include "output/json.hpp"
+#include "output/printable.hpp"
+#include "output/table.hpp"
+#include "output/text_file.hpp"
+#include "platform/names.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+
+namespace qd1 {
+
+void add_path(options& to, std::string& path) {
+  to.text("PATH", "PATH", path,
+          "A file, a directory or a block device. Default: a temporary file in the current directory. A file that does "
+          "not exist is created, and kept for the next run");
+}
+
+void add_paths(options& to, std::vector<std::string>& paths) {
+  to.texts("PATH", "PATH", paths,
+           "Files, directories or block devices, all used at once. Default: a temporary file in the current directory. "
+           "A file that does not exist is created, and kept for the next run");
+}
+
+void add_modes(options& to, std::vector<mode>& modes) { to.some_of("--modes", modes, "Modes to measure"); }
+
+void add_block(options& to, std::uint64_t& block) {
+  to.size("--block", block, "Bytes of a transfer; offsets are multiples of it");
+}
+
+void add_file_size(options& to, std::optional<std::uint64_t>& bytes) {
+  to.size("--file-size", bytes, "Bytes to measure on. Default: those of a file that exists, else 1GiB");
+}
+
+void add_engine(options& to, std::string& engine) {
+  to.word("--engine", engine, {"auto", std::string(platform::own_engine_option), "pool"},
+          fmt::format("Async engine; auto prefers {}", platform::own_engine));
+}
+
+void add_rounds(options& to, std::uint64_t& rounds) {
+  to.count("--rounds", rounds, 1, 1000,
+           "Parts into which the time of a series is split; the series take turns. compare tells chance from change by "
+           "them; with 1, each series is measured without a break");
+}
+
+void add_percentiles(options& to, std::vector<double>& fractions) {
+  to.percentiles("--percentiles", fractions, "Percentiles to report; the median is always one of them");
+}
+
+void add_seed(options& to, std::uint64_t& seed) {
+  to.count("--seed", seed, 0, ~std::uint64_t(0), "Seed of the offsets and the data");
+}
+
+void add_overwrite(options& to, bool& overwrite) {
+  to.flag("--overwrite", overwrite, "Destroy the contents of PATH, even if qd1 did not create it");
+}
+
+void add_reports(options& to, std::vector<std::string>& paths) {
+  to.texts("REPORT", "REPORT", paths, "Reports that --json wrote, two at least").least = 2;
+}
+
+std::vector<report> read_reports(const std::vector<std::string>& paths) {
+  std::vector<report> found;
+  found.reserve(paths.size());
+  for (const std::string& path : paths) found.push_back(read_json(read_file(path), path));
+  return found;
+}
+
+void report_options::declare(options& to) {
+  exports_.declare(to);
+  to.flag("--progress", shows_progress_,
+          "Print progress and provisional results to standard error, even if it is not a terminal");
+  to.texts("--gate", "CONDITION", gate_texts_,
+           "A condition, such as 'direct.read.p99<=200us'. Exit status: 0 met, 1 not met, 3 inconclusive, 4 invalid");
+  to.texts("--gate-vs", "REPORT CONDITION", gate_texts_against_,
+           "A report of --json, and a condition as a multiple of its figures: base.json 'p50<=1.10x'")
+      .values = 2;
+}
+
+void report_options::prepare(const std::vector<double>& percentiles) {
+  for (const std::string& each : gate_texts_) gates_.push_back(parse_gate(each, percentiles));
+  for (std::size_t each = 0; each + 1 < gate_texts_against_.size(); each += 2) {
+    const std::string& path = gate_texts_against_[each];
+    gates_against_.emplace_back(read_json(read_file(path), path),
+                                parse_gate(gate_texts_against_[each + 1], percentiles));
+  }
+  exports_.open();
+  if (shows_progress_) progress::request();
+}
+
+round_observer report_options::observer() const {
+  if (!progress::is_shown()) return {};
+  return [](std::uint64_t done, std::uint64_t of, const std::vector<series>& found) {
+    progress::tell(provisional_table(done, of, found));
+  };
+}
+
+exit_status report_options::check_gates(const report& found) const {
+  std::vector<gate_result> results;
+  const auto add = [&](std::vector<gate_result> more) { results.insert(results.end(), more.begin(), more.end()); };
+  for (const gate& each : gates_) add(check(each, found));
+  for (const auto& [base, each] : gates_against_) add(check_against(each, base, found));
+  exit_status status = exit_pass;
+  for (const gate_result& each : results) {
+    print(exports_.take_standard_output() ? stderr : stdout, each.text + '\n');
+    status = worst(status, each.status);
+  }
+  return status;
+}
+
+int report_options::finish(const report& found) {
+  std::string text = table(found);
+  if (const std::string page = exports_.path_of("--html"); !page.empty())
+    text += "The report as a page: " + std::filesystem::absolute(page).string() + '\n';
+  exports_.deliver(found, text);
+  return worst(verdict(found), check_gates(found));
+}
+
+}  // namespace qd1

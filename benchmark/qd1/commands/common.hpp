@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+// Options that several commands have: declared once, so that a word means the same everywhere.
+#pragma once
+
+#include "compare/gate.hpp"
+#include "measure/rounds.hpp"
+#include "options/options.hpp"
+#include "output/exporters.hpp"
+#include "report.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace qd1 {
+
+/// "PATH": one, or several that are used at once.
+void add_path(options& to, std::string& path);
+void add_paths(options& to, std::vector<std::string>& paths);
+void add_modes(options& to, std::vector<mode>& modes);
+void add_block(options& to, std::uint64_t& block);
+void add_file_size(options& to, std::optional<std::uint64_t>& bytes);
+void add_engine(options& to, std::string& engine);
+void add_rounds(options& to, std::uint64_t& rounds);
+void add_percentiles(options& to, std::vector<double>& fractions);
+void add_seed(options& to, std::uint64_t& seed);
+void add_overwrite(options& to, bool& overwrite);
+
+/// "REPORT...": files that --json wrote.
+void add_reports(options& to, std::vector<std::string>& paths);
+/// Throws usage_error.
+std::vector<report> read_reports(const std::vector<std::string>& paths);
+
+/// What every command has that makes a report: formats and gates.
+class report_options {
+ public:
+  void declare(options& to);
+  /// Before anything is measured: opens the files, reads the gates, so that a mistake costs no measurement. Throws
+  /// usage_error. `percentiles`: those that the report will have.
+  void prepare(const std::vector<double>& percentiles);
+  /// Prints provisional results, where progress is shown. Of prepare(): after it.
+  round_observer observer() const;
+  /// Prints the report, writes the files, checks the gates, and returns the exit status.
+  int finish(const report& found);
+
+ private:
+  exit_status check_gates(const report& found) const;
+
+  exports exports_;
+  bool shows_progress_ = false;
+  std::vector<std::string> gate_texts_;
+  std::vector<std::string> gate_texts_against_;  // a report, then the gate
+  std::vector<gate> gates_;
+  std::vector<std::pair<report, gate>> gates_against_;
+};
+
+}  // namespace qd1

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// qd1 run: one transfer at a time.
+#include "measure/run.hpp"
+
+#include "commands/commands.hpp"
+#include "commands/common.hpp"
+#include "failure.hpp"
+#include "measure/interruption.hpp"
+#include "merge/of_ranks.hpp"
+#include "platform/names.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+
+namespace qd1 {
+namespace {
+
+struct run_state {
+  run_request request;
+  report_options report;
+};
+
+// What "written through" is called on a command line has no blank in it.
+constexpr std::array run_durabilities = {choice<durability>{"accepted", durability::accepted},
+                                         choice<durability>{"through", durability::written_through},
+                                         choice<durability>{"flushed", durability::flushed}};
+
+void add_run_options(options& to, run_request& request) {
+  // The first of the options: those that are given beside it hold.
+  to.flag("--quick", request.quick,
+          "A first look, labeled QUICK: 0.5 s and 5 rounds for each series, and a file of 64MiB")
+      .take = [&request](const std::vector<std::string>&) {
+    request.quick = true;
+    request.seconds = 0.5;
+    request.rounds = 5;
+    if (request.path.empty() && !request.file_size) request.file_size = std::uint64_t(64) << 20;
+  };
+  add_path(to, request.path);
+  add_modes(to, request.modes);
+  to.some_of("--ops", request.operations, "Operations to measure").preset = "read,write";
+  add_block(to, request.block);
+  add_file_size(to, request.file_size);
+  to.some_of("--reads", request.reads, "Reads with the pages in memory (warm), or not (cold); direct reads: neither");
+  to.some_of("--writes", request.writes, run_durabilities,
+             fmt::format("Writes that end when they are accepted, written through ({}), or flushed by a sync",
+                         platform::write_through));
+  to.some_of("--advice", request.advice,
+             fmt::format("Advice for mappings: none (normal), or random use ({})", platform::random_advice));
+  to.sizes("--working-set", request.working_sets, "Bytes from which offsets are chosen. Default: the whole file");
+  to.number("--rate", request.rate, 1e-3, 1e9,
+            "Open loop: start this many transfers per second, and measure from when each should have started");
+  to.flag("--poisson", request.poisson, "With --rate: at random intervals, as from many independent callers").needs =
+      "--rate";
+  to.count("--samples", request.samples, 1, std::uint64_t(1) << 40, "Transfers of a series, at most");
+  to.flag("--cycles", request.cycles, "Also count CPU cycles; adds work to each context switch");
+  to.seconds("--time", request.seconds, "Time of a series, at most");
+  add_rounds(to, request.rounds);
+  add_percentiles(to, request.percentiles);
+  to.text("--turns", "FILE", request.turns,
+          "Each round waits its turn with those of other runs that name this file. For runs side by side: whatever the "
+          "host does affects them alike, so compare detects smaller differences");
+  add_engine(to, request.engine);
+  add_seed(to, request.seed);
+  add_overwrite(to, request.overwrite);
+}
+
+}  // namespace
+
+command run_command() {
+  const auto own = std::make_shared<run_state>();
+  command made{"run", "Measure latency, one transfer at a time", {}, {}, true};
+  add_run_options(made.options, own->request);
+  own->report.declare(made.options);
+  made.run = [own](const std::string& command_line) -> int {
+    own->request.command_line = command_line;
+    own->report.prepare(own->request.percentiles);
+    own->request.after_round = own->report.observer();
+    heed_interrupts();
+    const auto found = of_all_ranks(run(own->request));
+    return found ? own->report.finish(*found) : exit_pass;  // the first rank answers for all
+  };
+  return made;
+}
+
+}  // namespace qd1

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSL-1.0
+// What follows for a series from all of its rounds, whether one transfer was in flight or many.
+#pragma once
+
+#include "measure/verification.hpp"
+#include "report.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace qd1 {
+
+struct totals {
+  std::uint64_t counted = 0;            ///< transfers of this series
+  std::uint64_t counted_beside = 0;     ///< … and of those that were in flight beside it, which share the CPU time
+  double processor_seconds = 0;         ///< user and system, of all threads
+  std::optional<std::uint64_t> cycles;  ///< none: not all rounds counted them
+  std::optional<device_below> below;
+};
+
+/// Fills in IOPS, bandwidth, CPU time, cycles, the verdict on direct, and whether writes were steady. The latencies,
+/// the seconds and the slices are there already.
+void complete(series& of, const totals& all);
+
+}  // namespace qd1

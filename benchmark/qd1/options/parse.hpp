@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+// A command line by the tables of the commands' options.
+#pragma once
+
+#include "options/options.hpp"
+
+#include <string>
+#include <vector>
+
+namespace qd1 {
+
+/// The program, as its help shows it.
+struct program {
+  std::string name;
+  std::string about;
+  std::string version;
+  std::vector<command> commands;
+};
+
+struct parsed {
+  const command* chosen = nullptr;  ///< nullptr: nothing is left to be done
+  int status = 0;                   ///< then the exit status
+};
+
+/// Hands what was typed to the options of the command that was typed. Prints help, version and what the parser
+/// refuses; an option that refuses its value throws usage_error.
+parsed parse(const program& program, int argc, const char* const* argv);
+
+}  // namespace qd1

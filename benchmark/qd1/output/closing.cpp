@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "output/closing.hpp"
+
+#include "depth/ladders.hpp"
+#include "figures.hpp"
+#include "output/wording.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+namespace qd1 {
+namespace {
+
+std::string text_of(const std::optional<estimate>& value) {
+  return value ? figure_text(unit::nanoseconds, value->value) : "n/a";
+}
+
+// The kind of work that is compared, by the first series that was measured: its modes, one form.
+std::vector<const series*> beside(const report& report, const series& first) {
+  std::vector<const series*> found;
+  for (const series& each : report.series) {
+    work same = each.work;
+    same.mode = first.work.mode;
+    same.advice = first.work.advice;
+    if (each.measured() && same == first.work && median_of(each)) found.push_back(&each);
+  }
+  std::ranges::stable_sort(found, {}, [](const series* each) { return median_of(*each)->value; });
+  return found;
+}
+
+std::string finding_of_modes(const report& report, const series& first) {
+  std::vector<std::string> parts;
+  for (const series* each : beside(report, first))
+    parts.push_back(fmt::format("{} {} µs", name(each->work.mode), text_of(median_of(*each))));
+  if (parts.empty()) return "Too few samples were taken for a median.";
+  return fmt::format("A {} {} takes, at the median: {}.", name(first.work.form), name(first.work.operation),
+                     fmt::join(parts, ", "));
+}
+
+std::string finding_of_loads(const series& best) {
+  return fmt::format("The most is {} operations per second ({} MB/s), with {} in flight.",
+                     figure_text(unit::per_second, best.iops),
+                     figure_text(unit::megabytes_per_second, best.bytes_per_second / 1e6), best.work.load.in_flight());
+}
+
+std::string finding(const report& report) {
+  const auto measured = [](const series& each) { return each.measured(); };
+  const auto first = std::ranges::find_if(report.series, measured);
+  if (first == report.series.end()) return "Nothing could be measured.";
+  if (!has_loads(report)) return finding_of_modes(report, *first);
+  const series* best = &*first;
+  for (const series& each : report.series)
+    if (each.measured() && each.iops > best->iops) best = &each;
+  return finding_of_loads(*best);
+}
+
+std::string standing(const report& report) {
+  const auto count = [&](const auto& is) { return std::ranges::count_if(report.series, is); };
+  const auto invalid = count([](const series& each) { return !each.invalid.empty(); });
+  const auto unavailable = count([](const series& each) { return !each.not_available.empty(); });
+  const auto unsteady = count([](const series& each) { return each.measured() && each.steady == false; });
+  std::vector<std::string> parts;
+  if (invalid != 0) parts.push_back(fmt::format("{} INVALID", invalid));
+  if (unavailable != 0) parts.push_back(fmt::format("{} not available", unavailable));
+  if (unsteady != 0) parts.push_back(fmt::format("{} not steady", unsteady));
+  if (!report.complete) parts.emplace_back("the run was interrupted");
+  if (parts.empty()) return fmt::format("All {} series are valid.", report.series.size());
+  return fmt::format("Of {} series: {}.", report.series.size(), fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string provisional_table(std::uint64_t done, std::uint64_t of, const std::vector<series>& found) {
+  std::string text =
+      fmt::format("Provisional, after {} of {} rounds [µs]\n{:>9} {:>9} {:>10}  \n", done, of, "p50", "p99", "IOPS");
+  for (const series& each : found)
+    if (each.measured())
+      text += fmt::format("{:>9} {:>9} {:>10}  {}\n", text_of(median_of(each)), text_of(percentile_of(each, 0.99)),
+                          figure_text(unit::per_second, each.iops), title(each.work));
+  return text;
+}
+
+std::string shared_remarks(const report& report) {
+  std::map<std::string, std::vector<std::string>> by_text;
+  std::map<std::string, std::size_t> counts;
+  std::vector<std::string> order;
+  for (const series& each : report.series)
+    for (const remark& one : remarks(each)) {
+      if (one.is_grave) continue;  // told with the series
+      if (!by_text.contains(one.text)) order.push_back(one.text);
+      std::vector<std::string>& subjects = by_text[one.text];
+      if (std::ranges::find(subjects, one.subject) == subjects.end()) subjects.push_back(one.subject);
+      ++counts[one.text];
+    }
+  std::string text;
+  for (const std::string& each : order)
+    if (counts[each] > 1 && by_text[each].size() == 1)  // of a mode, not of one series
+      text += wrapped(fmt::format("{}: {}", by_text[each].front(), each));
+    else if (counts[each] > 1)
+      text += wrapped(fmt::format("{} ({} series: {})", each, by_text[each].size(), fmt::join(by_text[each], "; ")));
+  return text.empty() ? text : text + '\n';
+}
+
+std::string verdict_text(const report& report) { return wrapped(finding(report) + ' ' + standing(report)); }
+
+}  // namespace qd1

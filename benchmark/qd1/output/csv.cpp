@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+// A report as a table for spreadsheets: a line for each series, with the figures of the registry.
+#include "figures.hpp"
+#include "output/exporters.hpp"
+#include "units.hpp"
+
+#include <fmt/format.h>
+
+namespace qd1 {
+namespace {
+
+// Titles have commas, and no quotation marks.
+std::string csv_head(const std::vector<double>& percentiles) {
+  std::string line = "series,mode,operation,form,not available";
+  for (const double each : percentiles) line += fmt::format(",{}", percentile_name(each));
+  for (const figure& each : figures_of_series()) line += fmt::format(",{}", each.name);
+  return line + '\n';
+}
+
+std::string csv_cell(const std::optional<estimate>& value) {
+  return value ? fmt::format(",{:.9g}", value->value) : ",";
+}
+
+std::string csv_line(const series& of, const std::vector<double>& percentiles) {
+  std::string line = fmt::format("\"{}\",{},{},{},{}", title(of.work), name(of.work.mode), name(of.work.operation),
+                                 name(of.work.form), of.measured() ? "" : "yes");
+  for (const double each : percentiles) line += csv_cell(of.measured() ? percentile_of(of, each) : std::nullopt);
+  for (const figure& each : figures_of_series()) line += csv_cell(of.measured() ? each.of(of) : std::nullopt);
+  return line + '\n';
+}
+
+}  // namespace
+
+std::string csv(const report& report) {
+  const std::vector<double>& percentiles = percentiles_of(report.settings);
+  std::string text = csv_head(percentiles);
+  for (const series& each : report.series) text += csv_line(each, percentiles);
+  return text;
+}
+
+}  // namespace qd1

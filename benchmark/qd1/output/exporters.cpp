@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "output/exporters.hpp"
+
+#include "html/html.hpp"
+#include "output/color.hpp"
+#include "output/fio.hpp"
+#include "output/hgrm.hpp"
+#include "output/json.hpp"
+#include "output/printable.hpp"
+#include "output/reproduction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace qd1 {
+
+std::string csv(const report& report);  // csv.cpp
+
+std::span<const exporter> exporters() {
+  static constexpr std::array all = {
+      exporter{"--json", "FILE", "Write the report as JSON; - is standard output, without the table", json, nullptr,
+               nullptr, json},
+      exporter{"--html", "FILE", "Write the report as a page that needs no other file and no network", html::render,
+               nullptr, nullptr, html::render},
+      exporter{"--csv", "FILE", "Write a line for each series, with its figures; times in nanoseconds", csv},
+      exporter{"--hgrm", "PREFIX", "Write each series for the HdrHistogram plotter: PREFIX-<series>.hgrm", nullptr,
+               write_hgrm_files, require_writable_prefix},
+      exporter{"--fio", "DIRECTORY", "Write each series as fio's json+ for fio-plot: DIRECTORY/<series>/fio.json",
+               nullptr, write_fio_files, make_fio_directory}};
+  return all;
+}
+
+void exports::declare(options& to, bool of_experiments) {
+  for (const exporter& each : exporters()) {
+    if (of_experiments && each.of_experiment == nullptr) continue;
+    one& added = wanted_.emplace_back();
+    added.by = &each;
+    to.text(each.option, each.value, added.file.path, each.help);
+  }
+}
+
+void exports::open() {
+  for (one& each : wanted_)
+    if (each.file.is_wanted()) each.by->open != nullptr ? each.by->open(each.file.path) : each.file.open();
+}
+
+bool exports::take_standard_output() const {
+  return std::ranges::any_of(wanted_, [](const one& each) { return each.file.is_standard_output(); });
+}
+
+void exports::deliver(const report& found, const std::string& text) {
+  if (!take_standard_output()) fmt::print("{}", colored(printable(text)));
+  for (one& each : wanted_)
+    if (each.file.is_wanted())
+      each.by->write != nullptr ? each.by->write(found, each.file.path) : each.file.write(each.by->contents(found));
+}
+
+void exports::deliver(const reproduction& found, const std::string& text) {
+  if (!take_standard_output()) fmt::print("{}", colored(printable(text)));
+  for (one& each : wanted_)
+    if (each.file.is_wanted()) each.file.write(each.by->of_experiment(found));
+}
+
+std::string exports::path_of(const std::string& option) const {
+  for (const one& each : wanted_)
+    if (each.by->option == option && !each.file.is_standard_output()) return each.file.path;
+  return {};
+}
+
+}  // namespace qd1

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "output/report_text.hpp"
+
+#include "failure.hpp"
+#include "output/printable.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace qd1 {
+namespace {
+
+using nlohmann::json;
+
+constexpr int most_deep = 32;
+constexpr std::size_t longest_text = 64 * 1024;
+
+// Each a little more than any machine has.
+constexpr double most_ns = 9e15;  // a hundred days; as picoseconds it fits into 63 bits
+constexpr double most_seconds = 1e9;
+constexpr double most_a_second = 1e18;
+constexpr std::uint64_t most_bytes = std::uint64_t(1) << 62;
+constexpr std::uint64_t most_at_once = 1 << 20;
+
+constexpr std::size_t most_series = 10'000;
+constexpr std::size_t most_bins = 56 * 512;  // those of a histogram, see statistics/histogram.hpp
+constexpr std::size_t most_slices = 10'000'000;
+constexpr std::size_t most_rounds = 1'000'000;
+constexpr std::size_t most_percentiles = 100;
+
+[[noreturn]] void refuse(std::string_view what, std::string_view why) {
+  throw usage_error(fmt::format("{}: {}", what, why));
+}
+
+void at_most(std::string_view what, std::uint64_t value, std::uint64_t most) {
+  if (value > most) refuse(what, fmt::format("{}; at most {} are believed", value, most));
+}
+
+void within(std::string_view what, double value, double most) {
+  if (!(value >= 0 && value <= most)) refuse(what, fmt::format("{}; needed is a number from 0 to {}", value, most));
+}
+
+void within(std::string_view what, const std::optional<double>& value, double most) {
+  if (value) within(what, *value, most);
+}
+
+void check_estimate(std::string_view what, const estimate& value) {
+  within(what, value.value, most_ns);
+  if (!value.interval) return;
+  within(what, value.interval->high, most_ns);
+  if (!(value.interval->low <= value.interval->high && value.interval->low >= -most_ns))
+    refuse(what, "its interval is upside down");
+}
+
+void check_bins(std::string_view what, const std::vector<bin>& bins, std::optional<std::uint64_t> samples) {
+  at_most(what, bins.size(), most_bins);
+  std::uint64_t total = 0;
+  double last = -1;
+  for (const bin& each : bins) {
+    within(what, each.ns, most_ns);
+    if (!(each.ns > last)) refuse(what, "they are not ascending");
+    last = each.ns;
+    at_most(what, each.count, most_samples);
+    total += each.count;
+    at_most(what, total, most_samples);
+  }
+  if (samples && !bins.empty() && total != *samples)
+    refuse(what, fmt::format("they hold {} samples of {}", total, *samples));
+}
+
+void check_latency(const latency& found) {
+  at_most("samples", found.samples, most_samples);
+  within("min_ns", found.min, most_ns);
+  within("max_ns", found.max, most_ns);
+  check_estimate("mean_ns", found.mean);
+  at_most("percentiles", found.percentiles.size(), most_percentiles);
+  for (const percentile& each : found.percentiles) {
+    within("fraction", each.fraction, 1);
+    if (each.value) check_estimate("percentiles", *each.value);
+  }
+  check_bins("bins_ns", found.bins, found.samples);
+}
+
+void check_work(const work& asked) {
+  at_most("block", asked.block, most_bytes);
+  at_most("working_set", asked.working_set, most_bytes);
+  within("rate", asked.rate, most_a_second);
+  at_most("workers", asked.load.workers, most_at_once);
+  at_most("depth", asked.load.depth, most_at_once);
+  at_most("targets", asked.load.targets, most_at_once);
+}
+
+void check_round(const round& found) {
+  within("rounds: start", found.start, most_seconds);
+  within("rounds: seconds", found.seconds, most_seconds);
+  at_most("rounds: samples", found.samples, most_samples);
+  within("rounds: mean_ns", found.mean, most_ns);
+  at_most("rounds: quantiles", found.quantiles.size(), most_percentiles);
+  for (const round_percentile& each : found.quantiles) {
+    within("rounds: fraction", each.fraction, 1);
+    within("rounds: ns", each.ns, most_ns);
+  }
+}
+
+void check_slice(const slice& found) {
+  within("slices: start", found.start, most_seconds);
+  within("slices: seconds", found.seconds, most_seconds);
+  at_most("slices: operations", found.operations, most_samples);
+  within("slices: mean_ns", found.mean, most_ns);
+  within("slices: max_ns", found.max, most_ns);
+  within("slices: p50_ns", found.p50, most_ns);
+  within("slices: p99_ns", found.p99, most_ns);
+}
+
+void check_series(const series& found) {
+  check_work(found.work);
+  check_latency(found.latency);
+  within("seconds", found.seconds, most_seconds);
+  within("iops", found.iops, most_a_second);
+  within("bytes_per_second", found.bytes_per_second, most_a_second);
+  within("trusted_fraction", found.trusted_fraction, 1);
+  at_most("rounds", found.rounds.size(), most_rounds);
+  for (const round& each : found.rounds) check_round(each);
+  at_most("slices", found.slices.size(), most_slices);
+  for (const slice& each : found.slices) check_slice(each);
+  at_most("contributions", found.contributions.size(), most_rounds);
+  for (const contribution& each : found.contributions) {
+    at_most("contributions: samples", each.samples, most_samples);
+    within("contributions: iops", each.iops, most_a_second);
+    within("contributions: max_ns", each.max, most_ns);
+  }
+}
+
+void check_noise(const std::optional<noise>& found) {
+  if (!found) return;
+  within("noise: seconds", found->seconds, most_seconds);
+  within("noise: max_ns", found->max_ns, most_ns);
+  check_bins("gaps_ns", found->gaps, std::nullopt);
+}
+
+}  // namespace
+
+json parse_report(const std::string& text) {
+  return json::parse(text, [](int depth, json::parse_event_t event, json& parsed) {
+    if (depth > most_deep) refuse("its structure", fmt::format("more than {} levels deep", most_deep));
+    const bool is_text = event == json::parse_event_t::key || event == json::parse_event_t::value;
+    if (!is_text || !parsed.is_string()) return true;
+    const auto& found = parsed.get_ref<const std::string&>();
+    if (found.size() > longest_text)
+      refuse("a text", fmt::format("{} bytes long; at most {} are read", found.size(), longest_text));
+    if (event == json::parse_event_t::value) parsed = printable_line(found);
+    return true;
+  });
+}
+
+void check(const report& read) {
+  within("started_seconds", static_cast<double>(read.started_seconds), 1e12);
+  within("clock: tick_ns", read.clock.tick_ns, most_ns);
+  within("clock: floor_ns", read.clock.floor_ns, most_ns);
+  within("settings: seconds", read.settings.seconds, most_seconds);
+  at_most("settings: block", read.settings.block, most_bytes);
+  at_most("settings: file_size", read.settings.file_size, most_bytes);
+  within("trusted_fraction", read.trusted_fraction, 1);
+  check_noise(read.noise_before);
+  check_noise(read.noise_after);
+  at_most("series", read.series.size(), most_series);
+  for (const series& each : read.series) check_series(each);
+}
+
+}  // namespace qd1

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSL-1.0
+// Reports that somebody else may have written: what can be wrong with them is found before anything is made of them.
+#pragma once
+
+#include "report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace qd1 {
+
+/// Samples of a series, at most: up to here a double counts exactly, with room for a thousand reports merged.
+inline constexpr std::uint64_t most_samples = std::uint64_t(1) << 50;
+
+/// The JSON of a report, with each text in it on one line and without commands to a terminal. Throws usage_error where
+/// texts are too long or structures too deep, and nlohmann::json::exception where it is not JSON.
+nlohmann::json parse_report(const std::string& text);
+
+/// Throws usage_error, which names the member, unless all numbers are such as a run can have: bins that add up to the
+/// samples, times that are not negative, nothing that overflows when it is added up.
+void check(const report& read);
+
+}  // namespace qd1

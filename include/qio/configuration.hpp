@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSL-1.0
+// The configuration of this copy of the library: version, engine, exceptions, checks. Translation units that differ in
+// any of these disagree about the layout of qio's types, so all of qio lives in an inline namespace named after them.
+//
+// Every public header includes this one first, so a compiler that lacks something gets its error here, once.
+#pragma once
+
+#include <qio/version.hpp>
+
+// A header that does not exist is a fatal error: nothing after it is compiled, and no second error is reported.
+#if defined(_MSVC_LANG) ? _MSVC_LANG < 202002L : __cplusplus < 202002L
+#error "qio requires C++20: compile with -std=c++20 or later (MSVC: /std:c++20)"
+#include "qio requires C++20"
+#endif
+
+#include <version>
+#if !defined(__cpp_lib_jthread)
+#error "qio requires std::stop_token: an older libc++ needs -fexperimental-library, MinGW its POSIX threads"
+#include "qio requires std::stop_token"
+#endif
+
+/// QIO_HAS_URING: 1 where qio can use io_uring, which needs the header <liburing.h>, but not the library. To build
+/// without it, define QIO_WITHOUT_LIBURING (to anything).
+#if defined(__linux__) && __has_include(<liburing.h>) && !defined(QIO_WITHOUT_LIBURING)
+#define QIO_HAS_URING 1
+#else
+#define QIO_HAS_URING 0
+#endif
+
+/// QIO_HAS_IOCP: 1 where qio uses I/O completion ports, that is, on Windows.
+#if defined(_WIN32)
+#define QIO_HAS_IOCP 1
+#else
+#define QIO_HAS_IOCP 0
+#endif
+
+/// QIO_CHECKS: 1 checks preconditions and invariants, and ends the program with one line that names the mistake (see
+/// base/check.hpp); 0 does not. Define it to 0 or 1 to decide. The CMake target qio::qio defines it to 1 in the Debug
+/// configuration, or to the value of the variable or target property QIO_CHECKS. Undefined, it is 1 in builds with the
+/// address, thread or memory sanitizer and in MSVC's debug builds, else 0. It does not depend on NDEBUG, in which the
+/// translation units of one program often differ.
+#if !defined(QIO_CHECKS)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(_DEBUG)
+#define QIO_CHECKS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define QIO_CHECKS 1
+#endif
+#endif
+#endif
+#if !defined(QIO_CHECKS)
+#define QIO_CHECKS 0
+#endif
+
+// By token pasting, because #if treats every unknown identifier as 0: QIO_CHECKS=ON would turn the checks off.
+#define QIO_TAG_PASTE(left, right) left##right
+#define QIO_TAG_PASTE_VALUES(left, right) QIO_TAG_PASTE(left, right)
+#define QIO_TAG_CHECKS_IS_0 1
+#define QIO_TAG_CHECKS_IS_1 1
+#if !QIO_TAG_PASTE_VALUES(QIO_TAG_CHECKS_IS_, QIO_CHECKS)
+#error "QIO_CHECKS must be 0 or 1"
+#include "QIO_CHECKS must be 0 or 1"
+#endif
+
+// The leading underscores make it unlikely that a macro of the program has one of these names.
+#if QIO_HAS_URING
+#define QIO_TAG_ENGINE _uring
+#elif QIO_HAS_IOCP
+#define QIO_TAG_ENGINE _iocp
+#else
+#define QIO_TAG_ENGINE _pool
+#endif
+#if defined(__cpp_exceptions)
+#define QIO_TAG_EXCEPTIONS _exceptions
+#else
+#define QIO_TAG_EXCEPTIONS _no_exceptions
+#endif
+#if QIO_CHECKS
+#define QIO_TAG_CHECKS _checks
+#else
+#define QIO_TAG_CHECKS _no_checks
+#endif
+#define QIO_TAG_JOIN(major, minor, patch, engine, exceptions, checks) \
+  v##major##_##minor##_##patch##engine##exceptions##checks
+#define QIO_TAG_JOIN_VALUES(major, minor, patch, engine, exceptions, checks) \
+  QIO_TAG_JOIN(major, minor, patch, engine, exceptions, checks)
+#define QIO_TAG_QUOTE(name) #name
+#define QIO_TAG_QUOTE_VALUE(name) QIO_TAG_QUOTE(name)
+
+/// QIO_CONFIGURATION: the inline namespace that holds everything in qio, such as v0_1_0_uring_exceptions_no_checks.
+///
+/// Translation units of different configurations that exchange qio's types do not link: the linker does not find the
+/// function or variable, and its name contains the configuration of the unit that asks for it. Those that exchange none
+/// work side by side in one program.
+#define QIO_CONFIGURATION                                                                                          \
+  QIO_TAG_JOIN_VALUES(QIO_VERSION_MAJOR, QIO_VERSION_MINOR, QIO_VERSION_PATCH, QIO_TAG_ENGINE, QIO_TAG_EXCEPTIONS, \
+                      QIO_TAG_CHECKS)
+
+namespace qio {
+
+// Where symbol names contain neither return types nor the types of variables, the tag adds the configuration to the
+// names of functions that return one of qio's types, and to those of variables.
+#if defined(__GNUC__)
+inline namespace __attribute__((abi_tag(QIO_TAG_QUOTE_VALUE(QIO_CONFIGURATION)))) QIO_CONFIGURATION {}
+#else
+inline namespace QIO_CONFIGURATION {}
+#endif
+
+}  // namespace qio

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+// Applies a ring's completion to its request.
+#pragma once
+
+#include <qio/base/check.hpp>
+#include <qio/configuration.hpp>
+#include <qio/request/perform.hpp>
+#include <qio/request/request.hpp>
+#include <qio/system/platform.hpp>
+
+#include <atomic>
+#include <cerrno>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// Handles any result other than "all that was left". True if `r` is finished.
+[[gnu::noinline]] inline bool is_over(request& r, int answer) noexcept {
+  if (answer == -ECANCELED) {
+    r.fail_as_canceled();
+    return true;
+  }
+  if (r.op != opcode::sync) return take_answer(r, answer);
+  if (answer == -EINTR) {
+    if (!r.cancel_requested.load(std::memory_order_relaxed)) return false;
+    r.fail_as_canceled();
+  } else if (answer < 0) {
+    r.failure = platform::system_error(-answer);
+    r.activity->sync_failure.note(r.failure);
+  }
+  return true;
+}
+
+/// Handles the result of the last entry of `r`. True if `r` is finished; if not, the rest must be submitted.
+inline bool finishes(request& r, int answer) noexcept {
+  QIO_CHECK(r.is_held(), "the kernel completed a request that is not in flight");
+  return r.io.is_finished_by(answer) || is_over(r, answer);
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

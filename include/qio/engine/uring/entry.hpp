@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSL-1.0
+// Writes requests into submission entries, and finds them again in completions.
+#pragma once
+
+#include <qio/base/check.hpp>
+#include <qio/configuration.hpp>
+#include <qio/engine/uring/registered_memory.hpp>
+#include <qio/request/request.hpp>
+
+#include <liburing/compat.h>
+#include <liburing/io_uring.h>
+#include <poll.h>
+
+#include <bit>
+#include <cstdint>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+// The user_data of entries without a request. Odd, while the address of a request is even.
+inline constexpr std::uint64_t cancel_tag = 1;
+inline constexpr std::uint64_t wake_tag = 3;
+inline constexpr std::uint64_t nap_tag = 5;
+
+inline bool is_of_request(std::uint64_t user_data) noexcept { return (user_data & 1) == 0; }
+
+/// The request whose address an entry carries: the kernel returns it in the completion.
+inline request& request_of(std::uint64_t user_data) noexcept {
+  QIO_CHECK(is_of_request(user_data) && user_data != 0, "the kernel completed an entry that carries no request");
+  return *reinterpret_cast<request*>(static_cast<std::uintptr_t>(user_data));
+}
+
+// In the kernel's opcodes as in qio's, write follows read.
+inline std::uint8_t kernel_opcode(unsigned read, opcode op) noexcept {
+  static_assert(IORING_OP_WRITE == IORING_OP_READ + 1 && IORING_OP_WRITEV == IORING_OP_READV + 1);
+  static_assert(static_cast<unsigned>(opcode::read) == 0 && static_cast<unsigned>(opcode::write) == 1);
+  return static_cast<std::uint8_t>(read + static_cast<unsigned>(op));
+}
+
+inline void prepare_single(io_uring_sqe& entry, const mutable_buffer& buffer, opcode op,
+                           const registered_memory& memory) noexcept {
+  entry.opcode = kernel_opcode(IORING_OP_READ, op);
+  entry.addr = reinterpret_cast<std::uintptr_t>(buffer.data);
+  entry.len = static_cast<unsigned>(buffer.size);  // at most max_transfer_bytes
+  memory.name(entry);
+}
+
+[[gnu::noinline]] inline void prepare_piece(io_uring_sqe& entry, const piece& piece, opcode op,
+                                            const registered_memory& memory) noexcept {
+  if (piece.vector == nullptr) return prepare_single(entry, piece.single, op, memory);
+  entry.opcode = kernel_opcode(IORING_OP_READV, op);
+  entry.addr = reinterpret_cast<std::uintptr_t>(piece.vector.data());
+  entry.len = static_cast<unsigned>(piece.vector_size);
+}
+
+inline void prepare_sync(io_uring_sqe& entry, sync_kind kind) noexcept {
+  entry.opcode = IORING_OP_FSYNC;
+  // Data and size are the same to Linux: see platform::sync.
+  entry.fsync_flags = kind == sync_kind::everything ? 0 : IORING_FSYNC_DATASYNC;
+}
+
+/// Fills in everything but the file, which each ring names in its own way. `entry` must be zeroed.
+inline void prepare(io_uring_sqe& entry, const request& r, const registered_memory& memory) noexcept {
+  QIO_CHECK(r.is_held(), "a request goes to the kernel that was not submitted, or is complete");
+  QIO_CHECK(r.op != opcode::call, "opcode::call is for workers; the kernel has no such operation");
+  entry.user_data = reinterpret_cast<std::uintptr_t>(&r);
+  QIO_CHECK(is_of_request(entry.user_data), "a request lies at an odd address");
+  if (r.op == opcode::sync) return prepare_sync(entry, r.sync);
+  QIO_CHECK(r.io.transferred() < r.io.total(), "a transfer with nothing left to move goes to the kernel");
+  entry.off = r.io.next_offset();
+  entry.rw_flags = r.flags;
+  if (r.io.has_one_buffer()) [[likely]]
+    prepare_single(entry, r.io.rest_of_buffer(), r.op, memory);
+  else
+    prepare_piece(entry, r.io.next(), r.op, memory);
+}
+
+inline void prepare_cancel(io_uring_sqe& entry, const request& of) noexcept {
+  entry.opcode = IORING_OP_ASYNC_CANCEL;
+  entry.fd = -1;
+  entry.addr = reinterpret_cast<std::uintptr_t>(&of);
+  entry.user_data = cancel_tag;
+}
+
+/// Completes once `descriptor` is readable.
+inline void prepare_listening(io_uring_sqe& entry, int descriptor) noexcept {
+  entry.opcode = IORING_OP_POLL_ADD;
+  entry.fd = descriptor;
+  // The kernel takes two 16-bit halves, the lower first.
+  entry.poll32_events = std::endian::native == std::endian::little ? POLLIN : unsigned{POLLIN} << 16;
+  entry.user_data = wake_tag;
+}
+
+/// Completes after `time`, or together with the next other completion. `time` must outlive it.
+inline void prepare_nap(io_uring_sqe& entry, const __kernel_timespec& time) noexcept {
+  entry.opcode = IORING_OP_TIMEOUT;
+  entry.fd = -1;
+  entry.addr = reinterpret_cast<std::uintptr_t>(&time);
+  entry.len = 1;
+  entry.off = 1;
+  entry.user_data = nap_tag;
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

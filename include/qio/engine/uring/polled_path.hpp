@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which requests go into the polled ring, and what their completions mean.
+#pragma once
+
+#include <qio/base/check.hpp>
+#include <qio/configuration.hpp>
+#include <qio/engine/polling.hpp>
+#include <qio/engine/uring/completion.hpp>
+#include <qio/engine/uring/entry.hpp>
+#include <qio/engine/uring/polled_ring.hpp>
+#include <qio/request/request.hpp>
+
+#include <atomic>
+#include <cerrno>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// A request is in the polled ring exactly while its in_polled_ring is true. Whatever that ring refuses, the ordinary
+/// one carries out.
+class polled_path {
+ public:
+  polled_ring& ring() noexcept { return ring_; }
+  const polled_ring& ring() const noexcept { return ring_; }
+
+  bool is_open() const noexcept { return ring_.is_open(); }
+  std::size_t in_flight() const noexcept { return ring_.in_flight(); }
+
+  /// False if `r` cannot be polled, or if there is no place; then it belongs in the ordinary ring.
+  [[gnu::noinline]] bool submit(request& r, const registered_memory& memory) noexcept {
+    if (!r.activity->is_polled(r.op)) return false;
+    if (r.io.total() > most_polled_bytes || r.io.next().vector != nullptr) return false;
+    QIO_CHECK(r.op == opcode::read || r.op == opcode::write, "only transfers can be polled");
+    io_uring_sqe* const entry = ring_.next_entry();
+    if (entry == nullptr) return false;
+    QIO_CHECK(!r.queued && !r.in_polled_ring, "a request goes into the polled ring, and is elsewhere, too");
+    r.in_polled_ring = true;
+    prepare(*entry, r, memory);
+    entry->fd = r.handle;
+    return true;
+  }
+
+  enum class outcome { finished, not_polled, unfinished };
+
+  /// Calls `take(request&, outcome)` for each completion. The outcome is `finished`; `not_polled` if the ring refused a
+  /// request that was canceled, which is finished, too; or `unfinished` if the ordinary ring must continue it.
+  template <class Take>
+  void take_completions(Take&& take) noexcept {
+    ring_.take_completions([&](const io_uring_cqe& completion) {
+      request& r = request_of(completion.user_data);
+      QIO_CHECK(r.in_polled_ring, "the polled ring completed a request that was not in it");
+      r.in_polled_ring = false;
+      take(r, outcome_of(r, completion.res));
+    });
+  }
+
+  /// Takes back the entries that the kernel has not taken, and calls `take(request&)` for each.
+  template <class Take>
+  void take_back(Take&& take) noexcept {
+    ring_.take_back([&](const io_uring_sqe& entry) {
+      request& r = request_of(entry.user_data);
+      r.in_polled_ring = false;
+      take(r);
+    });
+  }
+
+  /// The ring is closed, and `r`, which was in it, has ended.
+  void lost(request& r) noexcept {
+    QIO_CHECK(r.in_polled_ring, "the polled ring lost a request that was not in it");
+    r.in_polled_ring = false;
+    ring_.lost_one();
+  }
+
+ private:
+  static outcome outcome_of(request& r, int answer) noexcept {
+    // A device that could be polled when the file was opened may have stopped supporting it, or may be full.
+    const bool refused = answer == -EOPNOTSUPP || answer == -EAGAIN;
+    if (!refused) return finishes(r, answer) ? outcome::finished : outcome::unfinished;
+    if (answer == -EOPNOTSUPP) r.activity->polled = 0;
+    if (!r.cancel_requested.load(std::memory_order_relaxed)) return outcome::unfinished;
+    r.fail_as_canceled();
+    return outcome::not_polled;
+  }
+
+  polled_ring ring_;
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

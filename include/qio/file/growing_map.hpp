@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSL-1.0
+// The mapping of a file that may grow. No view of it becomes invalid before the file is closed.
+#pragma once
+
+#include <qio/base/bounds.hpp>
+#include <qio/base/check.hpp>
+#include <qio/configuration.hpp>
+#include <qio/result.hpp>
+#include <qio/system/platform.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <forward_list>
+#include <mutex>
+#include <span>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// Reserves more address space than the file needs. When the file outgrows it, the whole file is mapped again, and the
+/// old mapping is kept: both show the same pages. Each mapping is twice as long as the one before, so there are few.
+///
+/// Where a mapping cannot be longer than the file, the file is mapped again when a view of the new part is needed, or
+/// when the file has doubled. Until then, transfers of the new part use the file's handle.
+///
+/// Any thread may ask for a range while another one grows the file.
+class growing_map {
+ public:
+  growing_map(platform::native_handle handle, bool writable, std::uint64_t reservation) noexcept
+      : handle_(handle), writable_(writable), reservation_(reservation) {}
+
+  bool writable() const noexcept { return writable_; }
+
+  /// The address of the file's byte `offset`, or null unless the file had `bytes` bytes from there on when its size was
+  /// last read.
+  std::byte* find(std::uint64_t offset, std::size_t bytes) const noexcept {
+    const std::uint64_t size = known_size_.load(std::memory_order_acquire);
+    if (offset > size || bytes > size - offset) return nullptr;
+    return base_.load(std::memory_order_acquire) + offset;
+  }
+
+  /// The memory that find() returns pointers into.
+  std::span<const std::byte> shown() const noexcept {
+    const std::uint64_t size = known_size_.load(std::memory_order_acquire);
+    return {base_.load(std::memory_order_acquire), static_cast<std::size_t>(size)};
+  }
+
+  /// Translates an address in an older mapping of the file to the same byte in shown(); returns any other address
+  /// unchanged. Two mappings share memory even though their addresses do not overlap.
+  const std::byte* in_shown(const std::byte* address) {
+    if (!is_mapped_twice_.load(std::memory_order_acquire)) return address;
+    const std::lock_guard lock(mutex_);
+    for (const platform::mapping& each : mappings_)
+      if (is_within(each, address)) return mappings_.front().data() + (address - each.data());
+    return address;
+  }
+
+  /// Reads the file's size again. Maps what was added if that is worthwhile, or if it is needed for bytes before `end`.
+  /// Returns the size.
+  result<std::uint64_t> refresh(std::uint64_t end = 0) {
+    const std::lock_guard lock(mutex_);
+    return look_again(end);
+  }
+
+  /// Before the file is synced: hands the changes made through each mapping to the system.
+  result<void> flush() {
+    const std::lock_guard lock(mutex_);
+    for (const platform::mapping& each : mappings_)
+      if (auto flushed = platform::flush(each); !flushed) return flushed;
+    return success();
+  }
+
+  /// Makes a system call that may change the size. No other thread sees the new size before the call has returned: the
+  /// kernel publishes the size first and then zeroes the rest of the old last page (since Linux 6.13,
+  /// pagecache_isize_extended), which would erase what is copied there in between.
+  template <class Call>
+  auto resize_by(Call&& call) {
+    const std::lock_guard lock(mutex_);
+    auto answer = platform::resize_beneath(mappings_, handle_, std::forward<Call>(call));
+    if (!mappings_.empty()) show_longest();
+    static_cast<void>(look_again(0));  // an error is reported to the next call that needs more
+    return answer;
+  }
+
+ private:
+  static bool is_within(const platform::mapping& map, const std::byte* address) noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address), begin = reinterpret_cast<std::uintptr_t>(map.data());
+    return at >= begin && at - begin < map.size();
+  }
+
+  static constexpr std::uint64_t least_reservation = std::uint64_t(1) << 30;
+
+  result<std::uint64_t> look_again(std::uint64_t end) {
+    const auto size = platform::size(handle_);
+    if (!size) return size.error();
+    const bool is_worth_it = platform::mapping::covers_growth || end > mapped_ || size.value() / 2 >= mapped_;
+    if (base_.load(std::memory_order_relaxed) == nullptr || (size.value() > mapped_ && is_worth_it)) {
+      if (auto mapped = map(size.value()); !mapped) return mapped.error();
+    }
+    QIO_CHECK(mapped_ != 0 || !platform::mapping::covers_growth, "a growing_map shows nothing after it was mapped");
+    known_size_.store(lesser_of(size.value(), mapped_), std::memory_order_release);
+    return size.value();
+  }
+
+  result<void> map(std::uint64_t size) {
+    const std::uint64_t page = platform::page_size();
+    const std::uint64_t needed = greater_of(page, (size + page - 1) / page * page);
+    const std::uint64_t wanted = greater_of(greater_of(2 * needed, reservation_), least_reservation);
+    auto mapping = platform::mapping::map(handle_, wanted, writable_);
+    // Address space may be limited (RLIMIT_AS): the file may fit where room to grow does not.
+    if (!mapping && wanted > needed) mapping = platform::mapping::map(handle_, needed, writable_);
+    if (!mapping) return mapping.error();
+    if (!mappings_.empty()) is_mapped_twice_.store(true, std::memory_order_release);
+    mappings_.push_front(std::move(mapping).value());
+    show_longest();
+    return success();
+  }
+
+  void show_longest() noexcept {
+    mapped_ = mappings_.front().size();
+    known_size_.store(lesser_of(known_size_.load(std::memory_order_relaxed), mapped_), std::memory_order_release);
+    base_.store(mappings_.front().data(), std::memory_order_release);
+  }
+
+  platform::native_handle handle_;
+  bool writable_;
+  std::uint64_t reservation_;
+  std::mutex mutex_;                               // guards what follows; atomics are read without it
+  std::forward_list<platform::mapping> mappings_;  // the longest first
+  std::uint64_t mapped_ = 0;                       // bytes of the longest
+  std::atomic<std::byte*> base_ = nullptr;         // its address
+  std::atomic<bool> is_mapped_twice_ = false;
+  std::atomic<std::uint64_t> known_size_ = 0;  // of the file; never more than mapped_
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+// The interface of a mode: what it decides about an open file. A static_assert next to each mode checks it.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/explanation.hpp>
+#include <qio/file/system_file.hpp>
+#include <qio/mode.hpp>
+#include <qio/options.hpp>
+#include <qio/request/transfer.hpp>
+#include <qio/result.hpp>
+#include <qio/system/platform.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// What one mode adds to a system_file: its own data, and the members below. Each mode specializes it in the header of
+/// the same name; file/modes.hpp lists them. Nothing here is virtual, and nothing is inherited by default.
+///
+/// - `is_served_inline`: whether the context's thread may attempt transfers through the page cache.
+/// - `has_own_sync`: whether sync() is more than the system's sync of the handle.
+/// - `needed_access(wanted)`: the access that the handle needs.
+/// - construction from the handle being opened, the granted access and the options.
+/// - `prepare(file, opening, options)`: finds out whether the mode is available, before the open changes the disk.
+/// - `commit(opening)`: the last step of the open, which returns the handle.
+/// - `alignment()`, `end_block()`, `flags()`: what transfers must be multiples of; the block size, where a read that
+///   stops between two blocks has reached the end of the file; and the flags of each system call.
+/// - `fits(io, buffers, block)`, `misfit(io, buffers, block)`: whether the alignment is right, and the error if not;
+///   `block` is alignment().read or .write. The range of offsets has been checked.
+/// - `read(file, io, buffers)`, `write(…)`, `resize(file, bytes)`, `sync(file, kind)`: blocking operations. `io` is not
+///   empty and fits.
+/// - `is_direct()`, `is_uncached()`: whether the mode is in force, rather than degraded.
+/// - `allow_polling(engine, file)`: finds out which transfers the engine may poll.
+/// - `explain(file, out)`: the facts after "durable writes".
+template <class Mode, class System>
+class mode_policy;
+
+template <class Policy, class System>
+concept complete_mode_policy =
+    std::constructible_from<Policy, platform::native_handle, access, const open_options&> &&
+    requires(Policy& self, const Policy& seen, system_file<System>& file, const system_file<System>& seen_file,
+             typename System::opening& opening, transfer& io, mutable_buffer buffers, explanation& out) {
+      { Policy::is_served_inline } -> std::convertible_to<bool>;
+      { Policy::has_own_sync } -> std::convertible_to<bool>;
+      { Policy::needed_access(access::read) } noexcept -> std::same_as<access>;
+      { self.prepare(seen_file, opening, open_options{}) } -> std::same_as<result<void>>;
+      { self.commit(opening) } -> std::same_as<result<platform::native_handle>>;
+      { seen.alignment() } noexcept -> std::same_as<qio::alignment>;
+      { seen.end_block() } noexcept -> std::same_as<std::uint32_t>;
+      { seen.flags() } noexcept -> std::same_as<platform::transfer_flags>;
+      { seen.fits(io, buffers, 1u) } noexcept -> std::same_as<bool>;
+      { seen.misfit(io, buffers, 1u) } noexcept -> std::same_as<error>;
+      { self.read(seen_file, io, buffers) } -> std::same_as<result<std::size_t>>;
+      { self.write(file, io, buffers) } -> std::same_as<result<std::size_t>>;
+      { self.resize(file, std::uint64_t()) } -> std::same_as<result<void>>;
+      { self.sync(file, sync_kind::everything) } -> std::same_as<result<void>>;
+      { seen.is_direct() } noexcept -> std::same_as<bool>;
+      { seen.is_uncached() } noexcept -> std::same_as<bool>;
+      { seen.explain(seen_file, out) } -> std::same_as<void>;
+    };
+
+/// For modes whose transfers may have any offset, length and address.
+struct any_alignment {
+  static constexpr qio::alignment alignment() noexcept { return {}; }
+  static constexpr std::uint32_t end_block() noexcept { return 1; }
+  template <class Buffers>
+  static constexpr bool fits(const transfer&, Buffers, std::uint32_t) noexcept {
+    return true;
+  }
+  template <class Buffers>
+  static constexpr error misfit(const transfer&, Buffers, std::uint32_t) noexcept {
+    return {};
+  }
+};
+
+/// Which transfers of a file in the page cache are attempted inline, and why not.
+template <class System>
+void explain_inline(const system_file<System>& file, explanation& out) {
+  const bool reads = file.activity.reads;
+  out.add("inline reads", reads ? "on" : "off",
+          reads             ? ""
+          : file.may_read() ? "the file system cannot tell whether a read would wait (RWF_NOWAIT)"
+                            : "the file was opened for writing only");
+  const char* const refusal = file.activity.writes.refusal;
+  out.add("inline writes", refusal == nullptr ? "on" : "off", refusal == nullptr ? "" : refusal);
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

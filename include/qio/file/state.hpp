@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSL-1.0
+// An open file, at an address that does not change when the file object moves.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/directory.hpp>
+#include <qio/explanation.hpp>
+#include <qio/file/modes.hpp>
+#include <qio/file/system_file.hpp>
+#include <qio/mode.hpp>
+#include <qio/options.hpp>
+#include <qio/path.hpp>
+#include <qio/request/request.hpp>
+#include <qio/result.hpp>
+#include <qio/system/operating_system.hpp>
+#include <qio/system/platform.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// The loop of a file that was opened without a context.
+struct no_loop {};
+
+/// The system that the files on a loop belong to.
+template <class System, class Loop>
+System system_on(const Loop& loop) noexcept {
+  if constexpr (std::is_same_v<Loop, no_loop>)
+    return {};
+  else
+    return loop->engine().files();
+}
+
+/// What all modes share. The policy holds what differs.
+template <class Mode, class System>
+struct file_state {
+  using policy = mode_policy<Mode, System>;
+
+  /// `loop` is the loop of the context that the file is opened on, or no_loop.
+  template <class Loop>
+  static result<std::unique_ptr<file_state>> open(path_view path, access wanted, creation how,
+                                                  const open_options& options, const Loop& loop) {
+    constexpr bool is_on_context = !std::is_same_v<Loop, no_loop>;
+    const access granted = policy::needed_access(wanted);
+    const System system = system_on<System>(loop);
+    const handle_kind kind{Mode::is_direct, is_on_context, options.durable_writes};
+    const platform::native_handle beneath =
+        options.beneath == nullptr ? platform::anywhere : options.beneath->native_handle();
+    auto opening = system.begin(path, beneath, granted, how, options.permissions, kind);
+    if (!opening) return opening.error();
+    const platform::native_handle opened = opening.value().handle();
+    auto state = std::make_unique<file_state>(system, opened, granted, options);
+    if (auto prepared = state->mode.prepare(state->file, opening.value(), options); !prepared) return prepared.error();
+    if constexpr (is_on_context)
+      if (auto attached = loop->attach(opened); !attached) return attached.error();
+    auto committed = state->mode.commit(opening.value());
+    if (!committed) return committed.error();
+    state->file.handle = committed.value();  // only now: until then the opening closes it
+    return state;
+  }
+
+  file_state(const System& system, platform::native_handle opened, access granted, const open_options& options)
+      : file(system, granted), mode(opened, granted, options) {
+    file.activity.reads = policy::is_served_inline && file.may_read();
+    file.activity.writes_durably = options.durable_writes;
+    file.activity.is_direct = Mode::is_direct;
+  }
+
+  /// For a file on a context: finds out whether its writes may be attempted inline.
+  void allow_inline_writes(const open_options& options) noexcept {
+    if constexpr (policy::is_served_inline)
+      file.activity.writes.refusal = !file.may_write()        ? "the file was opened for reading only"
+                                     : options.durable_writes ? "each waits until it is durable"
+                                     : options.inline_writes  ? platform::why_writes_wait(file.handle)
+                                                              : "switched off";
+  }
+
+  /// For a file on a context: finds out which transfers its engine may poll.
+  template <class Engine>
+  void allow_polling(const Engine& engine) {
+    mode.allow_polling(engine, file);
+  }
+
+  result<void> close() noexcept { return file.files.close(std::exchange(file.handle, platform::invalid_handle)); }
+
+  /// Whether a transfer goes to the system: it is not empty, it is in range, and it is aligned. `block` is what its
+  /// offset and lengths must be multiples of.
+  template <class Buffers>
+  bool fits(const transfer& io, Buffers buffers, std::uint32_t block) const noexcept {
+    // If the total is 0, total - 1 wraps around and is out of range as well.
+    static_assert(max_offset == ~std::uint64_t(0) >> 1);
+    const std::uint64_t total = io.total();
+    return ((io.offset() | (total - 1) | (io.offset() + total)) & ~max_offset) == 0 && mode.fits(io, buffers, block);
+  }
+
+  /// Why a transfer does not fit. An empty one has no error: it is complete.
+  template <class Buffers>
+  [[gnu::cold, gnu::noinline]] error misfit(const transfer& io, Buffers buffers, std::uint32_t block) const noexcept {
+    const std::uint64_t offset = io.offset(), total = io.total();
+    if (offset > max_offset || total > max_offset - offset) {
+      const bool overflows = offset + total < offset;
+      return error(errc::offset_too_large, overflows ? std::numeric_limits<std::uint64_t>::max() : offset + total,
+                   max_offset);
+    }
+    return mode.fits(io, buffers, block) ? error() : mode.misfit(io, buffers, block);
+  }
+
+  template <class Buffers>
+  result<std::size_t> read(std::uint64_t offset, Buffers buffers) const {
+    transfer io(offset, buffers);
+    if (!fits(io, buffers, mode.alignment().read)) [[unlikely]]
+      return refuse(offset, buffers, mode.alignment().read);
+    return mode.read(file, io, buffers);
+  }
+
+  template <class Buffers>
+  result<std::size_t> write(std::uint64_t offset, Buffers buffers) {
+    transfer io(offset, buffers);
+    if (!fits(io, buffers, mode.alignment().write)) [[unlikely]]
+      return refuse(offset, buffers, mode.alignment().write);
+    return mode.write(file, io, buffers);
+  }
+
+  result<void> sync(sync_kind kind) {
+    return file.activity.sync_failure.answer_of([&] { return mode.sync(file, kind); });
+  }
+
+  result<void> resize(std::uint64_t bytes) {
+    if (!file.may_write()) return error(errc::access_not_granted);
+    return mode.resize(file, bytes);
+  }
+
+  result<std::uint64_t> size() const { return file.files.size(file.handle); }
+
+  void explain(explanation& out) const {
+    out.add("mode", std::string(Mode::name));
+    out.add("durable writes", file.activity.writes_durably ? "on" : "off");
+    mode.explain(file, out);
+  }
+
+  system_file<System> file;
+  [[no_unique_address]] policy mode;
+
+ private:
+  template <class Buffers>
+  [[gnu::cold, gnu::noinline]] result<std::size_t> refuse(std::uint64_t offset, Buffers buffers,
+                                                          std::uint32_t block) const noexcept {
+    const error failure = misfit(transfer(offset, buffers), buffers, block);
+    if (failure.exists()) return failure;
+    return std::size_t(0);
+  }
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

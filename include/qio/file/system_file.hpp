@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSL-1.0
+// An open file as the operating system knows it: a handle, and transfers by system calls.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/file/inline_attempt.hpp>
+#include <qio/mode.hpp>
+#include <qio/request/perform.hpp>
+#include <qio/request/transfer.hpp>
+#include <qio/result.hpp>
+#include <qio/system/platform.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// What all modes share. Owns the handle, and closes it.
+template <class System>
+struct system_file {
+  system_file(const System& system, access granted) : files(system) { activity.granted = granted; }
+  system_file(const system_file&) = delete;
+  system_file& operator=(const system_file&) = delete;
+  ~system_file() {
+    if (handle != platform::invalid_handle) static_cast<void>(files.close(handle));
+  }
+
+  /// Reads all of `io`, which was made from `buffers`, by system calls. A read that stops between two multiples of
+  /// `end_block` has reached the end of the file.
+  template <class Buffers>
+  result<std::size_t> read(transfer& io, Buffers buffers, platform::transfer_flags flags,
+                           std::uint32_t end_block) const {
+    const raw_result answer = files.read(handle, io.next(), flags);
+    if (io.is_finished_by(answer)) [[likely]]
+      return io.total();
+    return finish_read(io.offset(), buffers, flags, end_block, answer);
+  }
+
+  /// Writes all of `io`, which was made from `buffers`, by system calls.
+  template <class Buffers>
+  result<std::size_t> write(transfer& io, Buffers buffers, platform::transfer_flags flags) {
+    const raw_result answer = files.write(handle, io.next(), flags);
+    if (io.is_finished_by(answer)) [[likely]]
+      return io.total();
+    return finish_write(io.offset(), buffers, flags, answer);
+  }
+
+  bool may_read() const noexcept { return activity.may_read(); }
+  bool may_write() const noexcept { return activity.may_write(); }
+
+  [[no_unique_address]] System files;
+  platform::native_handle handle = platform::invalid_handle;
+  inline_activity activity;
+
+ private:
+  // Continue a transfer whose first system call returned `answer`. They make the transfer again from its parts, because
+  // one whose address is taken would not stay in registers.
+  template <class Buffers>
+  [[gnu::noinline]] result<std::size_t> finish_read(std::uint64_t offset, Buffers buffers,
+                                                    platform::transfer_flags flags, std::uint32_t end_block,
+                                                    raw_result answer) const {
+    transfer io(offset, buffers);
+    error failure;
+    while (io.after_read(answer, end_block, failure) == transfer::progress::unfinished)
+      answer = files.read(handle, io.next(), flags);
+    if (failure.exists()) return may_read() ? failure : error(errc::access_not_granted);
+    return io.transferred();
+  }
+  template <class Buffers>
+  [[gnu::noinline]] result<std::size_t> finish_write(std::uint64_t offset, Buffers buffers,
+                                                     platform::transfer_flags flags, raw_result answer) {
+    transfer io(offset, buffers);
+    error failure;
+    while (io.after_write(answer, failure) == transfer::progress::unfinished)
+      answer = files.write(handle, io.next(), flags);
+    if (!failure.exists()) return io.transferred();
+    if (!may_write()) return error(errc::access_not_granted);
+    note_failed_write(activity, failure);
+    return failure;
+  }
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSL-1.0
+// What ends one operation early: its deadline and its stop token.
+#pragma once
+
+#include <qio/base/check.hpp>
+#include <qio/base/clock.hpp>
+#include <qio/configuration.hpp>
+#include <qio/loop/posted.hpp>
+#include <qio/loop/timers.hpp>
+#include <qio/operation_options.hpp>
+#include <qio/request/request.hpp>
+
+#include <optional>
+#include <stop_token>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// Of operations without a deadline or a stop token: they carry nothing for them.
+class no_control {
+ public:
+  template <class Loop>
+  static constexpr bool may_start(const Loop&) noexcept {
+    return true;
+  }
+  template <class Loop>
+  void arm(Loop&, request&) noexcept {}
+  template <class Loop>
+  void disarm(Loop&) noexcept {}
+  static constexpr bool timed_out() noexcept { return false; }
+};
+
+/// The deadline and the stop token of one operation.
+template <class Loop>
+class control final : timer, posted {
+ public:
+  explicit control(const operation_options& options) noexcept
+      : deadline_(options.deadline), stop_(options.stop.token()) {}
+
+  /// False if the stop has been requested or the deadline has passed already. Called once, before arm().
+  bool may_start(const Loop& owner) noexcept {
+    if (stop_.stop_requested()) return false;
+    if (!deadline_.exists()) return true;
+    const clock::time_point now = owner.now();
+    timed_out_ = deadline_.when() <= now;
+    // The difference cannot overflow, because steady clocks count from the start of something.
+    has_timer_ = !timed_out_ && deadline_.when() - now <= longest_wait;
+    return !timed_out_;
+  }
+
+  bool timed_out() const noexcept { return timed_out_; }
+
+  /// `r` has been submitted: cancels it when the time comes.
+  void arm(Loop& owner, request& r) noexcept {
+    loop_ = &owner;
+    request_ = &r;
+    if (has_timer_) {
+      when = deadline_.when();
+      expired = [](timer& self) noexcept { static_cast<control&>(self).expire(); };
+      owner.arm(*this);
+    }
+    // Last, because a stop that has been requested meanwhile calls back from here.
+    if (stop_.stop_possible()) stopper_.emplace(stop_, stop_notice{this});
+  }
+
+  /// `r` has completed, or is about to be destroyed.
+  void disarm(Loop& owner) noexcept {
+    if (is_armed) owner.disarm(*this);
+    // Waits for a stop that another thread is requesting at this moment; nothing is posted after it.
+    stopper_.reset();
+    if (is_posted) owner.withdraw(*this);
+  }
+
+ private:
+  // Far beyond any operation, and what every engine can wait for without an overflow.
+  static constexpr clock::duration longest_wait = std::chrono::hours(24 * 36525);
+
+  // Called by the thread that requests the stop. It must not touch the engine, so it has the loop's thread cancel.
+  struct stop_notice {
+    control* self;
+    void operator()() const noexcept {
+      self->run = [](posted& node) noexcept {
+        auto& stopped = static_cast<control&>(node);
+        stopped.loop_->cancel(*stopped.request_);
+      };
+      self->loop_->post(*self);
+    }
+  };
+
+  void expire() noexcept {
+    timed_out_ = true;
+    loop_->cancel(*request_);
+  }
+
+  deadline deadline_;
+  std::stop_token stop_;
+  Loop* loop_ = nullptr;
+  request* request_ = nullptr;
+  std::optional<std::stop_callback<stop_notice>> stopper_;
+  bool has_timer_ = false;
+  bool timed_out_ = false;
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+// How much work one turn of the loop may do inline, without the engine.
+#pragma once
+
+#include <qio/base/clock.hpp>
+#include <qio/configuration.hpp>
+#include <qio/loop/file_size_limit.hpp>
+#include <qio/loop/thread_waits.hpp>
+
+#include <cstddef>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// Counts the time that a turn has spent on inline transfers. Up to the first limit, the coroutine that started a
+/// transfer continues immediately. Up to the second, transfers still complete inline, but the coroutine continues only
+/// after the others have had their turn.
+class inline_turn {
+ public:
+  using duration = std::chrono::nanoseconds;
+
+  void renew() noexcept { spent_ = duration::zero(); }
+  void spend(duration time) noexcept { spent_ += time; }
+
+  bool may_go_on() const noexcept { return spent_ < without_a_pause; }
+  bool has_time() const noexcept { return spent_ < altogether; }
+
+  /// About how long a system call takes that copies this many bytes between buffers.
+  static constexpr duration time_of_copy(std::size_t bytes) noexcept { return duration(512 + bytes / 8); }
+
+  thread_waits waits;  ///< of the loop's thread
+  file_size_limit limit;
+
+ private:
+  // Long enough to make a turn cheap (some 60 transfers of 4 KiB) …
+  static constexpr duration without_a_pause = std::chrono::microseconds(64);
+  // … and short enough for operations that the engine has completed meanwhile.
+  static constexpr duration altogether = std::chrono::milliseconds(1);
+
+  duration spent_{};
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSL-1.0
+// The event loop that a context, its files and their operations share.
+#pragma once
+
+#include <qio/base/check.hpp>
+#include <qio/base/clock.hpp>
+#include <qio/base/thread_number.hpp>
+#include <qio/buffer.hpp>
+#include <qio/configuration.hpp>
+#include <qio/engine/engine.hpp>
+#include <qio/loop/attempted_request.hpp>
+#include <qio/loop/inline_turn.hpp>
+#include <qio/loop/mailbox.hpp>
+#include <qio/loop/timers.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// Owns an engine, and the operations that have completed, are due or were posted. Outlives its context as long as
+/// files refer to it.
+template <engine Engine>
+class loop final : public mailbox {
+ public:
+  loop(std::unique_ptr<Engine> engine, std::optional<aligned_buffer>&& memory)
+      : mailbox([](mailbox& self) noexcept { static_cast<loop&>(self).engine_->wake(); }),
+        memory_(std::move(memory)),
+        engine_(std::move(engine)),
+        why_not_registered_(memory_ ? engine_->register_memory(*memory_) : "not asked for") {
+    engine_->observe(activities_);
+  }
+  ~loop() { QIO_CHECK(idle() && timers_.empty(), "bug in qio: a loop was destroyed with operations in flight"); }
+
+  const Engine& engine() const noexcept { return *engine_; }
+  std::span<std::byte> memory() noexcept { return memory_ ? std::span<std::byte>(*memory_) : std::span<std::byte>(); }
+  bool closed() const noexcept { return closed_; }
+  bool idle() const noexcept { return engine_->in_flight() == 0 && completed_.empty(); }
+
+  /// Binds a file that is being opened to the engine. From any thread.
+  result<void> attach(platform::native_handle handle) noexcept { return engine_->attach(handle); }
+
+  void explain(explanation& out) const {
+    engine_->explain(out);
+    out.add("registered memory", why_not_registered_.empty() ? std::to_string(memory_->size()) + " bytes" : "off",
+            why_not_registered_);
+  }
+
+  // --- for operations ---
+
+  /// Completes `r` at once, if there is a way to attempt that and the attempt succeeds. Operations that have completed
+  /// but wait for their turn count as company: those that they resume will start more, which makes one batch.
+  bool try_inline(attempted_request& r) noexcept {
+    return r.attempt != nullptr && r.attempt(r, inline_turn_, engine_->in_flight() + !completed_.empty());
+  }
+  /// Whether a coroutine whose operation completed at once may continue at once. Otherwise complete_later() takes the
+  /// operation, because it is the turn of others.
+  bool may_go_on() const noexcept { return inline_turn_.may_go_on(); }
+
+  void submit(request& r) noexcept {
+    QIO_CHECK(!r.is_held(), "bug in qio: a request was submitted twice");
+    require_own_thread("an operation was started by another thread than its context's");
+    if (!r.activity->is_linked()) [[unlikely]]
+      activities_.insert(*r.activity);
+    r.activity->held.insert(r);
+    engine_->submit(r);
+  }
+
+  /// `r` has completed without the engine; the loop calls it back like any other. After the loop has ended nobody would
+  /// do that, so it is called back here.
+  void complete_later(request& r) noexcept {
+    if (ended_) return r.completed(r);
+    completed_.push(r);
+  }
+
+  void cancel(request& r) noexcept {
+    if (r.is_held()) engine_->cancel(r);
+  }
+
+  /// `r` is about to be destroyed: cancels it, waits until the system no longer uses its memory, and forgets it.
+  void abandon(request& r) noexcept {
+    require_own_thread("an operation was destroyed by another thread than the one that runs its context");
+    cancel(r);
+    while (r.is_held()) engine_->wait(completed_, wait_limit::unlimited());
+    completed_.remove(r);
+  }
+
+  /// A file is about to be closed: cancels its operations, waits until the system no longer uses their memory, and
+  /// forgets the file. The operations are called back by a later turn.
+  void end(file_activity& activity) noexcept {
+    if (activity.in_flight != 0) {
+      require_own_thread("a file with operations in flight was closed by another thread than its context's");
+      cancel_all(activity);
+    }
+    while (activity.in_flight != 0) engine_->wait(completed_, wait_limit::unlimited());
+    activity.forget();  // only now: the engine may need the list
+    if (!ended_) engine_->release(activity);
+  }
+
+  /// The clock by which deadlines are due.
+  clock::time_point now() const noexcept { return engine_->now(); }
+
+  void arm(timer& node) noexcept { timers_.insert(node); }
+  void disarm(timer& node) noexcept { timers_.remove(node); }
+
+  // --- for the context ---
+
+  /// One call of run() or poll(): turns are taken within it.
+  class session {
+   public:
+    explicit session(loop& owner) noexcept : owner_(owner), scope_(owner.number()) { owner.enter(); }
+    session(const session&) = delete;
+    session& operator=(const session&) = delete;
+    ~session() { owner_.is_running_ = false; }
+
+    /// Runs what was posted, reaps completed operations, cancels those whose deadline has passed, and resumes or calls
+    /// back. Waits for something to do if it may. True if it resumed a coroutine or called a callback.
+    bool turn(bool may_wait) noexcept { return owner_.turn(may_wait); }
+
+   private:
+    loop& owner_;
+    running_scope scope_;
+  };
+
+  /// Cancels everything in flight, waits until the system no longer uses its memory, and resumes or calls back. What
+  /// these start from then on is refused.
+  void close() noexcept {
+    QIO_CHECK(!is_running_, "a context was destroyed by one of its own callbacks or coroutines");
+    const running_scope scope(number());
+    closed_ = true;
+    inline_turn_.renew();  // and nothing is spent from now on, because what is refused completes at once
+    activities_.for_each([&](file_activity& each) { cancel_all(each); });
+    while (engine_->in_flight() != 0) engine_->wait(completed_, wait_limit::unlimited());
+    while (run_posted() || dispatch()) {}
+    leave();
+    while (run_posted() || dispatch()) {}  // what was posted until then
+    activities_.clear();                   // of files that outlive it; several threads may close them
+    engine_->end();
+    ended_ = true;
+  }
+
+ private:
+  static constexpr unsigned dispatches_a_turn = 1024;
+
+  void enter() noexcept {
+    QIO_CHECK(!is_running_, "run() or poll() was called by a callback or coroutine of the same context");
+    if (owner_ == 0) [[unlikely]] {
+      owner_ = this_thread_number();
+      engine_->begin();
+    }
+    require_own_thread("a context was run by another thread than the one that first ran it");
+    is_running_ = true;
+  }
+
+  // The owner is the thread that first ran the loop. Before that, the program may use it from any one thread.
+  void require_own_thread([[maybe_unused]] const char* mistake) const noexcept {
+    QIO_CHECK(owner_ == 0 || ended_ || is_this_thread(owner_), mistake);
+  }
+
+  bool turn(bool may_wait) noexcept {
+    inline_turn_.renew();
+    const bool ran = run_posted();
+    engine_->wait(completed_, limit(may_wait && !ran));
+    expire_timers();
+    return dispatch() || ran;
+  }
+
+  void cancel_all(file_activity& activity) noexcept {
+    activity.held.for_each([&](request& r) { engine_->cancel(r); });
+  }
+
+  wait_limit limit(bool may_wait) const noexcept {
+    if (!may_wait || !completed_.empty()) return wait_limit::none();
+    return timers_.empty() ? wait_limit::unlimited() : wait_limit::until(timers_.earliest()->when);
+  }
+
+  void expire_timers() noexcept {
+    if (timers_.empty()) return;
+    const clock::time_point at = now();
+    while (timer* const earliest = timers_.earliest()) {
+      if (earliest->when > at) return;
+      timers_.remove(*earliest);
+      earliest->expired(*earliest);
+    }
+  }
+
+  // Everything has been reaped before anything is resumed, so that what is started then finds free places in the
+  // queues.
+  bool dispatch() noexcept {
+    for (unsigned count = 0; count < dispatches_a_turn; ++count) {
+      request* const r = completed_.pop();
+      if (r == nullptr) return count != 0;
+      r->completed(*r);
+    }
+    return true;
+  }
+
+  std::optional<aligned_buffer> memory_;  // for transfers, if it was asked for
+  std::unique_ptr<Engine> engine_;
+  std::string why_not_registered_;  // with the engine's system; empty if it is
+  list<file_activity> activities_;  // of every file that has had an operation; each lists those that the engine holds
+  completed_requests completed_;
+  timers timers_;
+  inline_turn inline_turn_;
+  std::uint64_t owner_ = 0;  // this_thread_number() of the thread that runs it; 0 before the first run
+  bool is_running_ = false;  // within run() or poll()
+  bool closed_ = false;      // takes no more operations
+  bool ended_ = false;       // calls nothing back any more
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSL-1.0
+// How other threads reach a loop: by its address while it is known to exist, else by its number.
+#pragma once
+
+#include <qio/base/check.hpp>
+#include <qio/base/intrusive.hpp>
+#include <qio/configuration.hpp>
+#include <qio/loop/posted.hpp>
+
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// Names a loop for as long as the process lives; no other loop ever has the same number. 0 names none.
+using loop_number = std::uint64_t;
+
+/// The loop that the calling thread is running, the innermost if one runs within another; 0 if it runs none.
+inline constinit thread_local loop_number running_loop = 0;
+
+/// Makes a loop the running one of this thread until the end of the scope.
+class running_scope {
+ public:
+  explicit running_scope(loop_number loop) noexcept : previous_(std::exchange(running_loop, loop)) {}
+  running_scope(const running_scope&) = delete;
+  running_scope& operator=(const running_scope&) = delete;
+  ~running_scope() { running_loop = previous_; }
+
+ private:
+  const loop_number previous_;
+};
+
+/// The part of a loop that every thread may use. Knows no engine, so that tasks need not know one either.
+class mailbox : list_hook {
+ public:
+  mailbox(const mailbox&) = delete;
+  mailbox& operator=(const mailbox&) = delete;
+
+  loop_number number() const noexcept { return number_; }
+
+  /// Has the loop's thread run `node`, and wakes it if it sleeps. From any thread. The caller keeps the loop alive
+  /// during the call; `node` may have run, and be gone, before it returns.
+  void post(posted& node) noexcept {
+    QIO_CHECK(!node.is_posted, "bug in qio: the same work was posted twice");
+    node.is_posted = true;
+    if (arrivals_.push(node)) wake_(*this);
+  }
+
+  /// The same by number. False if that loop has closed; then `node` is untouched.
+  static bool post_to(loop_number number, posted& node) noexcept {
+    return with_open(number, [&](mailbox& found) { found.post(node); });
+  }
+
+  /// Takes back posted work that has not run. On the loop's thread.
+  void withdraw(posted& node) noexcept {
+    QIO_CHECK(node.is_posted, "bug in qio: work was withdrawn that was not posted");
+    arrivals_.take(posted_);
+    posted_.remove(node);
+    node.is_posted = false;
+  }
+
+  static void withdraw_from(loop_number number, posted& node) noexcept {
+    with_open(number, [&](mailbox& found) { found.withdraw(node); });
+  }
+
+ protected:
+  /// `wake` ends the wait of the loop's thread; any thread calls it.
+  explicit mailbox(void (*wake)(mailbox&) noexcept) : wake_(wake) {
+    registry& open = loops();
+    const std::lock_guard lock(open.mutex);
+    number_ = ++open.last_number;
+    open.mailboxes.insert(*this);
+  }
+  ~mailbox() { leave(); }
+
+  /// Runs what has been posted. True if there was anything.
+  bool run_posted() noexcept {
+    if (!arrivals_.empty()) arrivals_.take(posted_);
+    if (posted_.empty()) return false;
+    while (posted* const node = posted_.pop()) {
+      node->is_posted = false;
+      node->run(*node);
+    }
+    return true;
+  }
+
+  /// From now on post_to() finds this loop no longer.
+  void leave() noexcept {
+    const std::lock_guard lock(loops().mutex);
+    if (is_linked()) unlink();
+  }
+
+ private:
+  friend class list<mailbox>;
+
+  struct registry {
+    std::mutex mutex;
+    loop_number last_number = 0;
+    list<mailbox> mailboxes;  // of the loops that have not closed
+  };
+  static registry& loops() noexcept {
+    static registry only;
+    return only;
+  }
+
+  // Under the lock, so that the loop cannot end meanwhile.
+  template <class Action>
+  static bool with_open(loop_number number, Action&& action) noexcept {
+    registry& open = loops();
+    const std::lock_guard lock(open.mutex);
+    mailbox* found = nullptr;
+    open.mailboxes.for_each([&](mailbox& each) {
+      if (each.number_ == number) found = &each;
+    });
+    if (found != nullptr) action(*found);
+    return found != nullptr;
+  }
+
+  void (*const wake_)(mailbox&) noexcept;
+  loop_number number_;
+  arrivals<posted> arrivals_;
+  queue<posted> posted_;  // taken from arrivals_, not yet run
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+// When an asynchronous operation is to end early: a deadline, a stop token.
+#pragma once
+
+#include <qio/base/clock.hpp>
+#include <qio/configuration.hpp>
+
+#include <stop_token>
+
+namespace qio::inline QIO_CONFIGURATION {
+
+/// A point in time, given as one or as a duration from now. None by default.
+class deadline {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  constexpr deadline() noexcept = default;
+  constexpr deadline(clock::time_point when) noexcept : when_(when) {}
+  /// A duration longer than a century (hours::max(), say) is no deadline; one more than a century ago has passed.
+  template <class Representation, class Period>
+  deadline(std::chrono::duration<Representation, Period> from_now) noexcept : when_(after(from_now)) {}
+
+  constexpr bool exists() const noexcept { return when_ != clock::time_point::max(); }
+  constexpr clock::time_point when() const noexcept { return when_; }
+
+ private:
+  template <class Duration>
+  static clock::time_point after(Duration from_now) noexcept {
+    constexpr std::chrono::duration<double> century = std::chrono::hours(24 * 36525);
+    const std::chrono::duration<double> approximately = from_now;
+    if (approximately < -century) return clock::time_point::min();
+    if (approximately <= century) return clock::now() + std::chrono::duration_cast<clock::duration>(from_now);
+    return clock::time_point::max();  // for a duration that is not a number, too
+  }
+
+  clock::time_point when_ = clock::time_point::max();
+};
+
+/// Refers to a stop token until the operation is made, which copies it. Trivially destructible on purpose: GCC 12
+/// destroys twice what is initialized in braces within a co_await expression. So it takes named tokens only.
+class stop_reference {
+ public:
+  constexpr stop_reference() noexcept = default;
+  stop_reference(const std::stop_token& token) noexcept : token_(&token) {}
+  stop_reference(const std::stop_token&&) = delete;
+
+  std::stop_token token() const noexcept { return token_ == nullptr ? std::stop_token() : *token_; }
+
+ private:
+  const std::stop_token* token_ = nullptr;
+};
+
+/// When an operation is to end early.
+///
+/// An operation whose deadline has passed, or whose stop was requested, before it starts does not start: it moves no
+/// byte. Later, ending early is a request, and the answer is what really happened: an operation that finished in spite
+/// of it succeeds; one that ended early fails with std::errc::timed_out or std::errc::operation_canceled, and
+/// error.transferred() is the number of bytes that it had moved by then.
+struct operation_options {
+  qio::deadline deadline = {};
+  stop_reference stop = {};
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION

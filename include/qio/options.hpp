@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSL-1.0
+// Options for opening files and creating contexts.
+#pragma once
+
+#include <qio/configuration.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace qio::inline QIO_CONFIGURATION {
+
+class directory;
+class simulated_disk;
+
+/// What open() does if direct or uncached I/O is unavailable.
+enum class if_unavailable : std::uint8_t {
+  fail,       ///< errc::direct_not_supported, errc::direct_in_memory …, or errc::uncached_not_supported
+  use_cache,  ///< opens through the page cache; is_direct() or is_uncached() is false, and file.explain() says why
+};
+
+/// How open() creates a file, how the file is written, and which fallback is acceptable.
+struct open_options {
+  std::uint32_t permissions = 0666;  ///< POSIX permission bits of a created file, before the process's umask
+  if_unavailable fallback = if_unavailable::fail;  ///< for direct and uncached files only
+  /// Whether asynchronous writes of at most 128 KiB to cached and mapped files run immediately, on the context's
+  /// thread, on file systems where a write normally ends in memory (ext4, XFS, btrfs, tmpfs). That is several times
+  /// faster than a kernel worker thread. Such a write can still wait if the kernel throttles writers or the file system
+  /// commits its journal; file_statistics::blocked_submissions counts these waits. After a wait, the engine carries out
+  /// the writes of that file for sixteen times as long as the wait took, so the context's thread waits at most a
+  /// seventeenth of its time. If false, the engine carries out all writes.
+  bool inline_writes = true;
+  /// A write succeeds only when its data is durable, along with everything that is needed to read it back, such as the
+  /// new size: as if these bytes had been synced with data_and_size (O_DSYNC; FILE_FLAG_WRITE_THROUGH, which not every
+  /// device obeys). See sync() for failed writes. A mapped file then writes by system calls; stores to its views still
+  /// need sync(), and so does resize(). To make only some writes durable, open the file twice.
+  bool durable_writes = false;
+  /// For mapped files only: bytes of address space to reserve, so that the file can grow that far without a second
+  /// mapping. 0 lets the library choose. Uses no memory.
+  std::uint64_t reservation = 0;
+  /// For mapped files only: whether blocking transfers are copies in memory. A copy faults if another process truncates
+  /// the file or the device fails. To return a result then, the first such open in a process installs a handler: for
+  /// SIGBUS, or on Windows a vectored exception handler. It passes all other faults on to the previous handler; an
+  /// ignored SIGBUS stays ignored. If the program replaces the handler later, transfers become system calls until it
+  /// restores it (the library notices within 10 ms, or at the next open of a mapped file). If false, the library
+  /// installs no handler, and blocking transfers are system calls; views are not affected.
+  bool guards_copies = true;
+  /// For paths from an untrusted source (an archive, a request): the path is resolved from this directory and must stay
+  /// beneath it; otherwise the open fails with errc::leaves_directory. See directory. It must outlive the call to open.
+  /// Null allows any path.
+  const directory* beneath = nullptr;
+};
+
+/// How a context waits for transfers of direct files. An interrupt costs a few microseconds, but leaves the CPU free
+/// for other work. Polling saves the interrupt, but keeps the context's thread busy while such a transfer is in flight.
+/// It pays off for devices that complete in about 10 µs (NVMe), and requires polled queues (NVMe: module parameter
+/// nvme.poll_queues). Files on other devices, and all other operations, are waited for without polling; file.explain()
+/// reports that.
+///
+/// Reads are polled; writes are polled only on a block device itself. In a file system, a direct write is completed by
+/// a kernel worker thread (fs/iomap/direct-io.c; Linux 6.12 does not poll for it at all), which polling would keep from
+/// running.
+///
+/// A polled transfer cannot end early: a deadline or a cancellation takes effect only when the device has completed the
+/// transfer, and so does schedule() if nothing else is in flight.
+enum class polling : std::uint8_t {
+  off,
+  busy,    ///< polls without a pause: the lowest latency
+  hybrid,  ///< sleeps for half of the usual time, then polls (Linux 6.13; `busy` on older kernels)
+};
+
+/// How a context waits for the operations that a ring carries out. Waiting asleep costs the least. Waiting awake
+/// (spinning) saves the time of falling asleep and waking up, some 10 µs per operation, but keeps a CPU busy. Use it
+/// for a thread that has a CPU to itself; if other threads need that CPU, waiting awake makes everything slower.
+///
+/// A context waits awake for at most 0.2 ms, then it sleeps. It does not wait awake while the ring is empty, or for
+/// operations that kernel or worker threads complete, because these need a CPU themselves: syncs, durable writes,
+/// opening, resizing.
+enum class wait_policy : std::uint8_t {
+  sleep,
+  spin,  ///< awake
+  /// Awake if recent waits suggest that this one will be short (0.1 ms); asleep for the first part of it if that does
+  /// not make it longer.
+  adaptive,
+};
+
+constexpr std::string_view name_of(wait_policy policy) noexcept {
+  switch (policy) {
+    case wait_policy::sleep: return "sleep";
+    case wait_policy::spin: return "spin";
+    case wait_policy::adaptive: return "adaptive";
+  }
+  return {};
+}
+
+/// Options of basic_context::create(). Each engine uses those that apply to it.
+struct context_options {
+  /// io_uring: entries of the submission queue, rounded up to a power of two and down to what the kernel allows. More
+  /// operations than this may be in flight; they go to the kernel as entries become free.
+  unsigned queue_depth = 256;
+  /// The maximum number of worker threads. They carry out all operations of the pool, and whatever a ring cannot do, by
+  /// blocking calls. Threads are started when first needed. 0 lets the library choose. At most 4096; more fails with
+  /// errc::too_many_workers.
+  unsigned workers = 0;
+  /// io_uring only: how to wait for transfers of direct files. Unless it is off, each open of a direct file briefly
+  /// creates a ring of its own to find out whether the device can be polled.
+  qio::polling polling = qio::polling::off;
+  /// io_uring only: see wait_policy. context.waits() returns statistics about it.
+  wait_policy waiting = wait_policy::sleep;
+  /// Bytes of context.registered_memory().
+  std::size_t registered_bytes = 0;
+  /// The simulated engine only (qio/engine/simulated.hpp): the disk it works on, which must outlive the context. Null
+  /// gives it an empty disk of its own.
+  simulated_disk* disk = nullptr;
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION

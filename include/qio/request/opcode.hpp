@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <qio/configuration.hpp>
+
+#include <cstdint>
+
+namespace qio::inline QIO_CONFIGURATION {
+
+enum class opcode : std::uint8_t {
+  read,
+  write,
+  sync,
+  call,  ///< request::call, on a worker thread: for operations without an asynchronous form (opening, resizing,
+         ///< closing)
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSL-1.0
+// A name in a directory that is kept open, so that it always means the same place.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/result.hpp>
+#include <qio/system/linux/directory.hpp>
+
+#include <fcntl.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION::platform {
+
+struct directory_entry {
+  directory_entry() noexcept = default;
+  directory_entry(directory_entry&& other) noexcept
+      : directory(std::exchange(other.directory, invalid_handle)), name(std::move(other.name)) {}
+  directory_entry& operator=(directory_entry&& other) noexcept {
+    std::swap(directory, other.directory);
+    name.swap(other.name);
+    return *this;
+  }
+  ~directory_entry() {
+    if (directory != invalid_handle) ::close(directory);
+  }
+
+  native_handle directory = invalid_handle;
+  std::string name;
+};
+
+/// Like open_at() for a path that may lead anywhere, except that a relative path begins at `from`.
+inline result<native_handle> open_from(native_handle from, const char* path, int flags,
+                                       mode_t permissions = 0) noexcept {
+  native_handle handle;
+  do handle = ::openat(from, path, flags, permissions);
+  while (handle < 0 && errno == EINTR);
+  if (handle < 0) return last_error();
+  return handle;
+}
+
+/// Finds the entry that `path` names. The path must stay beneath `beneath`; if it may lead anywhere, a relative path
+/// begins at `from`. Does not check whether a file of that name exists. A path that can only be a directory ("..",
+/// "name/") is resolved as a whole and becomes the entry "." of that directory.
+inline result<directory_entry> find_entry(native_handle beneath, const std::string& path,
+                                          native_handle from = anywhere) {
+  if (path.empty()) return system_error(ENOENT);
+  directory_entry found;
+  const std::size_t name_at = path.rfind('/') + 1;
+  found.name = path.substr(name_at);
+  const bool is_directory = found.name.empty() || found.name == "." || found.name == "..";
+  if (is_directory) found.name = ".";
+  const std::string parent = is_directory ? path : name_at == 0 ? "." : path.substr(0, name_at);
+  const auto opened = beneath == anywhere ? open_from(from, parent.c_str(), search_only)
+                                          : open_at(beneath, parent.c_str(), search_only);
+  if (!opened) return opened.error();
+  found.directory = opened.value();
+  return found;
+}
+
+/// Creates a file. Follows no links: fails with std::errc::file_exists if the name exists.
+inline result<native_handle> create_in(const directory_entry& place, const std::string& name, int flags,
+                                       mode_t permissions) noexcept {
+  return open_from(place.directory, name.c_str(), flags | O_CREAT | O_EXCL, permissions);
+}
+
+/// Removes `name` from the directory of `place` if it is still the file that is open as `handle`. Others may have
+/// renamed that file and put one of their own there.
+inline void remove_from(const directory_entry& place, const std::string& name, native_handle handle) noexcept {
+  struct stat ours, there;
+  if (::fstat(handle, &ours) != 0 || ::fstatat(place.directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (ours.st_dev == there.st_dev && ours.st_ino == there.st_ino) ::unlinkat(place.directory, name.c_str(), 0);
+}
+
+/// Whether a link may be followed by the rule of fs.protected_symlinks (Linux Documentation/admin-guide/sysctl/fs.rst),
+/// whatever its setting: in a sticky directory that everybody may write to (/tmp), only the user's own links and those
+/// of the directory's owner are followed.
+inline bool may_follow(const struct stat& link, const struct stat& directory) noexcept {
+  constexpr mode_t shared = S_ISVTX | S_IWOTH;
+  if ((directory.st_mode & shared) != shared || link.st_uid == directory.st_uid) return true;
+  return link.st_uid == static_cast<uid_t>(::setfsuid(static_cast<uid_t>(-1)));  // changes nothing; returns the current
+}
+
+/// Reads the target of the symbolic link that is open as `link` (O_PATH).
+inline result<std::string> target_of_link(native_handle link) {
+  std::string target(PATH_MAX, '\0');
+  const ssize_t length = ::readlinkat(link, "", target.data(), target.size());
+  if (length < 0) return last_error();
+  target.resize(static_cast<std::size_t>(length));
+  return target;
+}
+
+/// What is at an entry: nothing, a regular file, or a symbolic link with its target. Anything else is an error.
+struct entry_kind {
+  bool is_link = false;
+  std::string target;
+};
+inline result<entry_kind> kind_of(const directory_entry& entry) {
+  const auto opened = open_from(entry.directory, entry.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (!opened) {
+    if (opened.error() == std::errc::no_such_file_or_directory) return entry_kind{};
+    return opened.error();
+  }
+  directory_entry itself;  // closes it
+  itself.directory = opened.value();
+  struct stat status, directory;
+  if (::fstat(itself.directory, &status) != 0 || ::fstat(entry.directory, &directory) != 0) return last_error();
+  if (S_ISREG(status.st_mode)) return entry_kind{};
+  if (!S_ISLNK(status.st_mode)) return system_error(S_ISDIR(status.st_mode) ? EISDIR : EEXIST);
+  if (!may_follow(status, directory)) return system_error(EACCES);
+  auto target = target_of_link(itself.directory);
+  if (!target) return target.error();
+  return entry_kind{true, std::move(target).value()};
+}
+
+/// Like find_entry(), but follows symbolic links at the end of the path. If anything is there, it must be a regular
+/// file.
+inline result<directory_entry> find_regular_entry(native_handle beneath, std::string path) {
+  constexpr int most_links = 40;  // the kernel's limit
+  directory_entry link;
+  for (int links = 0; links <= most_links; ++links) {
+    auto found = find_entry(beneath, path, links == 0 ? anywhere : link.directory);
+    if (!found) return found;
+    auto kind = kind_of(found.value());
+    if (!kind) return kind.error();
+    if (!kind.value().is_link) return found;
+    std::string target = std::move(kind.value().target);
+    link = std::move(found).value();
+    // A path that must stay beneath a directory is always resolved from there, any other from where the link is.
+    if (beneath != anywhere && !target.starts_with('/')) target.insert(0, path, 0, path.rfind('/') + 1);
+    path = std::move(target);
+  }
+  return system_error(ELOOP);
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSL-1.0
+// Opening a file in steps, so that an open that fails late (because the mode is unavailable) leaves the disk unchanged.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/mode.hpp>
+#include <qio/path.hpp>
+#include <qio/result.hpp>
+#include <qio/system/handle_kind.hpp>
+#include <qio/system/linux/directory.hpp>
+#include <qio/system/linux/directory_entry.hpp>
+#include <qio/system/linux/unguessable.hpp>
+#include <qio/system/posix/handle.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION::platform {
+
+/// A file that is being opened. begin() opens a handle and destroys nothing; commit() then truncates or replaces, as
+/// the caller asked. Without commit(), destruction closes the handle and removes what begin() created.
+class opening {
+ public:
+  /// Uses only `kind.writes_durably`: on Linux, any handle serves any engine, and make_direct() makes it direct later.
+  /// If the path must stay beneath a directory, every step stays beneath it.
+  static result<opening> begin(path_view path, native_handle beneath, access wanted, creation how,
+                               std::uint32_t permissions, detail::handle_kind kind) {
+    // POSIX leaves O_TRUNC without write access undefined, and Linux truncates.
+    if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
+    opening self(path.c_str(), beneath, how);
+    const int flags = access_flags(wanted) | (kind.writes_durably ? O_DSYNC : 0);
+    if (const error failure = self.open(flags, static_cast<mode_t>(permissions)); failure.exists()) return failure;
+    struct stat status;
+    if (::fstat(self.handle_, &status) != 0) return last_error();
+    if (S_ISDIR(status.st_mode)) return system_error(EISDIR);
+    if (!has_offsets(self.handle_, status)) return error(errc::no_offsets);
+    // io_uring does not wait for a file with O_NONBLOCK, so clear it. F_SETFL does not change O_DSYNC.
+    if (self.nonblocking_ && ::fcntl(self.handle_, F_SETFL, 0) != 0) return last_error();
+    return self;
+  }
+
+  opening(opening&& other) noexcept
+      : beneath_(other.beneath_),
+        path_(std::move(other.path_)),
+        place_(std::move(other.place_)),
+        temporary_(std::move(other.temporary_)),
+        how_(other.how_),
+        handle_(std::exchange(other.handle_, invalid_handle)),
+        created_(std::exchange(other.created_, false)) {}
+  opening& operator=(opening&&) = delete;
+  ~opening() {
+    if (created_) remove_from(place_, how_ == creation::always_new ? temporary_ : place_.name, handle_);
+    if (handle_ != invalid_handle) ::close(handle_);
+  }
+
+  native_handle handle() const noexcept { return handle_; }
+
+  /// Completes the open. On success, the caller owns the handle.
+  result<native_handle> commit() {
+    if (how_ == creation::truncate_existing)
+      if (auto emptied = resize(handle_, 0); !emptied) return emptied.error();
+    // rename(2) is atomic: nobody finds the name missing, or only part of the file.
+    const native_handle within = place_.directory;
+    if (how_ == creation::always_new && ::renameat(within, temporary_.c_str(), within, place_.name.c_str()) != 0)
+      return last_error();
+    created_ = false;
+    return std::exchange(handle_, invalid_handle);
+  }
+
+ private:
+  opening(std::string path, native_handle beneath, creation how)
+      : beneath_(beneath), path_(std::move(path)), how_(how) {}
+
+  static int access_flags(access wanted) noexcept {
+    switch (wanted) {
+      case access::read: return O_RDONLY | O_CLOEXEC;
+      case access::write: return O_WRONLY | O_CLOEXEC;
+      case access::read_write: break;
+    }
+    return O_RDWR | O_CLOEXEC;
+  }
+
+  error open(int flags, mode_t permissions) {
+    switch (how_) {
+      case creation::open_existing:
+      case creation::truncate_existing: return open_path(flags, permissions);
+      case creation::only_if_missing: return create_path(flags, permissions);
+      case creation::if_needed: return open_or_create(flags, permissions);
+      case creation::always_new: break;
+    }
+    return create_new(flags, permissions);
+  }
+
+  error take(const result<native_handle>& opened) {
+    if (!opened) return opened.error();
+    handle_ = opened.value();
+    return error();
+  }
+
+  // Never waits for the other end of a pipe or for a terminal's carrier; otherwise, anyone who can put one there could
+  // stop every thread that opens files. Only a path that may lead anywhere waits for another process to give up its
+  // lease on the file (fcntl(2), F_SETLEASE), as in open(2): by default, the kernel grants that process 45 s.
+  error open_path(int flags, mode_t permissions) {
+    constexpr int most_waits = 6000;
+    constexpr int milliseconds = 10;
+    nonblocking_ = true;
+    error failure;
+    for (int waits = 0; waits < most_waits; ++waits) {
+      failure = take(open_at(beneath_, path_.c_str(), flags | O_NONBLOCK, permissions));
+      const bool is_leased = failure == std::errc::resource_unavailable_try_again;
+      if (!is_leased && failure != std::errc::no_such_device_or_address) return failure;
+      if (const error why = why_not_now(); why.exists()) return why;
+      if (!is_leased || beneath_ != anywhere) return failure;
+      ::poll(nullptr, 0, milliseconds);
+    }
+    return failure;
+  }
+
+  // Why a path cannot be opened without waiting. No error (exists() is false) if a file is there.
+  error why_not_now() const noexcept {
+    const auto found = open_at(beneath_, path_.c_str(), O_PATH | O_CLOEXEC);
+    if (!found) return found.error();
+    struct stat status;
+    const error failure = ::fstat(found.value(), &status) != 0 ? last_error() : error();
+    ::close(found.value());
+    if (failure.exists()) return failure;
+    return S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) ? errc::no_offsets : error();
+  }
+
+  static bool has_offsets(native_handle handle, const struct stat& status) noexcept {
+    return S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || ::lseek(handle, 0, SEEK_CUR) >= 0;
+  }
+
+  error create(const std::string& name, int flags, mode_t permissions) {
+    const error failure = take(create_in(place_, name, flags, permissions));
+    created_ = !failure.exists();
+    return failure;
+  }
+
+  // Creates the file in a directory that is kept open, so that it can be removed from there whatever others have done
+  // to the path since.
+  error create_path(int flags, mode_t permissions) {
+    auto found = find_entry(beneath_, path_);
+    if (!found) return found.error();
+    place_ = std::move(found).value();
+    return create(place_.name, flags, permissions);
+  }
+
+  // Works in two steps, because O_CREAT alone does not report whether it created the file. The second step uses
+  // O_CREAT, too: without it, the kernel would not apply fs.protected_regular and fs.protected_fifos. A file that only
+  // the second step creates (behind a dangling link, or because another process has just removed the file) stays if the
+  // open fails late.
+  error open_or_create(int flags, mode_t permissions) {
+    const error failure = create_path(flags, permissions);
+    return failure.exists() ? open_path(flags | O_CREAT, permissions) : failure;
+  }
+
+  // Creates the file under another name in the same directory; commit() renames it. Replaces the target of a symbolic
+  // link, not the link. Does not replace devices and directories.
+  error create_new(int flags, mode_t permissions) {
+    auto found = find_regular_entry(beneath_, path_);
+    if (!found) return found.error();
+    place_ = std::move(found).value();
+    error failure;
+    for (int attempt = 0; attempt < 8; ++attempt) {
+      temporary_ = ".qio-" + std::to_string(unguessable_number());
+      failure = create(temporary_, flags, permissions);
+      if (failure != std::errc::file_exists) break;
+    }
+    return failure;
+  }
+
+  native_handle beneath_;
+  std::string path_;
+  directory_entry place_;  // of the file that is created
+  std::string temporary_;  // for creation::always_new: its name, in the directory of `place_`, until commit()
+  creation how_;
+  native_handle handle_ = invalid_handle;
+  bool nonblocking_ = false;
+  bool created_ = false;
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::platform

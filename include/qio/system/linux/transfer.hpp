@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+// One read or write by a system call.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/system/piece.hpp>
+#include <qio/system/posix/handle.hpp>
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+
+// Flags of preadv2(2), for C libraries that do not define them.
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 0x00000008  // Linux 4.14
+#endif
+#ifndef RWF_DONTCACHE
+#define RWF_DONTCACHE 0x00000080  // Linux 6.14
+#endif
+
+namespace qio::inline QIO_CONFIGURATION::platform {
+
+static_assert(sizeof(mutable_buffer) == sizeof(iovec) && offsetof(mutable_buffer, data) == offsetof(iovec, iov_base) &&
+                  offsetof(mutable_buffer, size) == offsetof(iovec, iov_len),
+              "arrays of buffers are passed to the kernel as they are");
+
+inline const iovec* as_iovec(detail::buffer_array buffers) noexcept {
+  return static_cast<const iovec*>(buffers.data());
+}
+
+inline detail::raw_result answer(ssize_t returned) noexcept { return returned < 0 ? -errno : returned; }
+
+/// Options of a transfer: RWF_… of preadv2(2).
+using transfer_flags = int;
+inline constexpr transfer_flags drop_pages = RWF_DONTCACHE;
+
+inline detail::raw_result read_by_flags(native_handle handle, const detail::piece& piece,
+                                        transfer_flags flags) noexcept {
+  const auto offset = static_cast<off_t>(piece.offset);
+  if (piece.vector != nullptr)
+    return answer(::preadv2(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset, flags));
+  const iovec single{piece.single.data, piece.single.size};
+  return answer(::preadv2(handle, &single, 1, offset, flags));
+}
+
+inline detail::raw_result write_by_flags(native_handle handle, const detail::piece& piece,
+                                         transfer_flags flags) noexcept {
+  const auto offset = static_cast<off_t>(piece.offset);
+  if (piece.vector != nullptr)
+    return answer(::pwritev2(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset, flags));
+  const iovec single{piece.single.data, piece.single.size};
+  return answer(::pwritev2(handle, &single, 1, offset, flags));
+}
+
+inline detail::raw_result read_some(native_handle handle, const detail::piece& piece, transfer_flags flags) noexcept {
+  if (flags != 0) return read_by_flags(handle, piece, flags);
+  const auto offset = static_cast<off_t>(piece.offset);
+  if (piece.vector == nullptr) return answer(::pread(handle, piece.single.data, piece.single.size, offset));
+  return answer(::preadv(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset));
+}
+
+inline detail::raw_result write_some(native_handle handle, const detail::piece& piece, transfer_flags flags) noexcept {
+  if (flags != 0) return write_by_flags(handle, piece, flags);
+  const auto offset = static_cast<off_t>(piece.offset);
+  if (piece.vector == nullptr) return answer(::pwrite(handle, piece.single.data, piece.single.size, offset));
+  return answer(::pwritev(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset));
+}
+
+/// Reads what is in the page cache. Returns -EAGAIN if it would have to wait for a device (which has then already been
+/// asked for the data), and -EOPNOTSUPP if the file system does not support this.
+inline detail::raw_result read_without_waiting(native_handle handle, const detail::piece& piece) noexcept {
+  return read_by_flags(handle, piece, RWF_NOWAIT);
+}
+
+/// Whether the file, which must be open for reading, accepts these flags. Tries them on a read past the end of any
+/// file, which transfers nothing.
+inline bool takes_flags(native_handle handle, transfer_flags flags) noexcept {
+  char byte;
+  const iovec single{&byte, 1};
+  return ::preadv2(handle, &single, 1, static_cast<off_t>(detail::max_offset - 4095), flags) >= 0;
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a file needs from a system, as an object, so that a simulated system can replace the real one.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/mode.hpp>
+#include <qio/path.hpp>
+#include <qio/result.hpp>
+#include <qio/system/handle_kind.hpp>
+#include <qio/system/piece.hpp>
+#include <qio/system/platform.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// The real operating system. It is the type `system` of every engine, except those whose files are elsewhere; these
+/// have a type with the same members.
+struct operating_system {
+  static constexpr bool has_mappings = true;
+  static constexpr bool has_page_cache = true;  ///< inline transfers may be attempted on it
+
+  using opening = platform::opening;
+
+  static result<opening> begin(path_view path, platform::native_handle beneath, access wanted, creation how,
+                               std::uint32_t permissions, handle_kind kind) {
+    return opening::begin(path, beneath, wanted, how, permissions, kind);
+  }
+  static platform::direct_support make_direct(const opening& of) { return platform::make_direct(of); }
+  static bool takes_flags(platform::native_handle handle, platform::transfer_flags flags) noexcept {
+    return platform::takes_flags(handle, flags);
+  }
+  static raw_result read(platform::native_handle handle, const piece& what, platform::transfer_flags flags) noexcept {
+    return platform::read_some(handle, what, flags);
+  }
+  static raw_result write(platform::native_handle handle, const piece& what, platform::transfer_flags flags) noexcept {
+    return platform::write_some(handle, what, flags);
+  }
+  static result<void> sync(platform::native_handle handle, sync_kind kind) noexcept {
+    return platform::sync(handle, kind);
+  }
+  static result<std::uint64_t> size(platform::native_handle handle) noexcept { return platform::size(handle); }
+  static result<void> resize(platform::native_handle handle, std::uint64_t bytes) noexcept {
+    return platform::resize(handle, bytes);
+  }
+  static result<void> close(platform::native_handle handle) noexcept { return platform::close(handle); }
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

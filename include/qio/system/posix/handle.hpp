@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+// Closing, measuring, resizing and syncing a file by POSIX calls.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/mode.hpp>
+#include <qio/path.hpp>
+#include <qio/result.hpp>
+#include <qio/system/piece.hpp>
+#include <qio/system/posix/error.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace qio::inline QIO_CONFIGURATION::platform {
+
+static_assert(sizeof(off_t) >= sizeof(std::int64_t),
+              "qio: file offsets have 32 bits in this build: compile with -D_FILE_OFFSET_BITS=64");
+
+using native_handle = int;
+inline constexpr native_handle invalid_handle = -1;
+/// Passed in place of the directory that a path must stay beneath: the path may lead anywhere.
+inline constexpr native_handle anywhere = AT_FDCWD;
+
+/// For systems whose handles are not the operating system's, but numbers that start at 1, such as the simulated disk's.
+inline native_handle handle_of(std::uint64_t number) noexcept { return static_cast<native_handle>(number); }
+inline std::uint64_t number_of(native_handle handle) noexcept { return static_cast<std::uint64_t>(handle); }
+
+inline native_handle open_retrying(const char* path, int flags, mode_t permissions) noexcept {
+  native_handle handle;
+  do handle = ::open(path, flags, permissions);
+  while (handle < 0 && errno == EINTR);
+  return handle;
+}
+
+/// Frees the handle even if it fails: Linux does so before any error can occur, EINTR included (close(2)).
+inline result<void> close(native_handle handle) noexcept {
+  if (::close(handle) == 0 || errno == EINTR) return success();
+  return last_error();
+}
+
+/// In bytes. Includes block devices, whose size is not in the inode.
+inline result<std::uint64_t> size(native_handle handle) noexcept {
+  struct stat status;
+  if (::fstat(handle, &status) != 0) return last_error();
+  if (!S_ISBLK(status.st_mode)) return static_cast<std::uint64_t>(status.st_size);
+  const off_t end = ::lseek(handle, 0, SEEK_END);
+  if (end < 0) return last_error();
+  return static_cast<std::uint64_t>(end);
+}
+
+inline result<void> resize(native_handle handle, std::uint64_t bytes) noexcept {
+  if (bytes > detail::max_offset) return error(errc::offset_too_large, bytes, detail::max_offset);
+  while (::ftruncate(handle, static_cast<off_t>(bytes)) != 0)
+    if (errno != EINTR) return last_error();
+  return success();
+}
+
+inline result<void> sync(native_handle handle, sync_kind kind) noexcept {
+  // fdatasync(2) writes the size with the contents and flushes the device's cache. No cheaper call makes contents
+  // durable (sync_file_range(2) does not flush that cache), so the two lesser kinds are the same here.
+  const auto call = kind == sync_kind::everything ? &::fsync : &::fdatasync;
+  while (call(handle) != 0)
+    if (errno != EINTR) return last_error();
+  return success();
+}
+
+/// Makes the names in a directory durable. For use after creating, renaming or removing a file in it.
+inline result<void> sync_directory(path_view path) noexcept {
+  const native_handle handle = open_retrying(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (handle < 0) return last_error();
+  const result<void> synced = sync(handle, sync_kind::everything);
+  const result<void> closed = close(handle);
+  return synced ? closed : synced;
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION::platform

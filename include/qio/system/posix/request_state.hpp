@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// The state that the system and its engine keep per request, and per file for all its requests.
+#pragma once
+
+#include <qio/configuration.hpp>
+
+namespace qio::inline QIO_CONFIGURATION::platform {
+
+struct request_state {};
+struct activity_state {
+  static constexpr int no_slot = -64;
+
+  /// Index into the ring's table of registered files. If negative, the file is not registered, and -slot is the number
+  /// of operations until it counts as busy.
+  int slot = no_slot;
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::platform

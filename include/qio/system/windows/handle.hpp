@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+// Closing, measuring, resizing and syncing a file by Win32 calls.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/mode.hpp>
+#include <qio/path.hpp>
+#include <qio/result.hpp>
+#include <qio/system/piece.hpp>
+#include <qio/system/windows/error.hpp>
+#include <qio/system/windows/path.hpp>
+
+#include <cstdint>
+
+namespace qio::inline QIO_CONFIGURATION::platform {
+
+using native_handle = HANDLE;
+/// INVALID_HANDLE_VALUE, which is not a constant expression.
+inline const native_handle invalid_handle = INVALID_HANDLE_VALUE;
+/// Passed in place of the directory that a path must stay beneath: the path may lead anywhere.
+inline constexpr native_handle anywhere = nullptr;
+
+/// For systems whose handles are not the operating system's, but numbers that start at 1, such as the simulated disk's.
+inline native_handle handle_of(std::uint64_t number) noexcept {
+  return reinterpret_cast<native_handle>(static_cast<std::uintptr_t>(number));
+}
+inline std::uint64_t number_of(native_handle handle) noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
+
+/// Lets others read, write, rename and remove the file while it is open, as on other systems.
+inline constexpr DWORD share_all = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+
+inline result<void> close(native_handle handle) noexcept {
+  if (calls::CloseHandle(handle) == 0) return last_error();
+  return success();
+}
+
+/// In bytes.
+inline result<std::uint64_t> size(native_handle handle) noexcept {
+  LARGE_INTEGER bytes;
+  if (calls::GetFileSizeEx(handle, &bytes) == 0) return last_error();
+  return static_cast<std::uint64_t>(bytes.QuadPart);
+}
+
+inline result<void> resize(native_handle handle, std::uint64_t bytes) noexcept {
+  if (bytes > detail::max_offset) return error(errc::offset_too_large, bytes, detail::max_offset);
+  FILE_END_OF_FILE_INFO end;
+  end.EndOfFile.QuadPart = static_cast<LONGLONG>(bytes);
+  if (calls::SetFileInformationByHandle(handle, FileEndOfFileInfo, &end, sizeof end) == 0) return last_error();
+  return success();
+}
+
+/// All kinds are the same: the only documented call, FlushFileBuffers, writes contents and attributes and flushes the
+/// device's cache. Needs a handle with write access.
+inline result<void> sync(native_handle handle, sync_kind) noexcept {
+  if (calls::FlushFileBuffers(handle) == 0) return last_error();
+  return success();
+}
+
+/// Makes the names in a directory durable. For use after creating, renaming or removing a file in it.
+inline result<void> sync_directory(path_view path) {
+  const auto name = native_path(path);
+  if (!name) return name.error();
+  const native_handle handle = calls::CreateFileW(name.value().c_str(), GENERIC_WRITE, share_all, nullptr,
+                                                  OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
+  if (handle == invalid_handle) return last_error();
+  const bool is_directory = (calls::GetFileAttributesW(name.value().c_str()) & FILE_ATTRIBUTE_DIRECTORY) != 0;
+  const result<void> synced =
+      is_directory ? sync(handle, sync_kind::everything) : result<void>(system_error(ERROR_DIRECTORY));
+  const result<void> closed = close(handle);
+  return synced ? closed : synced;
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION::platform

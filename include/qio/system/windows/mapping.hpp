@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+// A mapping of a file into memory.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/result.hpp>
+#include <qio/system/windows/handle.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION::platform {
+
+/// Maps a file from its beginning to its end at the time of mapping: a longer view would extend the file.
+class mapping {
+ public:
+  static constexpr bool covers_growth = false;    ///< may be longer than the file
+  static constexpr bool is_flushed_apart = true;  ///< needs flush() before the file is synced
+
+  /// Maps less than `bytes` if the file is shorter.
+  static result<mapping> map(native_handle handle, std::uint64_t bytes, bool writable) noexcept {
+    mapping made(writable, static_cast<std::size_t>(bytes));
+    if (auto shown = made.show(handle); !shown) return shown.error();
+    return made;
+  }
+
+  mapping(mapping&& other) noexcept
+      : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), writable_(other.writable_) {}
+  mapping& operator=(mapping&& other) noexcept {
+    mapping taken(std::move(other));
+    std::swap(base_, taken.base_);
+    std::swap(size_, taken.size_);
+    std::swap(writable_, taken.writable_);
+    return *this;
+  }
+  ~mapping() { hide(); }
+
+  std::byte* data() const noexcept { return base_; }
+  std::size_t size() const noexcept { return size_; }
+
+  /// Unmaps the file, but remembers the address …
+  void hide() noexcept {
+    if (base_ != nullptr && base_ != &nothing) calls::UnmapViewOfFile(base_);
+    place_ = std::exchange(base_, nullptr);
+  }
+
+  /// … and maps what the file contains now, at that address if there is one. An empty file cannot be mapped; data() is
+  /// then not null, and size() is 0. If this fails, nothing is mapped.
+  result<void> show(native_handle handle) noexcept {
+    const std::size_t wanted = std::exchange(size_, 0);
+    const auto end = platform::size(handle);
+    if (!end) return end.error();
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, end.assume_value()));
+    if (bytes == 0) {
+      base_ = &nothing;
+      return success();
+    }
+    const HANDLE section =
+        calls::CreateFileMappingW(handle, nullptr, writable_ ? PAGE_READWRITE : PAGE_READONLY, 0, 0, nullptr);
+    if (section == nullptr) return last_error();
+    const DWORD granted = writable_ ? FILE_MAP_READ | FILE_MAP_WRITE : FILE_MAP_READ;
+    void* const base = calls::MapViewOfFileEx(section, granted, 0, 0, bytes, place_);
+    const error failure = base == nullptr ? last_error() : error();
+    calls::CloseHandle(section);  // the view keeps what it needs
+    if (failure.exists()) return failure;
+    base_ = static_cast<std::byte*>(base);
+    size_ = bytes;
+    return success();
+  }
+
+ private:
+  inline static std::byte nothing{};
+
+  mapping(bool writable, std::size_t size) noexcept : size_(size), writable_(writable) {}
+
+  std::byte* base_ = nullptr;
+  std::byte* place_ = nullptr;
+  std::size_t size_ = 0;
+  bool writable_ = false;
+};
+
+/// Makes a call that may truncate or extend the file while it is mapped. Returns what the call returns. Windows does
+/// not truncate a mapped file; if the call fails for that reason, it is repeated while the file is unmapped. The
+/// mappings are then restored at their addresses. If another thread has taken an address meanwhile, that mapping is not
+/// restored, and touching its views ends the program.
+template <class Mappings, class Call>
+auto resize_beneath(Mappings& mappings, native_handle handle, Call&& call) {
+  auto answer = call();
+  if (answer || answer.error().code() != system_error(ERROR_USER_MAPPED_FILE).code()) return answer;
+  for (mapping& each : mappings) each.hide();
+  answer = call();
+  for (mapping& each : mappings) static_cast<void>(each.show(handle));
+  return answer;
+}
+
+/// Hands changes made through this mapping, and no other, to the system. FlushFileBuffers does not do that.
+inline result<void> flush(const mapping& shown) noexcept {
+  if (shown.size() != 0 && calls::FlushViewOfFile(shown.data(), 0) == 0) return last_error();
+  return success();
+}
+
+inline std::size_t page_size() noexcept {
+  static const std::size_t bytes = [] {
+    SYSTEM_INFO system;
+    ::GetSystemInfo(&system);
+    return system.dwPageSize;
+  }();
+  return bytes;
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION::platform

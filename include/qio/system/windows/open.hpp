@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// Opening a file in steps, so that an open that fails late (because the mode is unavailable) leaves the disk unchanged.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/mode.hpp>
+#include <qio/path.hpp>
+#include <qio/result.hpp>
+#include <qio/system/handle_kind.hpp>
+#include <qio/system/windows/handle.hpp>
+#include <qio/system/windows/rename.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION::platform {
+
+/// A file that is being opened. begin() opens a handle and destroys nothing; commit() then truncates or replaces, as
+/// the caller asked. Without commit(), destruction closes the handle and removes what begin() created.
+class opening {
+ public:
+  /// On Windows, `permissions` has one effect: a created file that nobody may write to is read-only.
+  static result<opening> begin(path_view path, native_handle beneath, access wanted, creation how,
+                               std::uint32_t permissions, detail::handle_kind kind) {
+    if (beneath != anywhere) return error(errc::beneath_not_supported);
+    if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
+    auto name = native_path(path);
+    if (!name) return name.error();
+    opening self(std::move(name).value(), how, kind);
+    self.access_ = (wanted != access::write ? GENERIC_READ : 0) | (wanted != access::read ? GENERIC_WRITE : 0);
+    self.attributes_ = (permissions & 0222) == 0 ? FILE_ATTRIBUTE_READONLY : FILE_ATTRIBUTE_NORMAL;
+    if (const error failure = self.open(); failure.exists()) return failure;
+    return self;
+  }
+
+  opening(opening&& other) noexcept
+      : path_(std::move(other.path_)),
+        replaced_(std::move(other.replaced_)),
+        how_(other.how_),
+        kind_(other.kind_),
+        access_(other.access_),
+        attributes_(other.attributes_),
+        handle_(std::exchange(other.handle_, invalid_handle)),
+        created_(std::exchange(other.created_, false)) {}
+  opening& operator=(opening&&) = delete;
+  ~opening() {
+    if (created_) remove_created(handle_, path_);
+    if (handle_ != invalid_handle) calls::CloseHandle(handle_);
+  }
+
+  native_handle handle() const noexcept { return handle_; }
+  /// False if the file system refused direct I/O.
+  bool is_direct() const noexcept { return kind_.direct; }
+
+  /// Completes the open. On success, the caller owns the handle. May be called again if it fails.
+  result<native_handle> commit() {
+    if (how_ == creation::truncate_existing)
+      if (auto emptied = resize(handle_, 0); !emptied) return emptied.error();
+    if (how_ == creation::always_new)
+      if (const error failure = replace_file(path_, replaced_); failure.exists()) return failure;
+    created_ = false;
+    return std::exchange(handle_, invalid_handle);
+  }
+
+ private:
+  opening(std::wstring path, creation how, detail::handle_kind kind) : path_(std::move(path)), how_(how), kind_(kind) {}
+
+  error open() {
+    switch (how_) {
+      case creation::open_existing:
+      case creation::truncate_existing: return open_path(OPEN_EXISTING);
+      case creation::only_if_missing: return open_path(CREATE_NEW);
+      case creation::if_needed: return open_path(OPEN_ALWAYS);
+      case creation::always_new: break;
+    }
+    return create_beside();
+  }
+
+  error open_path(DWORD disposition) {
+    error failure = create(disposition);
+    // A file system that requires its cache rejects the flag. The caller decides whether that is an error.
+    if (kind_.direct && (failure == std::errc::invalid_argument || failure == std::errc::operation_not_supported)) {
+      kind_.direct = false;
+      failure = create(disposition);
+    }
+    if (failure == std::errc::permission_denied && is_directory(path_)) return system_error(error_is_a_directory);
+    return failure;
+  }
+
+  error create(DWORD disposition) {
+    const DWORD flags = (kind_.direct ? FILE_FLAG_NO_BUFFERING : 0u) |
+                        (kind_.asynchronous ? FILE_FLAG_OVERLAPPED : 0u) |
+                        (kind_.writes_durably ? FILE_FLAG_WRITE_THROUGH : 0u);
+    handle_ = calls::CreateFileW(path_.c_str(), access_, share_all, nullptr, disposition, attributes_ | flags, nullptr);
+    if (handle_ == invalid_handle) return last_error();
+    created_ =
+        disposition == CREATE_NEW || (disposition == OPEN_ALWAYS && calls::GetLastError() != ERROR_ALREADY_EXISTS);
+    return error();
+  }
+
+  // Creates the file under another name in the same directory; commit() renames it.
+  error create_beside() {
+    auto replaced = find_replaced(path_);
+    if (!replaced) return replaced.error();
+    replaced_ = std::move(replaced).value();
+    return with_new_name(replaced_, [this](std::wstring name) {
+      path_ = std::move(name);
+      return open_path(CREATE_NEW);
+    });
+  }
+
+  std::wstring path_;      // of the open file
+  std::wstring replaced_;  // for creation::always_new: the file's name after commit()
+  creation how_;
+  detail::handle_kind kind_;
+  DWORD access_ = 0;
+  DWORD attributes_ = 0;
+  native_handle handle_ = invalid_handle;
+  bool created_ = false;
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+// Replacing a file, even if it is open.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/result.hpp>
+#include <qio/system/windows/handle.hpp>
+#include <qio/system/windows/unguessable.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace qio::inline QIO_CONFIGURATION::platform {
+
+inline bool is_directory(const std::wstring& path) noexcept {
+  const DWORD attributes = calls::GetFileAttributesW(path.c_str());
+  return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
+}
+
+inline void remove_file(const std::wstring& path) noexcept {
+  calls::SetFileAttributesW(path.c_str(), FILE_ATTRIBUTE_NORMAL);  // a read-only file cannot be removed
+  calls::DeleteFileW(path.c_str());
+}
+
+inline bool are_same_file(native_handle one, native_handle other) noexcept {
+  BY_HANDLE_FILE_INFORMATION of_one, of_other;
+  return calls::GetFileInformationByHandle(one, &of_one) != 0 &&
+         calls::GetFileInformationByHandle(other, &of_other) != 0 &&
+         of_one.dwVolumeSerialNumber == of_other.dwVolumeSerialNumber &&
+         of_one.nFileIndexHigh == of_other.nFileIndexHigh && of_one.nFileIndexLow == of_other.nFileIndexLow;
+}
+
+/// Removes the file that is open as `created` if it is still at `path`. Others may have renamed it and put a file of
+/// their own there. Compares and removes through the same handle, so the removed file is the one compared.
+inline void remove_created(native_handle created, const std::wstring& path) noexcept {
+  constexpr DWORD wanted = DELETE | FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES;
+  const native_handle there = calls::CreateFileW(path.c_str(), wanted, share_all, nullptr, OPEN_EXISTING,
+                                                 FILE_FLAG_OPEN_REPARSE_POINT, nullptr);
+  if (there == invalid_handle) return;
+  if (are_same_file(created, there)) {
+    FILE_BASIC_INFO writable{};  // a read-only file cannot be removed; times of zero are not changed
+    writable.FileAttributes = FILE_ATTRIBUTE_NORMAL;
+    calls::SetFileInformationByHandle(there, FileBasicInfo, &writable, sizeof writable);
+    FILE_DISPOSITION_INFO removed{TRUE};
+    calls::SetFileInformationByHandle(there, FileDispositionInfo, &removed, sizeof removed);
+  }
+  calls::CloseHandle(there);
+}
+
+/// Calls `attempt(name)`, which returns an error, with names in the directory of `path` until one is free.
+template <class Attempt>
+error with_new_name(const std::wstring& path, Attempt&& attempt) {
+  const std::wstring directory = path.substr(0, path.rfind(L'\\') + 1);
+  error failure;
+  for (int attempts = 0; attempts < 8; ++attempts) {
+    failure = attempt(directory + L".qio-" + std::to_wstring(unguessable_number()));
+    if (failure != std::errc::file_exists) break;
+  }
+  return failure;
+}
+
+/// Finds the path that creation::always_new replaces: the target if `path` is a symbolic link, else `path` itself.
+/// Directories and read-only files are not replaced.
+inline result<std::wstring> find_replaced(const std::wstring& path) {
+  const DWORD attributes = calls::GetFileAttributesW(path.c_str());
+  if (attributes == INVALID_FILE_ATTRIBUTES) {
+    if (calls::GetLastError() == ERROR_FILE_NOT_FOUND) return path;
+    return last_error();
+  }
+  if ((attributes & FILE_ATTRIBUTE_DIRECTORY) != 0) return system_error(error_is_a_directory);
+  if ((attributes & FILE_ATTRIBUTE_READONLY) != 0) return system_error(ERROR_ACCESS_DENIED);
+  if ((attributes & FILE_ATTRIBUTE_REPARSE_POINT) == 0) return path;
+  const native_handle there = calls::CreateFileW(path.c_str(), 0, share_all, nullptr, OPEN_EXISTING, 0, nullptr);
+  if (there == invalid_handle) return last_error();
+  std::wstring resolved(32768, L'\0');
+  const DWORD length = calls::GetFinalPathNameByHandleW(there, resolved.data(), 32768, FILE_NAME_NORMALIZED);
+  const error failure = length == 0 ? last_error() : error();
+  calls::CloseHandle(there);
+  if (failure.exists()) return failure;
+  resolved.resize(length);
+  return resolved;
+}
+
+/// Renames as rename(2) does: atomically, even if either file is open. Needs Windows 10 1607 and NTFS. False if it
+/// fails.
+inline bool rename_as_posix(const std::wstring& from, const std::wstring& to) {
+  // FILE_RENAME_INFO as in newer headers. Its first member used to be a BOOLEAN.
+  struct rename_information {
+    DWORD flags;
+    HANDLE root;
+    DWORD name_bytes;
+    wchar_t name[1];
+  };
+  constexpr auto rename_information_class = static_cast<FILE_INFO_BY_HANDLE_CLASS>(22);  // FileRenameInfoEx
+  constexpr DWORD replace_if_exists = 0x1, posix_semantics = 0x2;
+
+  const native_handle handle = calls::CreateFileW(from.c_str(), DELETE | SYNCHRONIZE, share_all, nullptr, OPEN_EXISTING,
+                                                  FILE_ATTRIBUTE_NORMAL, nullptr);
+  if (handle == invalid_handle) return false;
+  const std::size_t name_bytes = to.size() * sizeof(wchar_t);
+  std::vector<std::byte> memory(sizeof(rename_information) + name_bytes);
+  auto* const information = new (memory.data())
+      rename_information{replace_if_exists | posix_semantics, nullptr, static_cast<DWORD>(name_bytes), {}};
+  std::memcpy(memory.data() + offsetof(rename_information, name), to.c_str(), name_bytes);
+  const bool renamed = calls::SetFileInformationByHandle(handle, rename_information_class, information,
+                                                         static_cast<DWORD>(memory.size())) != 0;
+  calls::CloseHandle(handle);
+  return renamed;
+}
+
+/// Without rename_as_posix(), a file that is open cannot be replaced, only renamed. So there is briefly no file at
+/// `to`; the old file is deleted when its last handle is closed.
+inline error move_aside_and_rename(const std::wstring& from, const std::wstring& to) {
+  std::wstring aside;
+  const error failure = with_new_name(to, [&](std::wstring name) {
+    aside = std::move(name);
+    return calls::MoveFileExW(to.c_str(), aside.c_str(), 0) != 0 ? error() : last_error();
+  });
+  if (failure.exists()) return failure;
+  if (calls::MoveFileExW(from.c_str(), to.c_str(), 0) == 0) {
+    const error refused = last_error();
+    calls::MoveFileExW(aside.c_str(), to.c_str(), 0);
+    return refused;
+  }
+  remove_file(aside);
+  return error();
+}
+
+/// Renames the file `from` to `to`, replacing the file there, if any.
+inline error replace_file(const std::wstring& from, const std::wstring& to) {
+  if (rename_as_posix(from, to)) return error();
+  if (calls::MoveFileExW(from.c_str(), to.c_str(), MOVEFILE_REPLACE_EXISTING) != 0) return error();
+  const error failure = last_error();
+  const bool is_in_use = failure == std::errc::permission_denied || failure == std::errc::device_or_resource_busy;
+  return is_in_use ? move_aside_and_rename(from, to) : failure;
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION::platform

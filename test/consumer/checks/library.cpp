@@ -1,0 +1,3 @@
+#include <qio/configuration.hpp>
+
+static_assert(QIO_CHECKS == EXPECTED);

@@ -1,0 +1,201 @@
+// The handler of SIGBUS that mapped files install, and the programs that have one of their own.
+#include "../../dies.hpp"
+#include "../world.hpp"
+
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <thread>
+#include <type_traits>
+
+namespace contract {
+
+#if !defined(__SANITIZE_THREAD__)
+// The thread sanitizer has handlers of its own, and is sensitive to fork.
+
+namespace {
+
+using qio_test::in_child;
+
+volatile std::sig_atomic_t host_calls = 0;
+
+// The library's installation, as in a process where it has not happened yet.
+void install_again() {
+  qio::platform::guard::install();
+  qio::platform::install_copy_guard();
+}
+
+void wait_for_next_look() {
+  timespec before, now;
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &before);
+  do ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  while (now.tv_nsec == before.tv_nsec && now.tv_sec == before.tv_sec);
+}
+
+// Truncates the file behind the library's back, and reads what was cut off. 0 if that answers as a cached file's.
+template <class World>
+int read_cut_off(World& w, typename World::file& file) {
+  memory buffer(4096);
+  if (::truncate((w.where / "data").c_str(), 100) != 0) return 10;
+  const auto after = file.read_at(4096, buffer.all());
+  return after && after.value() == 0 ? 0 : 11;
+}
+
+}  // namespace
+
+PROMISE(ignored_signal, mapped_only, "an ignored SIGBUS that is sent stays ignored") {
+  auto file = w.with(2 * 4096);
+  const auto ended = in_child([&] {
+    std::signal(SIGBUS, SIG_IGN);
+    install_again();
+    ::raise(SIGBUS);
+    ::kill(::getpid(), SIGBUS);
+    return read_cut_off(w, file);
+  });
+  CHECK(ended.status == 0);
+}
+
+PROMISE(default_signal, mapped_only, "a SIGBUS that is sent ends a program that does nothing about it") {
+  const auto ended = in_child([&] {
+    std::signal(SIGBUS, SIG_DFL);
+    install_again();
+    ::raise(SIGBUS);
+    return 1;
+  });
+  CHECK(ended.status == -SIGBUS);
+}
+
+PROMISE(host_mask, mapped_only, "a handler that was there before runs with the signals blocked that it asked for") {
+  const auto ended = in_child([&] {
+    struct sigaction host {};
+    host.sa_handler = [](int) {
+      sigset_t blocked;
+      ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+      host_calls = host_calls + (sigismember(&blocked, SIGUSR1) == 1 && sigismember(&blocked, SIGBUS) == 1 ? 1 : 100);
+    };
+    sigemptyset(&host.sa_mask);
+    sigaddset(&host.sa_mask, SIGUSR1);
+    ::sigaction(SIGBUS, &host, nullptr);
+    install_again();
+    ::raise(SIGBUS);
+    ::raise(SIGBUS);
+    sigset_t blocked;
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    return host_calls == 2 && sigismember(&blocked, SIGUSR1) == 0 ? 0 : 1;
+  });
+  CHECK(ended.status == 0);
+}
+
+PROMISE(replaced_handler, mapped_only, "where the program replaced the handler, transfers are system calls") {
+  auto file = w.with(2 * 4096);
+  CHECK(file.explain().find("transfers")->value == "copies");
+  const auto ended = in_child([&] {
+    std::signal(SIGBUS, SIG_DFL);
+    wait_for_next_look();
+    if (file.explain().find("transfers")->value != "system calls") return 1;
+    return read_cut_off(w, file);
+  });
+  CHECK(ended.status == 0);
+}
+
+PROMISE(restored_handler, mapped_only, "where the program puts the handler back, transfers are copies again") {
+  auto file = w.with(2 * 4096);
+  const auto ended = in_child([&] {
+    struct sigaction ours {};
+    struct sigaction host {};
+    host.sa_handler = SIG_DFL;
+    ::sigaction(SIGBUS, &host, &ours);
+    wait_for_next_look();
+    if (file.explain().find("transfers")->value != "system calls") return 1;
+    ::sigaction(SIGBUS, &ours, nullptr);
+    wait_for_next_look();
+    if (file.explain().find("transfers")->value != "copies") return 2;
+    return read_cut_off(w, file);
+  });
+  CHECK(ended.status == 0);
+}
+
+PROMISE(other_copy, mapped_only, "another copy of the library on top of this one is no stranger") {
+  auto file = w.with(2 * 4096);
+  const auto ended = in_child([&] {
+    // What a copy in another configuration does.
+    static struct sigaction below {};
+    const auto above = [](int number, siginfo_t* information, void* context) {
+      host_calls = host_calls + 1;
+      below.sa_sigaction(number, information, context);
+    };
+    struct sigaction its {};
+    its.sa_sigaction = above;
+    its.sa_flags = SA_SIGINFO | SA_NODEFER;
+    ::sigaction(SIGBUS, &its, &below);
+    qio::bus_error_handlers::add(above);
+    wait_for_next_look();
+    if (file.explain().find("transfers")->value != "copies") return 1;
+    const int read = read_cut_off(w, file);
+    return read == 0 && host_calls != 0 ? 0 : 2;
+  });
+  CHECK(ended.status == 0);
+}
+
+PROMISE(declined, mapped_only, "a file that declines the handler transfers by system calls, and has views") {
+  { auto made = w.with(2 * 4096); }
+  auto file = w.open("data", access::read_write, creation::open_existing, {.guards_copies = false}).value();
+  CHECK(file.explain().find("transfers")->value == "system calls");
+  CHECK(holds_pattern(file.view(0, 2 * 4096).value(), 0));
+  memory buffer(4096);
+  CHECK(file.read_at(100, buffer.all()).value() == 4096);
+  CHECK(holds_pattern(buffer.all(), 100));
+  auto source = memory::with_pattern(8192, 4096);
+  CHECK(file.write_at(8192, source.all()).value() == 4096);
+  CHECK(holds_pattern(file.view(0, 3 * 4096).value(), 0));
+  const auto ended = in_child([&] {
+    std::signal(SIGBUS, SIG_IGN);
+    auto another = w.open("data", access::read_write, creation::open_existing, {.guards_copies = false});
+    struct sigaction present {};
+    ::sigaction(SIGBUS, nullptr, &present);
+    if (!another || present.sa_handler != SIG_IGN) return 1;
+    return read_cut_off(w, another.value());
+  });
+  CHECK(ended.status == 0);
+}
+
+bool submits_writes_at_once(const std::string& where) {
+  struct statfs system;
+  if (::statfs(where.c_str(), &system) != 0) return false;
+  const auto kind = static_cast<unsigned long>(system.f_type);
+  return kind == XFS_SUPER_MAGIC || kind == BTRFS_SUPER_MAGIC;
+}
+
+PROMISE(limit_lowered, each_engine_of_the_system,
+        "a write past a limit on the size of files answers file_too_large, a millisecond after the limit was set") {
+  const auto ended = in_child([&] {
+    using engine = typename Where::engine;
+    auto on = qio::basic_context<engine>::create().value();
+    auto file = qio::cached_file::open(on, w.where / "new", access::read_write, creation::always_new).value();
+    memory buffer(4096);
+    if (!on.run(file.async_write_at(0, buffer.all()))) return 1;
+    struct rlimit limit;
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = 4096;
+    // XFS and btrfs carry out a ring's writes on the thread that submits them, which then gets the signal.
+    if (std::is_same_v<engine, qio::pool> || !submits_writes_at_once(w.where / "."))
+      std::signal(SIGXFSZ, SIG_DFL);
+    else
+      std::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the limit is looked at once a millisecond
+    const auto refused = on.run(file.async_write_at(4096, buffer.all()));
+    return !refused && refused.error() == std::errc::file_too_large ? 0 : 2;
+  });
+  CHECK(ended.status == 0);
+}
+
+#endif
+
+}  // namespace contract

@@ -1,0 +1,239 @@
+// A seccomp filter that forbids io_uring, and comes after a context was created: the context goes on by its workers.
+#include "catch.hpp"
+#include "child.hpp"
+#include "disk.hpp"
+#include "forbid.hpp"
+#include <qio/qio.hpp>
+
+#if QIO_HAS_URING && !defined(__SANITIZE_THREAD__)
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace {
+
+using qio::access;
+using qio::creation;
+using ring_context = qio::basic_context<qio::uring>;
+using ring_file = qio::basic_file<qio::cached, qio::uring>;
+
+bool has_a_ring() { return ring_context::create().has_value(); }
+
+/// 0 if `context` serves reads and writes, else where it failed.
+int read_and_write(ring_context& context, ring_file& file) {
+  return context.run([](ring_file& on) -> qio::task<int> {
+    std::vector<std::byte> block(4096, std::byte{7});
+    const auto written = co_await on.async_write_at(0, block);
+    if (!written) co_return 51;
+    block.assign(4096, std::byte{0});
+    const auto read = co_await on.async_read_at(0, block);
+    if (!read || read.value() != 4096 || block[4095] != std::byte{7}) co_return 52;
+    co_return co_await on.async_sync() ? 0 : 53;
+  }(file));
+}
+
+/// Whether the explanation says that the ring is gone, and why.
+bool says_why(const ring_context& context) {
+  const auto facts = context.explain();
+  const qio::fact* const ring = facts.find("ring");
+  return ring != nullptr && ring->value == "off" && ring->reason.find("seccomp") != std::string::npos;
+}
+
+ring_file open(const ring_context& context, const std::string& path) {
+  return qio::cached_file::open(context, path, access::read_write, creation::if_needed, {.inline_writes = false})
+      .value();
+}
+
+/// A pipe with a name, empty: a read of it stays in the kernel.
+std::string make_pipe(const fault::scratch& in) {
+  std::string path = in.path + "/pipe";
+  ::mkfifo(path.c_str(), 0600);
+  return path;
+}
+
+/// An open file that is a pipe underneath, since open() refuses pipes.
+ring_file open_pipe(const ring_context& context, const std::string& pipe, const qio::open_options& options = {}) {
+  auto file = qio::cached_file::open(context, pipe + ".file", access::read_write, creation::if_needed, options).value();
+  const int opened = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  ::dup3(opened, file.native_handle(), O_CLOEXEC);
+  ::close(opened);
+  return file;
+}
+
+using read_operation = qio::operation<qio::uring, std::size_t>;
+
+/// A read that remembers its answer.
+struct pending_read {
+  pending_read(ring_file& file, std::size_t bytes)
+      : buffer(bytes, std::byte{1}), operation(file.async_read_at(0, buffer)) {
+    operation.start([this](qio::result<std::size_t> told) { answer.emplace(told); });
+  }
+  bool has_failed() const { return answer && !*answer && answer->error() == std::errc::operation_not_permitted; }
+
+  std::vector<std::byte> buffer;
+  std::optional<qio::result<std::size_t>> answer;
+  read_operation operation;
+};
+
+struct moment {
+  const char* name;
+  bool after_use;
+  bool only_enter;
+  int code;
+};
+
+}  // namespace
+
+TEST_CASE("a filter that comes after create() leaves the context to its workers") {
+  if (!has_a_ring()) QIO_SKIP("no io_uring here");
+  const fault::scratch directory;
+  for (const moment each :
+       {moment{"never run, io_uring_enter", false, true, EPERM},
+        moment{"never run, all of io_uring", false, false, EPERM}, moment{"idle, io_uring_enter", true, true, EACCES},
+        moment{"idle, all of io_uring", true, false, ENOSYS}}) {
+    CAPTURE(each.name);
+    CHECK(fault::in_child([&] {
+            auto context = ring_context::create().value();
+            auto file = open(context, directory.path + "/file");
+            if (each.after_use)
+              if (const int failed = read_and_write(context, file); failed != 0) return failed;
+            if (!fault::forbid_io_uring(each.code, each.only_enter)) return 1;
+            if (const int failed = read_and_write(context, file); failed != 0) return failed;
+            if (!says_why(context)) return 2;
+            if (file.statistics().served_by_worker == 0) return 3;
+            auto other = open(context, directory.path + "/other");
+            if (const int failed = read_and_write(context, other); failed != 0) return failed;
+            return file.close() ? 0 : 4;
+          }) == 0);
+  }
+}
+
+TEST_CASE("many operations that the kernel had not taken when the filter came are carried out by workers") {
+  if (!has_a_ring()) QIO_SKIP("no io_uring here");
+  const fault::scratch directory;
+  for (const qio::wait_policy policy : {qio::wait_policy::sleep, qio::wait_policy::spin, qio::wait_policy::adaptive}) {
+    CAPTURE(qio::name_of(policy));
+    CHECK(fault::in_child([&] {
+            auto context = ring_context::create({.queue_depth = 8, .waiting = policy}).value();
+            auto file = open(context, directory.path + "/file");
+            if (const int failed = read_and_write(context, file); failed != 0) return failed;
+            if (!fault::forbid_io_uring(EPERM, true)) return 1;
+            std::vector<std::unique_ptr<pending_read>> reads;
+            for (int i = 0; i < 100; ++i) reads.push_back(std::make_unique<pending_read>(file, 4096));
+            reads[50]->operation.cancel();
+            context.run();
+            for (std::size_t i = 0; i < reads.size(); ++i) {
+              if (!reads[i]->answer) return 2;
+              const bool right = *reads[i]->answer && reads[i]->answer->value() == 4096;
+              if (i == 50 ? !right && reads[i]->answer->error() != std::errc::operation_canceled : !right) return 3;
+            }
+            return 0;
+          }) == 0);
+  }
+}
+
+TEST_CASE("operations that the kernel had taken when the filter came fail with its reason, and their memory is free") {
+  if (!has_a_ring()) QIO_SKIP("no io_uring here");
+  const fault::scratch directory;
+  const std::string pipe = make_pipe(directory);
+  CHECK(fault::in_child([&] {
+          auto context = ring_context::create().value();
+          auto file = open(context, directory.path + "/file");
+          auto empty = open_pipe(context, pipe);
+          if (const int failed = read_and_write(context, file); failed != 0) return failed;
+          pending_read one(empty, 64), two(empty, 64);
+          context.poll();
+          if (one.answer || two.answer) return 1;
+          if (!fault::forbid_io_uring(EPERM, true)) return 2;
+          pending_read later(file, 4096);
+          context.run();
+          if (!one.has_failed() || !two.has_failed()) return 3;
+          if (one.answer->error().transferred() != 0) return 4;
+          if (!later.answer || !*later.answer || later.answer->value() != 4096) return 5;
+          // Nobody else takes what is written from now on.
+          const int writer = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+          const std::array<char, 64> sent{};
+          if (::write(writer, sent.data(), sent.size()) != 64) return 6;
+          std::array<char, 64> got{};
+          if (::read(writer, got.data(), got.size()) != 64) return 7;
+          const auto untouched = [](std::byte each) { return each == std::byte{1}; };
+          if (!std::ranges::all_of(one.buffer, untouched) || !std::ranges::all_of(two.buffer, untouched)) return 8;
+          return says_why(context) ? 0 : 9;
+        }) == 0);
+}
+
+TEST_CASE("what is in the kernel when a filter comes can be destroyed, closed and ended") {
+  if (!has_a_ring()) QIO_SKIP("no io_uring here");
+  const fault::scratch directory;
+  const std::string pipe = make_pipe(directory);
+  for (const std::string_view what : {"operation", "file", "context"}) {
+    CAPTURE(what);
+    CHECK(fault::in_child([&] {
+            std::optional<ring_context> context(ring_context::create().value());
+            std::optional<ring_file> empty(open_pipe(*context, pipe));
+            std::optional<pending_read> read(std::in_place, *empty, 64);
+            context->poll();
+            if (!fault::forbid_io_uring(EPERM, true)) return 1;
+            if (what == "operation") {
+              read.reset();
+              return 0;
+            }
+            if (what == "file") {
+              if (!empty->close()) return 2;
+              context->run();
+            } else {
+              context.reset();
+            }
+            return read->has_failed() ? 0 : 3;
+          }) == 0);
+  }
+}
+
+TEST_CASE("a durable write whose answer was lost with the ring fails every later sync") {
+  if (!has_a_ring()) QIO_SKIP("no io_uring here");
+  const fault::scratch directory;
+  const std::string pipe = make_pipe(directory);
+  CHECK(fault::in_child([&] {
+          auto context = ring_context::create().value();
+          auto full = open_pipe(context, pipe, {.inline_writes = false, .durable_writes = true});
+          const std::vector<std::byte> data(1 << 20);  // more than a pipe takes
+          auto write = full.async_write_at(0, data);
+          std::optional<qio::result<std::size_t>> answer;
+          write.start([&answer](qio::result<std::size_t> told) { answer.emplace(told); });
+          for (int turn = 0; turn < 3; ++turn) context.poll();
+          if (answer) return 1;
+          if (!fault::forbid_io_uring(EPERM, true)) return 2;
+          context.run();
+          if (!answer || *answer || answer->error() != std::errc::operation_not_permitted) return 3;
+          if (answer->error().transferred() == 0) return 4;  // as much as the pipe took
+          const auto synced = full.sync();
+          return !synced && synced.error() == std::errc::io_error ? 0 : 5;
+        }) == 0);
+}
+
+// Were it to go on, the kernel could write into memory that the program uses for something else.
+TEST_CASE("where all of io_uring is forbidden while the kernel has operations, the program ends") {
+  if (!has_a_ring()) QIO_SKIP("no io_uring here");
+  const fault::scratch directory;
+  const std::string pipe = make_pipe(directory);
+  const std::string said = fault::last_words([&] {
+    auto context = ring_context::create().value();
+    auto empty = open_pipe(context, pipe);
+    pending_read read(empty, 64);
+    context.poll();
+    if (fault::forbid_io_uring(EPERM, false)) context.run();
+  });
+  CHECK(said.find("how long it uses their memory") != std::string::npos);
+}
+#endif

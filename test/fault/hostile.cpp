@@ -1,0 +1,189 @@
+// Directories of somebody else, who exchanges what is in them while files are opened there.
+#include "hostile.hpp"
+
+#include <qio/qio.hpp>
+
+#include <sys/fsuid.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace {
+
+using qio::access;
+using qio::creation;
+
+constexpr creation all_creations[] = {creation::open_existing, creation::if_needed, creation::only_if_missing,
+                                      creation::truncate_existing, creation::always_new};
+constexpr creation that_create[] = {creation::if_needed, creation::only_if_missing, creation::always_new};
+
+qio::result<qio::platform::opening> begin(const std::string& path, creation how) {
+  return qio::platform::opening::begin(path, qio::platform::anywhere, access::read_write, how, 0666, {});
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::size_t entries(const std::string& directory) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(directory), {}));
+}
+
+}  // namespace
+
+TEST_CASE("an open that fails late removes what it made, where it made it, whatever the path leads to by then",
+          "[hostile]") {
+  const fault::hostile_directory d;
+  if (!d.missing.empty()) QIO_SKIP(d.missing);
+  for (const auto how : that_create) {
+    CAPTURE(static_cast<int>(how));
+    {
+      const auto begun = begin(d.theirs + "/real/new", how);
+      REQUIRE(begun);
+      std::filesystem::rename(d.theirs + "/real", d.theirs + "/moved");
+      std::filesystem::create_directory_symlink("../victim", d.theirs + "/real");
+      std::filesystem::rename(d.root + "/victim/file", d.root + "/victim/new");
+    }
+    CHECK(contents(d.root + "/victim/new") == "contents");
+    CHECK(entries(d.theirs + "/moved") == 0);
+    std::filesystem::rename(d.root + "/victim/new", d.root + "/victim/file");
+    std::filesystem::remove(d.theirs + "/real");
+    std::filesystem::rename(d.theirs + "/moved", d.theirs + "/real");
+  }
+}
+
+TEST_CASE("an open that fails late leaves what somebody else has put in the place of its file", "[hostile]") {
+  const fault::hostile_directory d;
+  if (!d.missing.empty()) QIO_SKIP(d.missing);
+  const std::string directory = d.theirs + "/real";
+  for (const auto how : that_create) {
+    CAPTURE(static_cast<int>(how));
+    std::string made;
+    {
+      const auto begun = begin(directory + "/new", how);
+      REQUIRE(begun);
+      for (const auto& each : std::filesystem::directory_iterator(directory)) made = each.path();
+      std::filesystem::rename(made, d.theirs + "/aside");
+      std::ofstream(made) << "theirs";
+    }
+    CHECK(contents(made) == "theirs");
+    std::filesystem::remove(made);
+  }
+}
+
+TEST_CASE("no open that fails late touches a victim, while a directory is exchanged for a link to it", "[hostile]") {
+  const fault::hostile_directory d;
+  if (!d.missing.empty()) QIO_SKIP(d.missing);
+  const auto beneath = qio::directory::open(d.root);
+  const std::string relative = "theirs/real/file";
+  long opens = 0, losses = 0;
+  {
+    fault::flipper other(d.theirs + "/real", d.theirs + "/link");
+    while (other.goes_on(opens)) {
+      for (const qio::directory* within : {static_cast<const qio::directory*>(nullptr), &beneath.value()}) {
+        const std::string path = within == nullptr ? d.root + "/" + relative : relative;
+        // Refused late, since files in memory cannot be direct.
+        if (qio::direct_file::open(path, access::read_write, creation::only_if_missing, {.beneath = within})) ++losses;
+        ++opens;
+        if (d.victim_is_untouched()) continue;
+        ++losses;
+        d.restore();
+      }
+    }
+    CHECK(other.works());
+  }  // nothing is exchanged from here on: each of the two names is counted once
+  CAPTURE(opens);
+  CHECK(losses == 0);
+  CHECK(entries(d.theirs + "/real") + entries(d.theirs + "/link") == 1);  // the victim's file; nothing is left behind
+}
+
+TEST_CASE("what is opened beneath a directory of somebody else is never outside, whatever is exchanged there",
+          "[hostile]") {
+  const fault::hostile_directory d;
+  if (!d.missing.empty()) QIO_SKIP(d.missing);
+  const auto beneath = qio::directory::open(d.theirs);
+  if (!beneath) QIO_SKIP(beneath.error().message());
+  fault::flipper other(d.theirs + "/real", d.theirs + "/link");
+  long opens = 0, losses = 0;
+  while (other.goes_on(opens)) {
+    for (const auto how : all_creations) {
+      static_cast<void>(qio::cached_file::open("real/file", access::read_write, how, {.beneath = &beneath.value()}));
+      ++opens;
+    }
+    if (d.victim_is_untouched()) continue;
+    ++losses;
+    d.restore();
+  }
+  CAPTURE(opens);
+  CHECK(other.works());
+  CHECK(losses == 0);
+}
+
+TEST_CASE("always_new follows no link of a stranger's where everybody may make them", "[hostile]") {
+  const fault::hostile_directory d;
+  if (!d.missing.empty()) QIO_SKIP(d.missing);
+  const std::string shared = d.root + "/shared";
+  std::filesystem::create_directory(shared);
+  REQUIRE(::chmod(shared.c_str(), 01777) == 0);
+  const auto link = [&](const char* name, uid_t owner) {
+    std::filesystem::create_symlink("../victim/file", shared + "/" + name);
+    REQUIRE(::lchown((shared + "/" + name).c_str(), owner, owner) == 0);
+  };
+  const auto replace = [&](const char* name) {
+    const auto opened = qio::cached_file::open(shared + "/" + name, access::write, creation::always_new);
+    return opened ? qio::error() : opened.error();
+  };
+  link("theirs", fault::stranger);
+  CHECK(replace("theirs") == std::errc::permission_denied);
+  // Nor by way of one that may be followed.
+  std::filesystem::create_symlink("theirs", shared + "/to_theirs");
+  CHECK(replace("to_theirs") == std::errc::permission_denied);
+  CHECK(d.victim_is_untouched());
+
+  SECTION("one's own is followed") {
+    link("own", 0);
+    CHECK(!replace("own").exists());
+    CHECK(contents(d.root + "/victim/file").empty());
+  }
+  SECTION("so is one of the directory's owner") {
+    REQUIRE(::chown(shared.c_str(), fault::stranger, fault::stranger) == 0);
+    CHECK(!replace("theirs").exists());
+    CHECK(contents(d.root + "/victim/file").empty());
+  }
+  SECTION("whose link it is goes by who the thread is") {
+    REQUIRE(::chown((d.root + "/victim").c_str(), fault::stranger, fault::stranger) == 0);
+    ::setfsuid(fault::stranger);
+    const qio::error failure = replace("theirs");
+    ::setfsuid(0);
+    CHECK(!failure.exists());
+  }
+  SECTION("where others cannot make links the owner does not matter") {
+    REQUIRE(::chmod(shared.c_str(), 0755) == 0);
+    CHECK(!replace("theirs").exists());
+  }
+}
+
+TEST_CASE("always_new replaces no victim's file, while a stranger's file is exchanged for a link to it", "[hostile]") {
+  const fault::hostile_directory d;
+  if (!d.missing.empty()) QIO_SKIP(d.missing);
+  const std::string shared = d.root + "/shared", name = shared + "/name", link = shared + "/link";
+  std::filesystem::create_directory(shared);
+  REQUIRE(::chmod(shared.c_str(), 01777) == 0);
+  std::filesystem::create_symlink("../victim/file", link);
+  std::filesystem::create_symlink("../theirs/real/file", name);
+  for (const std::string& each : {name, link}) REQUIRE(::lchown(each.c_str(), fault::stranger, 0) == 0);
+  fault::flipper other(name, link);
+  long opens = 0, losses = 0;
+  for (; other.goes_on(opens); ++opens) {
+    if (qio::cached_file::open(name, access::write, creation::always_new)) ++losses;
+    if (!d.victim_is_untouched()) {
+      ++losses;
+      d.restore();
+    }
+  }
+  CHECK(other.works());
+  CHECK(losses == 0);
+}

@@ -1,0 +1,219 @@
+// mistakes NAME: makes one mistake, which ends the program with a line that names it. Exit status: 3 if it did, 0 if
+// nothing happened.
+#include <qio/engine/simulated.hpp>
+#include <qio/qio.hpp>
+
+#include <array>
+#include <coroutine>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+std::vector<std::pair<const char*, void (*)()>>& mistakes() {
+  static std::vector<std::pair<const char*, void (*)()>> all;
+  return all;
+}
+
+// MISTAKE("what is done", "what the program then says"): CMakeLists.txt reads both, each pair on one line.
+#define MISTAKE(name, sentence) MISTAKE_AT(name, sentence, __LINE__)
+#define MISTAKE_AT(name, sentence, line) MISTAKE_NAMED(name, sentence, line)
+#define MISTAKE_NAMED(name, sentence, line)                                              \
+  void mistake_##line();                                                                 \
+  const bool registered_##line = (mistakes().emplace_back(name, &mistake_##line), true); \
+  void mistake_##line()
+
+// On a simulated disk, which leaves no files behind.
+using context = qio::basic_context<qio::simulated>;
+using file = qio::async_file<qio::cached, qio::simulated>;
+
+qio::task<int> value(int number) { co_return number; }
+
+struct world {
+  context on = context::create().value();
+  file data = qio::cached_file::open(on, "data", qio::access::read_write, qio::creation::always_new).value();
+  std::array<std::byte, 16> buffer{};
+
+  auto read() { return data.async_read_at(0, buffer); }
+};
+
+constexpr auto ignore = [](qio::result<std::size_t>) {};
+
+MISTAKE("poll() on a moved-from context", "a moved-from context was used") {
+  world w;
+  context moved = std::move(w.on);
+  w.on.poll();
+}
+
+MISTAKE("run() on a moved-from context", "a moved-from context was used") {
+  world w;
+  context moved = std::move(w.on);
+  w.on.run();
+}
+
+MISTAKE("run(task) on a moved-from context", "a moved-from context was used") {
+  world w;
+  context moved = std::move(w.on);
+  w.on.run(value(1));
+}
+
+MISTAKE("explain() on a moved-from context", "a moved-from context was used") {
+  world w;
+  context moved = std::move(w.on);
+  static_cast<void>(w.on.explain());
+}
+
+MISTAKE("schedule() on a moved-from context", "a moved-from context was used") {
+  world w;
+  context moved = std::move(w.on);
+  static_cast<void>(w.on.schedule());
+}
+
+MISTAKE("registered_memory() on a moved-from context", "a moved-from context was used") {
+  world w;
+  context moved = std::move(w.on);
+  static_cast<void>(w.on.registered_memory());
+}
+
+// NOLINTBEGIN(bugprone-use-after-move): the mistakes
+MISTAKE("a task is awaited twice", "a task was awaited or run twice: it runs once") {
+  world w;
+  w.on.run([]() -> qio::task<int> {
+    auto once = value(1);
+    const int first = co_await std::move(once);
+    co_return first + co_await std::move(once);
+  }());
+}
+
+MISTAKE("a moved-from task is awaited", "an empty task was awaited or run: it has been moved from") {
+  world w;
+  w.on.run([]() -> qio::task<int> {
+    auto from = value(1);
+    auto to = std::move(from);
+    co_return co_await std::move(from);
+  }());
+}
+
+MISTAKE("a moved-from task is run", "an empty task was awaited or run: it has been moved from") {
+  world w;
+  auto from = value(1);
+  auto to = std::move(from);
+  w.on.run(std::move(from));
+}
+
+MISTAKE("a moved-from task is given to when_all", "an empty task was awaited or run: it has been moved from") {
+  world w;
+  auto from = value(1);
+  auto to = std::move(from);
+  w.on.run(qio::when_all(std::move(from), value(2)));
+}
+// NOLINTEND(bugprone-use-after-move)
+
+MISTAKE("an operation is started twice", "an operation was started that has already been started or awaited") {
+  world w;
+  auto read = w.read();
+  read.start(ignore);
+  read.start(ignore);
+}
+
+MISTAKE("an operation is started again after it completed", "an operation was started that has already been started") {
+  world w;
+  auto read = w.read();
+  read.start(ignore);
+  w.on.run();
+  read.start(ignore);
+}
+
+MISTAKE("a started operation is awaited", "an operation was awaited that has already been started or awaited") {
+  world w;
+  w.on.run([](world& in) -> qio::task<> {
+    auto read = in.read();
+    read.start(ignore);
+    static_cast<void>(co_await read);
+  }(w));
+}
+
+MISTAKE("an operation is awaited twice", "an operation was awaited that has already been started or awaited") {
+  world w;
+  w.on.run([](world& in) -> qio::task<> {
+    auto read = in.read();
+    static_cast<void>(co_await read);
+    static_cast<void>(co_await read);
+  }(w));
+}
+
+MISTAKE("a started operation is run", "an operation was started that has already been started or awaited") {
+  world w;
+  auto read = w.read();
+  read.start(ignore);
+  static_cast<void>(w.on.run(std::move(read)));
+}
+
+MISTAKE("an operation is run on another context", "run() was given an operation of another context's file") {
+  world w, other;
+  static_cast<void>(other.on.run(w.read()));
+}
+
+MISTAKE("an empty slot is used", "an empty operation_slot was dereferenced: emplace() an operation first") {
+  qio::operation_slot<qio::operation<qio::simulated, std::size_t>> slot;
+  slot->cancel();
+}
+
+MISTAKE("poll() in a callback of the same context", "run() or poll() was called by a callback or coroutine") {
+  world w;
+  auto read = w.read();
+  read.start([&w](qio::result<std::size_t>) { w.on.poll(); });
+  w.on.run();
+}
+
+MISTAKE("run() in a coroutine of the same context", "run() or poll() was called by a callback or coroutine") {
+  world w;
+  w.on.run([](world& in) -> qio::task<> {
+    in.on.run(value(1));
+    co_return;
+  }(w));
+}
+
+MISTAKE("a context is destroyed by its own callback", "a context was destroyed by one of its own callbacks or corout") {
+  world w;
+  std::optional<context> own = context::create().value();
+  auto opened = qio::cached_file::open(*own, "data", qio::access::read_write, qio::creation::always_new).value();
+  auto read = opened.async_read_at(0, w.buffer);
+  read.start([&own](qio::result<std::size_t>) { own.reset(); });
+  own->run();
+}
+
+MISTAKE("a context is run by two threads", "a context was run by another thread than the one that first ran it") {
+  world w;
+  w.on.poll();
+  std::thread([&w] { w.on.poll(); }).join();
+}
+
+MISTAKE("an operation is started by another thread", "an operation was started by another thread than its context's") {
+  world w;
+  w.on.poll();
+  auto sync = w.data.async_sync();
+  std::thread([&sync] { sync.start([](qio::result<void>) {}); }).join();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  // Not a core dump for each of them; and CTest takes a signal for a failure.
+  std::signal(SIGABRT, [](int) { std::_Exit(3); });
+  for (const auto& [name, make] : mistakes()) {
+    if (count != 2 || std::strcmp(name, arguments[1]) != 0) continue;
+    make();
+    std::puts("nothing happened");
+    return 0;
+  }
+  std::puts("no such mistake");
+  return 2;
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""violations.py: expects check.py to find each habit that it knows, and nothing in plain prose."""
+import sys
+
+from check import RULES, missing_tests, violations
+
+PLAIN = """Reads up to `bytes` bytes. A short read means end of file; 0 means the offset is at or past the end.
+Initialize the context before the first transfer: the kernel pins its memory once.
+The operation is canceled when the deadline passes, and the buffer is free when it completes. Otherwise it promises
+to exercise the engine, compares the result with the model, and reports the difference.
+"""
+
+
+def found(line: str, name: str = "docs/page.md") -> bool:
+    return bool(list(violations(name, f"Plain before.\n{line}\nPlain after.\n")))
+
+
+missed = [example for pattern, _, example in RULES if not pattern.search(example) or not found(f"// {example}", "a.hpp")]
+for line, wrong in (("word " * 30, True), ("```\n" + "word " * 30 + "\n```", False), ("| " + "word " * 30, False),
+                    ("word " * 24, False), ("https://" + "a" * 150, False)):
+    if found(line) is not wrong:
+        missed.append(f"{'a' if wrong else 'no'} violation in: {line}")
+if found("word " * 30, "a.hpp"):
+    missed.append("a long line that is not Markdown's is clang-format's affair")
+if len(list(missing_tests('Said. *("one"; "two\n words"; "three")*', 'TEST("one") TEST("two words")'))) != 1:
+    missed.append("a test that a page quotes does not exist")
+if list(violations("docs/page.md", PLAIN)):
+    missed.append(f"plain prose: {list(violations('docs/page.md', PLAIN))}")
+for each in missed:
+    print(f"not as expected: {each}")
+print(f"{len(RULES)} habits, {len(missed)} failures")
+sys.exit(1 if missed else 0)

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSL-1.0
+// Reports that somebody else has written, to do harm.
+#include "compare/comparison.hpp"
+#include "failure.hpp"
+#include "html/html.hpp"
+#include "merge/merge.hpp"
+#include "output/json.hpp"
+#include "output/printable.hpp"
+#include "output/table.hpp"
+#include "output/text_file.hpp"
+#include "program.hpp"
+#include "statistics/order_statistics.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Catch::Matchers::Contains;
+using namespace qd1_test;
+using nlohmann::json;
+
+const json& recorded() {
+  static const json read = json::parse(contents(fs::path(QD1_REPORTS) / "linux.json"));
+  return read;
+}
+
+qd1::report read(const json& report) { return qd1::read_json(report.dump(), "forged.json"); }
+
+/// Why a report is refused in which the first series is as `edit` makes it; empty if it is not.
+template <class Edit>
+std::string why_refused(Edit edit) {
+  json forged = recorded();
+  edit(forged.at("qio").at("series").at(0));
+  try {
+    static_cast<void>(read(forged));
+    return {};
+  } catch (const qd1::usage_error& failure) {
+    return failure.what();
+  }
+}
+
+bool commands_a_terminal(std::string_view text) {
+  while (!text.empty()) {
+    const qd1::character next = qd1::first_character(text);
+    if (next.bytes == 0 || (qd1::is_command(next.code) && next.code != '\n' && next.code != '\t')) return true;
+    text.remove_prefix(next.bytes);
+  }
+  return false;
+}
+
+// Sets the colour, the title and the clipboard; C1; text from right to left; nothing in UTF-8; a line of its own.
+const std::string hostile =
+    "\x1b[31m\x1b]0;title\x07\x1b]52;c;cm0gLXJm\x07\xc2\x9b"
+    "31m\xe2\x80\xae"
+    "txt\xe2\x81\xa6\x7f\r\nVERIFIED direct";
+
+void collect_texts(json& from, std::vector<json*>& to) {
+  for (json& each : from) {
+    if (each.is_string()) to.push_back(&each);
+    if (each.is_structured()) collect_texts(each, to);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what would command a terminal is shown instead") {
+  CHECK(qd1::printable("µs −log₁₀ 日本 😀\tx\n") == "µs −log₁₀ 日本 😀\tx\n");
+  CHECK(qd1::printable("\x1b[31m\r\x7f") == "\\u001b[31m\\u000d\\u007f");
+  CHECK(qd1::printable("\xc2\x9b") == "\\u009b");
+  CHECK(qd1::printable("\xe2\x80\xae\xe2\x81\xa9\xef\xbb\xbf") == "\\u202e\\u2069\\ufeff");
+  CHECK(qd1::printable("\xf3\xa0\x81\x81") == "\\udb40\\udc41");  // a tag, which nobody sees
+  CHECK(qd1::printable("\xff\xc0\xaf") == "\\xff\\xc0\\xaf");
+  CHECK(qd1::printable(std::string("\0", 1)) == "\\u0000");
+  CHECK(qd1::printable_line("a\nb\tc") == "a\\u000ab\\u0009c");
+  const json text = "\xc2\x9b\xe2\x80\xae\xf3\xa0\x81\x81";
+  CHECK(json::parse(qd1::printable(text.dump())) == text);
+}
+
+TEST_CASE("no text of a report commands a terminal or makes lines of its own") {
+  std::size_t accepted = 0;
+  json forged = recorded();
+  std::vector<json*> texts;
+  collect_texts(forged.at("qio"), texts);
+  for (json* each : texts) {
+    const json before = *each;
+    *each = hostile;
+    try {
+      const qd1::report found = qd1::read_json(forged.dump(-1, ' ', false, json::error_handler_t::replace), "f");
+      const std::string table = qd1::table(found);
+      CHECK_FALSE(commands_a_terminal(table));
+      CHECK_THAT(table, !Contains("\nVERIFIED direct"));
+      CHECK_FALSE(commands_a_terminal(qd1::compare(read(recorded()), found).text));
+      CHECK_FALSE(commands_a_terminal(qd1::html::render(found)));
+      ++accepted;
+    } catch (const qd1::usage_error&) {
+      // A name of something that there is not.
+    }
+    *each = before;
+  }
+  CHECK(accepted >= 20);
+}
+
+TEST_CASE("the program prints no text of a report, nor a name of a file, as it is") {
+  const directory here;
+  json forged = recorded();
+  forged.at("qio").at("command_line") = hostile;
+  forged.at("qio").at("settings").at("path") = hostile;
+  forged.at("qio").at("notes") = {hostile};
+  for (json& each : forged.at("qio").at("series")) each.at("notes") = {hostile};
+  std::ofstream(here.path / "a.json") << forged.dump();
+  std::ofstream(here.path / "b.json") << recorded().dump();
+  for (const char* arguments : {"compare a.json b.json", "merge a.json b.json", "merge a.json b.json --json -"}) {
+    const outcome found = run_qd1(here, arguments);
+    INFO(arguments << found.err);
+    CHECK(!found.out.empty());
+    CHECK_FALSE(commands_a_terminal(found.out));
+  }
+  std::ofstream(here.path / "c.json") << '"' << hostile << '"';
+  const outcome refused = run_qd1(here, "compare c.json b.json");
+  CHECK(refused.status == 2);
+  CHECK_FALSE(commands_a_terminal(refused.err));
+}
+
+TEST_CASE("bins that cannot be are refused") {
+  const auto with_bins = [](json bins) {
+    return why_refused([&](json& series) { series["latency"]["bins_ns"] = std::move(bins); });
+  };
+  CHECK(with_bins(recorded()["qio"]["series"][0]["latency"]["bins_ns"]).empty());
+  CHECK(with_bins(json::array()).empty());  // not all reports have them
+  CHECK_THAT(with_bins({{1.0, std::uint64_t(1) << 63}}), Contains("bins_ns") && Contains("9223372036854775808"));
+  CHECK_THAT(with_bins({{1.0, std::uint64_t(1) << 49}, {2.0, std::uint64_t(3) << 49}}), Contains("bins_ns"));
+  CHECK_THAT(with_bins({{1.0, 199}}), Contains("bins_ns: they hold 199 samples of 200"));
+  CHECK_THAT(with_bins({{2.0, 100}, {1.0, 100}}), Contains("ascending"));
+  CHECK_THAT(with_bins({{-1.0, 200}}), Contains("bins_ns"));
+  CHECK_THAT(with_bins({{1e300, 200}}), Contains("bins_ns"));
+}
+
+TEST_CASE("numbers that no run can have are refused by name") {
+  const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  CHECK_THAT(why_refused([&](json& s) { s["latency"]["samples"] = most; }), Contains("samples"));
+  CHECK_THAT(why_refused([&](json& s) { s["latency"]["max_ns"] = 1e300; }), Contains("max_ns"));
+  CHECK_THAT(why_refused([&](json& s) { s["iops"] = -1; }), Contains("iops"));
+  CHECK_THAT(why_refused([&](json& s) { s["seconds"] = 1e300; }), Contains("seconds"));
+  CHECK_THAT(why_refused([&](json& s) { s["work"]["block"] = most; }), Contains("block"));
+  CHECK_THAT(why_refused([&](json& s) { s["rounds"][0]["start"] = -1e300; }), Contains("rounds: start"));
+  CHECK_THAT(why_refused([&](json& s) { s["slices"][0]["mean_ns"] = 1e300; }), Contains("slices: mean_ns"));
+}
+
+TEST_CASE("reports that are huge, deep or full of text are refused") {
+  const auto refuses = [](const std::string& text, const char* because) {
+    CHECK_THROWS_WITH(qd1::read_json(text, "forged.json"), Contains("forged.json") && Contains(because));
+  };
+  refuses(std::string(100'000, '['), "levels deep");
+  json forged = recorded();
+  forged["qio"]["command_line"] = std::string(100'000, 'x');
+  refuses(forged.dump(), "bytes long");
+
+  const directory here;
+  fs::resize_file((std::ofstream(here.path / "huge.json"), here.path / "huge.json"), std::uint64_t(1) << 32);
+  CHECK_THROWS_WITH(qd1::read_file((here.path / "huge.json").string()), Contains("no report has more"));
+  CHECK_THROWS_AS(qd1::read_file(here.path.string()), qd1::usage_error);
+}
+
+TEST_CASE("more samples than can be counted are not merged") {
+  qd1::report one = read(recorded());
+  qd1::latency& all = one.series.front().latency;
+  all.samples = std::uint64_t(3) << 48;
+  all.bins = {{all.min, all.samples}};
+  CHECK_THROWS_AS(qd1::merged({{"a", one}, {"b", one}}), qd1::usage_error);
+}
+
+TEST_CASE("the ranks of a percentile are found for the most samples that a report may have") {
+  const std::uint64_t most = std::uint64_t(1) << 50;
+  const auto ranks = qd1::percentile_ranks(0.99, most);
+  REQUIRE(ranks);
+  CHECK(ranks->low < ranks->high);
+  CHECK(static_cast<double>(ranks->low) == Approx(0.99 * static_cast<double>(most)));
+}

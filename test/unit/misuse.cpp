@@ -1,0 +1,109 @@
+// Mistakes in the use of an engine, which end the program where checks are on.
+#include "catch.hpp"
+#include <qio/qio.hpp>
+
+#if QIO_CHECKS && QIO_HAS_URING && !defined(__SANITIZE_THREAD__)
+#include "fault/child.hpp"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace {
+
+/// A read of a file that no list knows yet.
+struct single {
+  explicit single(std::size_t bytes = 512) {
+    r.op = qio::opcode::read;
+    r.handle = file.native_handle();
+    r.io = qio::detail::transfer(0, qio::mutable_buffer(memory.data(), bytes));
+    r.activity = &activity;
+  }
+
+  qio::cached_file file = qio::cached_file::open("/proc/self/exe").value();
+  std::array<std::byte, 512> memory{};
+  qio::detail::list<qio::request> held;
+  qio::file_activity activity;
+  qio::request r;
+};
+
+/// Whether `mistake` ends the program with this sentence.
+template <class Mistake>
+bool is_caught(const std::string& sentence, Mistake mistake) {
+  return fault::last_words(mistake).find(sentence) != std::string::npos;
+}
+
+template <class Engine>
+void run_to_end(Engine& engine) {
+  qio::completed_requests completed;
+  engine.begin();
+  while (engine.in_flight() != 0) engine.wait(completed, qio::wait_limit::unlimited());
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a request that is in no list of its file cannot be submitted", "", qio::uring, qio::pool) {
+  const auto engine = TestType::create({});
+  if (!engine) QIO_SKIP("not available here: " + engine.error().message());
+  CHECK(is_caught("in the list of its file", [&] {
+    single one;
+    engine.value()->submit(one.r);
+  }));
+}
+
+TEMPLATE_TEST_CASE("a request cannot be submitted twice", "", qio::uring, qio::pool) {
+  if (!TestType::create({})) QIO_SKIP("not available here");
+  CHECK(is_caught("submitted twice", [] {
+    const auto engine = TestType::create({}).value();
+    single one;
+    one.held.insert(one.r);
+    engine->submit(one.r);
+    engine->submit(one.r);
+  }));
+}
+
+TEMPLATE_TEST_CASE("a request that is complete cannot be canceled", "", qio::uring, qio::pool) {
+  if (!TestType::create({})) QIO_SKIP("not available here");
+  CHECK(is_caught("canceled that is not in flight", [] {
+    const auto engine = TestType::create({}).value();
+    single one;
+    one.held.insert(one.r);
+    engine->submit(one.r);
+    run_to_end(*engine);
+    engine->cancel(one.r);
+  }));
+}
+
+TEMPLATE_TEST_CASE("a transfer of nothing cannot be submitted", "", qio::uring, qio::pool) {
+  if (!TestType::create({})) QIO_SKIP("not available here");
+  CHECK(is_caught("nothing left to move", [] {
+    const auto engine = TestType::create({}).value();
+    single empty(0);
+    empty.held.insert(empty.r);
+    engine->submit(empty.r);
+  }));
+}
+
+TEMPLATE_TEST_CASE("an engine cannot be destroyed with requests in flight", "", qio::uring, qio::pool) {
+  if (!TestType::create({})) QIO_SKIP("not available here");
+  CHECK(is_caught("destroyed while requests were in flight", [] {
+    auto engine = TestType::create({}).value();
+    single one;
+    one.held.insert(one.r);
+    engine->submit(one.r);
+    engine.reset();
+  }));
+}
+
+TEST_CASE("correct use of an engine is not taken for a mistake") {
+  CHECK(fault::in_child([] {
+          const auto engine = qio::pool::create({}).value();
+          single one;
+          one.held.insert(one.r);
+          engine->submit(one.r);
+          run_to_end(*engine);
+          return one.r.failed() || one.r.io.transferred() != 512 ? 1 : 0;
+        }) == 0);
+}
+#endif

@@ -1,0 +1,23 @@
+// How many workers a context may ask for.
+#include "catch.hpp"
+#include "engines.hpp"
+#include <qio/qio.hpp>
+
+#include <string>
+#include <system_error>
+
+TEMPLATE_LIST_TEST_CASE("a context that asks for too many workers is refused, with both numbers", "",
+                        qio_test::engines) {
+  const auto created = qio::basic_context<TestType>::create({.workers = 4'000'000'000});
+  REQUIRE(!created);
+  CHECK(created.error() == qio::errc::too_many_workers);
+  CHECK(created.error() == std::errc::invalid_argument);
+  CHECK(created.error().message() == "4000000000 workers are more than a context may have, 4096");
+  CHECK_FALSE(qio::basic_context<TestType>::create({.workers = 4097}).has_value());
+}
+
+TEMPLATE_LIST_TEST_CASE("a context may ask for the largest number of workers", "", qio_test::engines) {
+  const auto created = qio::basic_context<TestType>::create({.workers = 4096});
+  if (!created) QIO_SKIP("not available here: " + created.error().message());
+  CHECK(created.value().explain().find("engine") != nullptr);
+}

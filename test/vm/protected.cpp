@@ -1,0 +1,74 @@
+// The kernel's own rules for directories that everybody may write to (Documentation/admin-guide/sysctl/fs.rst): run in
+// the emulated machine, since their switches are the whole system's.
+#include "catch.hpp"
+#include <qio/qio.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace {
+
+using qio::access;
+using qio::creation;
+
+constexpr uid_t stranger = 65534;
+
+void switch_to(const char* rule, int value) {
+  std::ofstream file(std::string("/proc/sys/fs/") + rule);
+  file << value << std::flush;
+  REQUIRE(file);
+}
+
+/// Where everybody may make files and nobody may remove those of others; with a file and a pipe of a stranger's.
+struct shared_directory {
+  shared_directory() {
+    std::filesystem::remove_all(path);
+    std::filesystem::create_directory(path);
+    REQUIRE(::chmod(path.c_str(), 01777) == 0);
+    std::ofstream(path + "/file") << "theirs";
+    REQUIRE(::mkfifo((path + "/pipe").c_str(), 0666) == 0);
+    for (const char* name : {"/file", "/pipe"}) REQUIRE(::chown((path + name).c_str(), stranger, stranger) == 0);
+  }
+  ~shared_directory() { std::filesystem::remove_all(path); }
+
+  qio::error open(const char* name, creation how) const {
+    const auto opened = qio::cached_file::open(path + name, access::read_write, how);
+    return opened ? qio::error() : opened.error();
+  }
+
+  std::string path = "/dev/shm/shared";
+};
+
+}  // namespace
+
+TEST_CASE("if_needed goes by fs.protected_regular and fs.protected_fifos", "[protected]") {
+  const shared_directory d;
+  for (const int value : {0, 1, 2}) {
+    CAPTURE(value);
+    switch_to("protected_regular", value);
+    switch_to("protected_fifos", value);
+    CHECK((d.open("/file", creation::if_needed) == std::errc::permission_denied) == (value != 0));
+    const qio::error of_pipe = d.open("/pipe", creation::if_needed);
+    CHECK((value == 0 ? of_pipe == qio::errc::no_offsets : of_pipe == std::errc::permission_denied));
+    CHECK(!d.open("/own", creation::if_needed).exists());
+    CHECK(!d.open("/own", creation::if_needed).exists());
+    CHECK(!d.open("/file", creation::open_existing).exists());  // which asks for nothing to be created
+  }
+}
+
+TEST_CASE("always_new goes by the rule of fs.protected_symlinks, whatever that is set to", "[protected]") {
+  const shared_directory d;
+  std::ofstream(d.path + "/../victim") << "contents";
+  std::filesystem::create_symlink("../victim", d.path + "/link");
+  REQUIRE(::lchown((d.path + "/link").c_str(), stranger, stranger) == 0);
+  for (const int value : {0, 1}) {
+    switch_to("protected_symlinks", value);
+    CHECK(d.open("/link", creation::always_new) == std::errc::permission_denied);
+    CHECK(std::filesystem::file_size(d.path + "/../victim") == 8);
+  }
+  std::filesystem::remove(d.path + "/../victim");
+}

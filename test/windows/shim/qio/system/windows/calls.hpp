@@ -1,0 +1,332 @@
+// Stands before the library's header of this name: the library's calls to Windows go through here. By default they are
+// passed on. As `like_windows` says, transfers behave as they do on Windows and not under Wine; and a test may have the
+// next call of a kind fail.
+#pragma once
+
+#include <qio/configuration.hpp>
+
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string_view>
+
+namespace shim {
+
+// --- what a test says ---
+
+/// How a transfer by an overlapped handle is answered.
+enum class completion : std::uint8_t {
+  as_it_is,  ///< as Wine does: pending, and over at once
+  at_once,   ///< by the call itself, with no completion queued
+  late,      ///< pending, and carried out while the engine waits
+  by_turns,  ///< now so, now so
+};
+
+/// What comes of cancelling a transfer that is late.
+enum class cancelling : std::uint8_t {
+  aborts,       ///< its completion says ERROR_OPERATION_ABORTED
+  is_ignored,   ///< CancelIoEx succeeds, and so does the transfer
+  is_too_late,  ///< CancelIoEx finds nothing: the transfer is over, its completion on the way
+  by_turns,
+};
+
+enum class call : std::uint8_t { create_file, create_port, set_modes, create_event, transfer, flush, post, last_ };
+
+struct rules {
+  std::atomic<completion> completes = completion::as_it_is;
+  std::atomic<cancelling> cancels = cancelling::aborts;
+  /// FILE_FLAG_NO_BUFFERING means what it says: sectors of 512 bytes, else ERROR_INVALID_PARAMETER.
+  std::atomic<bool> minds_sectors = false;
+  std::atomic<bool> maps_nothing = false;  ///< ERROR_NOT_ENOUGH_MEMORY
+  std::array<std::atomic<DWORD>, static_cast<std::size_t>(call::last_)> next_failure{};
+  std::atomic<unsigned> completions_at_once = 0, completions_late = 0, aborted = 0, found_too_late = 0, refused = 0;
+  std::atomic<unsigned> events_made = 0;
+
+  rules() {
+    const char* const wanted = std::getenv("QIO_TEST_SHIM");
+    if (wanted == nullptr || std::string_view(wanted) != "like_windows") return;
+    completes = completion::by_turns;
+    cancels = cancelling::by_turns;
+    minds_sectors = true;
+  }
+};
+inline rules now;
+
+inline void fail_next(call which, DWORD code) { now.next_failure[static_cast<std::size_t>(which)] = code; }
+
+inline bool fails(call which) {
+  const DWORD code = now.next_failure[static_cast<std::size_t>(which)].exchange(0);
+  if (code != 0) ::SetLastError(code);
+  return code != 0;
+}
+
+// --- what is known of handles ---
+
+struct known_handle {
+  bool unbuffered = false;
+  bool is_disk_file = false;
+  bool writes_through = false;
+  HANDLE port = nullptr;
+  ULONG_PTR key = 0;
+};
+
+/// A transfer that is pending for those who asked for it, and has not been begun.
+struct late_transfer {
+  HANDLE handle;
+  bool writes;
+  void* memory;
+  DWORD bytes;
+  OVERLAPPED* overlapped;
+};
+
+inline std::mutex mutex;
+inline std::map<HANDLE, known_handle> handles;
+inline std::deque<late_transfer> late;
+inline std::set<const void*> flushed_views;
+inline unsigned turn = 0;
+
+struct outcome {
+  DWORD code;
+  DWORD bytes;
+};
+
+/// Carries out a transfer and waits for it, with no completion queued.
+inline outcome carry_out(const late_transfer& t) {
+  OVERLAPPED own{};
+  own.Offset = t.overlapped->Offset;
+  own.OffsetHigh = t.overlapped->OffsetHigh;
+  const HANDLE event = ::CreateEventW(nullptr, TRUE, FALSE, nullptr);
+  own.hEvent = reinterpret_cast<HANDLE>(reinterpret_cast<std::uintptr_t>(event) | 1);
+  const BOOL done = t.writes ? ::WriteFile(t.handle, t.memory, t.bytes, nullptr, &own)
+                             : ::ReadFile(t.handle, t.memory, t.bytes, nullptr, &own);
+  outcome result{0, 0};
+  if (done == 0 && ::GetLastError() != ERROR_IO_PENDING)
+    result.code = ::GetLastError();
+  else if (::GetOverlappedResult(t.handle, &own, &result.bytes, TRUE) == 0)
+    result.code = ::GetLastError();
+  ::CloseHandle(event);
+  return result;
+}
+
+inline void note(OVERLAPPED& overlapped, outcome of) {
+  // An NTSTATUS that stands for a Win32 code (facility 7), which GetOverlappedResult turns back.
+  overlapped.Internal = of.code == 0 ? 0 : 0xc0070000u | of.code;
+  overlapped.InternalHigh = of.bytes;
+}
+
+inline void complete(const late_transfer& t, outcome of) {
+  note(*t.overlapped, of);
+  const known_handle& file = handles[t.handle];
+  ::PostQueuedCompletionStatus(file.port, of.bytes, file.key, t.overlapped);
+}
+
+inline bool is_misaligned(const known_handle& file, const void* memory, DWORD bytes, const OVERLAPPED& overlapped) {
+  constexpr std::uintptr_t mask = 511;
+  return now.minds_sectors && file.unbuffered &&
+         ((reinterpret_cast<std::uintptr_t>(memory) | bytes | overlapped.Offset) & mask) != 0;
+}
+
+inline BOOL failed(DWORD code) {
+  ::SetLastError(code);
+  return FALSE;
+}
+
+/// The answer to a transfer, or nothing: then it goes to the system as it is.
+inline std::optional<BOOL> transfer(HANDLE handle, bool writes, void* memory, DWORD bytes, OVERLAPPED* overlapped) {
+  if (fails(call::transfer)) return FALSE;
+  const std::lock_guard lock(mutex);
+  const auto known = handles.find(handle);
+  if (known == handles.end() || !known->second.is_disk_file) return std::nullopt;
+  const known_handle& file = known->second;
+  if (is_misaligned(file, memory, bytes, *overlapped)) {
+    ++now.refused;
+    return failed(ERROR_INVALID_PARAMETER);
+  }
+  const bool is_blocking = overlapped->hEvent != nullptr;
+  if (is_blocking || file.port == nullptr) return std::nullopt;
+  completion how = now.completes;
+  if (how == completion::by_turns)
+    how = std::array{completion::as_it_is, completion::at_once, completion::late}[turn++ % 3];
+  if (how == completion::as_it_is) return std::nullopt;
+  const late_transfer asked{handle, writes, memory, bytes, overlapped};
+  if (how == completion::late) {
+    ++now.completions_late;
+    overlapped->Internal = 0x103;  // STATUS_PENDING
+    late.push_back(asked);
+    return failed(ERROR_IO_PENDING);
+  }
+  ++now.completions_at_once;
+  const outcome result = carry_out(asked);
+  if (result.code != 0) return failed(result.code);
+  note(*overlapped, result);
+  return TRUE;
+}
+
+/// All that is late is carried out when somebody waits for it; one of them when somebody only looks.
+inline void carry_out_late(DWORD patience) {
+  const std::lock_guard lock(mutex);
+  for (std::size_t count = patience == 0 ? std::min<std::size_t>(1, late.size()) : late.size(); count != 0; --count) {
+    const late_transfer first = late.front();
+    late.pop_front();
+    complete(first, carry_out(first));
+  }
+}
+
+inline std::optional<BOOL> cancel(OVERLAPPED* overlapped) {
+  const std::lock_guard lock(mutex);
+  const auto found =
+      std::find_if(late.begin(), late.end(), [&](const late_transfer& each) { return each.overlapped == overlapped; });
+  if (found == late.end()) return std::nullopt;
+  cancelling how = now.cancels;
+  if (how == cancelling::by_turns)
+    how = std::array{cancelling::aborts, cancelling::is_ignored, cancelling::is_too_late}[turn++ % 3];
+  if (how == cancelling::is_ignored) return TRUE;
+  const late_transfer cancelled = *found;
+  late.erase(found);
+  if (how == cancelling::aborts) {
+    ++now.aborted;
+    complete(cancelled, {ERROR_OPERATION_ABORTED, 0});
+    return TRUE;
+  }
+  ++now.found_too_late;
+  complete(cancelled, carry_out(cancelled));
+  return failed(ERROR_NOT_FOUND);
+}
+
+}  // namespace shim
+
+namespace qio::inline QIO_CONFIGURATION::platform::calls {
+
+using ::CreateFileMappingW;
+using ::DeleteFileW;
+using ::GetDiskFreeSpaceW;
+using ::GetFileAttributesW;
+using ::GetFileInformationByHandle;
+using ::GetFileSizeEx;
+using ::GetFileType;
+using ::GetFinalPathNameByHandleW;
+using ::GetFullPathNameW;
+using ::GetLastError;
+using ::GetOverlappedResult;
+using ::GetVolumePathNameW;
+using ::MoveFileExW;
+using ::SetFileAttributesW;
+using ::SetFileInformationByHandle;
+using ::UnmapViewOfFile;
+
+inline HANDLE CreateFileW(LPCWSTR name, DWORD access, DWORD share, LPSECURITY_ATTRIBUTES security, DWORD disposition,
+                          DWORD flags, HANDLE like) {
+  if (shim::fails(shim::call::create_file)) return INVALID_HANDLE_VALUE;
+  const HANDLE handle = ::CreateFileW(name, access, share, security, disposition, flags, like);
+  const DWORD said = ::GetLastError();
+  if (handle != INVALID_HANDLE_VALUE) {
+    const std::lock_guard lock(shim::mutex);
+    shim::handles[handle] = {(flags & FILE_FLAG_NO_BUFFERING) != 0, ::GetFileType(handle) == FILE_TYPE_DISK,
+                             (flags & FILE_FLAG_WRITE_THROUGH) != 0};
+  }
+  ::SetLastError(said);
+  return handle;
+}
+
+inline BOOL CloseHandle(HANDLE handle) {
+  {
+    const std::lock_guard lock(shim::mutex);
+    shim::handles.erase(handle);
+  }
+  return ::CloseHandle(handle);
+}
+
+inline HANDLE CreateEventW(LPSECURITY_ATTRIBUTES security, BOOL manual, BOOL state, LPCWSTR name) {
+  if (shim::fails(shim::call::create_event)) return nullptr;
+  ++shim::now.events_made;
+  return ::CreateEventW(security, manual, state, name);
+}
+
+inline HANDLE CreateIoCompletionPort(HANDLE handle, HANDLE port, ULONG_PTR key, DWORD threads) {
+  if (shim::fails(shim::call::create_port)) return nullptr;
+  const HANDLE bound = ::CreateIoCompletionPort(handle, port, key, threads);
+  if (bound != nullptr && handle != INVALID_HANDLE_VALUE) {
+    const std::lock_guard lock(shim::mutex);
+    shim::handles[handle].port = port;
+    shim::handles[handle].key = key;
+  }
+  return bound;
+}
+
+inline BOOL SetFileCompletionNotificationModes(HANDLE handle, UCHAR modes) {
+  return shim::fails(shim::call::set_modes) ? FALSE : ::SetFileCompletionNotificationModes(handle, modes);
+}
+
+inline BOOL ReadFile(HANDLE handle, LPVOID memory, DWORD bytes, LPDWORD moved, LPOVERLAPPED overlapped) {
+  if (const auto answer = shim::transfer(handle, false, memory, bytes, overlapped)) return *answer;
+  return ::ReadFile(handle, memory, bytes, moved, overlapped);
+}
+
+inline BOOL WriteFile(HANDLE handle, LPCVOID memory, DWORD bytes, LPDWORD moved, LPOVERLAPPED overlapped) {
+  if (const auto answer = shim::transfer(handle, true, const_cast<void*>(memory), bytes, overlapped)) return *answer;
+  return ::WriteFile(handle, memory, bytes, moved, overlapped);
+}
+
+inline BOOL FlushFileBuffers(HANDLE handle) {
+  return shim::fails(shim::call::flush) ? FALSE : ::FlushFileBuffers(handle);
+}
+
+inline LPVOID MapViewOfFileEx(HANDLE section, DWORD access, DWORD high, DWORD low, SIZE_T bytes, LPVOID place) {
+  if (!shim::now.maps_nothing) return ::MapViewOfFileEx(section, access, high, low, bytes, place);
+  ::SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+  return nullptr;
+}
+
+inline BOOL FlushViewOfFile(LPCVOID view, SIZE_T bytes) {
+  {
+    const std::lock_guard lock(shim::mutex);
+    shim::flushed_views.insert(view);
+  }
+  return ::FlushViewOfFile(view, bytes);
+}
+
+inline BOOL CancelIoEx(HANDLE handle, LPOVERLAPPED overlapped) {
+  if (const auto answer = shim::cancel(overlapped)) return *answer;
+  return ::CancelIoEx(handle, overlapped);
+}
+
+inline BOOL GetQueuedCompletionStatusEx(HANDLE port, LPOVERLAPPED_ENTRY packets, ULONG room, PULONG count,
+                                        DWORD patience, BOOL alertable) {
+  shim::carry_out_late(patience);
+  return ::GetQueuedCompletionStatusEx(port, packets, room, count, patience, alertable);
+}
+
+inline BOOL PostQueuedCompletionStatus(HANDLE port, DWORD bytes, ULONG_PTR key, LPOVERLAPPED overlapped) {
+  return shim::fails(shim::call::post) ? FALSE : ::PostQueuedCompletionStatus(port, bytes, key, overlapped);
+}
+
+/// What Wine does not know.
+inline BOOL GetFileInformationByHandleEx(HANDLE handle, FILE_INFO_BY_HANDLE_CLASS what, LPVOID information,
+                                         DWORD bytes) {
+  if (shim::now.minds_sectors && what == FileStorageInfo) {
+    static_cast<FILE_STORAGE_INFO*>(information)->LogicalBytesPerSector = 512;
+    return TRUE;
+  }
+  if (shim::now.minds_sectors && what == FileAlignmentInfo) {
+    static_cast<FILE_ALIGNMENT_INFO*>(information)->AlignmentRequirement = 3;
+    return TRUE;
+  }
+  return ::GetFileInformationByHandleEx(handle, what, information, bytes);
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION::platform::calls

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+// Whether two runs differ, decided from one figure of each of their rounds.
+#pragma once
+
+#include "compare/difference.hpp"
+#include "report.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace qd1 {
+
+/// A figure of one round: its median, say.
+struct round_figure {
+  double value = 0;  ///< more than 0
+  std::optional<std::uint64_t> processor;
+  bool disturbed = false;  ///< others had the processor
+};
+
+struct decision {
+  difference verdict = difference::inconclusive;
+  /// What the ratio was made of. Print these beside it, not the figures of the runs as a whole.
+  double base = 0;
+  double now = 0;
+  std::optional<estimate> ratio;                ///< now / base; none: too few rounds
+  std::optional<std::uint64_t> rounds_needed;   ///< inconclusive: of each run, for a verdict
+  std::optional<std::uint64_t> repeats_needed;  ///< inconclusive: rounds do not help, that many runs of each would
+  std::string remark;                           ///< why it is inconclusive, and what was left out
+};
+
+/// Runs of the same thing differ by more than their rounds show: by 3 % in the middle (a standard deviation), we
+/// assume, and by 1 % if they took turns. Measure it with repeated runs instead where you can.
+constexpr double run_spread = 0.03;
+constexpr double run_spread_in_turns = 0.01;
+
+/// Rounds are compared within their CPU, if the CPUs of all rounds are known: CPUs may differ by more than the runs do.
+/// The logarithms of each run are averaged over their middle half (midmean), whose variance allows for rounds that
+/// depend on one another. The interval of the ratio (95 %) adds the spread of runs. Where the rounds of a run follow
+/// one another so closely that independent ones would do so once in 50 times, or stay on one of two levels for several
+/// rounds, the run may have been anywhere within their range: the interval is as wide as that range at least.
+///
+/// faster, slower: by 5 % at least, and the interval does not hold 1. none: the whole interval is within 10 %, so a
+/// difference of a tenth would have been seen. Else inconclusive.
+///
+/// `in_turn`: round by round, each beside the other's. `more_is_better`: of operations a second.
+decision decide(std::span<const round_figure> base, std::span<const round_figure> now, bool in_turn = false,
+                bool more_is_better = false);
+
+/// The same from a figure of each of several runs on either side, three at least, whose spread is measured and need not
+/// be assumed. faster, slower: even the interval of 99 % does not hold 1.
+decision decide_by_runs(std::span<const double> base, std::span<const double> now, bool more_is_better = false);
+
+}  // namespace qd1

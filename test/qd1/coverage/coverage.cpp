@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "coverage.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace qd1_test {
+namespace {
+
+// A cell while its repetitions go on.
+struct open_cell {
+  cell found;
+  double fraction;  // of the percentile; 0: the mean
+  double truth;
+  std::vector<double> estimates;
+  double widths = 0;
+
+  void add(const qd1::judged_estimate& of) {
+    ++found.repetitions;
+    estimates.push_back(of.estimate.value);
+    if (!of.estimate.interval) return;
+    const auto [low, high] = *of.estimate.interval;
+    ++found.given;
+    found.low += high < truth;
+    found.high += low > truth;
+    widths += high - low;
+  }
+
+  cell closed() {
+    std::sort(estimates.begin(), estimates.end());
+    const auto at = [&](double part) {
+      return estimates[static_cast<std::size_t>(part * static_cast<double>(estimates.size() - 1))];
+    };
+    found.width = found.given == 0 ? 0 : widths / static_cast<double>(found.given) / (at(0.975) - at(0.025));
+    return std::move(found);
+  }
+};
+
+constexpr std::size_t round_counts[] = {8, 20, 50};
+
+}  // namespace
+
+std::vector<cell> cells_of(const process_kind& kind, std::size_t repetitions, std::uint64_t seed) {
+  random_source random(seed);
+  round_counter counter;
+  std::vector<open_cell> cells;
+  const auto truth = kind.start(random);
+  const bool large = kind.samples >= 5'000;
+  for (const std::size_t rounds : round_counts)
+    for (const auto& [figure, fraction] : {std::pair("p50", 0.5), {"p99", 0.99}, {"p99.9", 0.999}, {"mean", 0.}}) {
+      if (large != (fraction == 0.999)) continue;
+      cell found;
+      found.figure = figure;
+      found.rounds = rounds;
+      cells.push_back({found, fraction, fraction == 0 ? truth->mean() : truth->quantile(fraction), {}});
+    }
+  for (std::size_t repetition = 0; repetition < repetitions; ++repetition) {
+    const auto process = kind.start(random);
+    std::vector<qd1::sampled_round> rounds;
+    for (const std::size_t count : round_counts) {
+      if (large && count > 20) continue;
+      while (rounds.size() < count) {
+        process->add_round(random, kind.samples, counter);
+        rounds.push_back(counter.take());
+      }
+      const qd1::equal_rounds together(rounds);
+      for (open_cell& each : cells)
+        if (each.found.rounds == count)
+          each.add(each.fraction == 0 ? together.mean() : together.quantile(each.fraction));
+    }
+  }
+  std::vector<cell> found;
+  for (open_cell& each : cells)
+    if (!each.estimates.empty()) found.push_back(each.closed());
+  return found;
+}
+
+}  // namespace qd1_test

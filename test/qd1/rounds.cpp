@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSL-1.0
+// Intervals by rounds, between runs, and the decision whether runs differ: case by case. coverage/ has the simulations.
+#include "catch.hpp"
+#include "compare/decision.hpp"
+#include "normal_source.hpp"
+#include "statistics/between_runs.hpp"
+#include "statistics/equal_rounds.hpp"
+#include "statistics/levels.hpp"
+#include "statistics/serial_mean.hpp"
+#include "statistics/settling.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Catch::Matchers::Contains;
+using qd1::difference;
+using qd1_test::normal_source;
+
+// Samples spread over 21 bins around the middle.
+qd1::sampled_round round_at(double ns, std::uint64_t samples = 2'100) {
+  qd1::sampled_round made;
+  for (int step = -10; step <= 10; ++step) made.bins.push_back({ns * (1 + step / 200.), samples / 21});
+  made.mean = ns;
+  return made;
+}
+
+std::vector<qd1::sampled_round> rounds_about(double spread, int rounds = 20) {
+  normal_source chance(1);
+  std::vector<qd1::sampled_round> made;
+  for (int round = 0; round < rounds; ++round) made.push_back(round_at(50'000 * (1 + spread * chance.normal())));
+  return made;
+}
+
+TEST_CASE("a round has the same weight however many samples it has") {
+  std::vector<qd1::sampled_round> rounds;
+  for (int round = 0; round < 10; ++round)
+    rounds.push_back(round % 5 < 2 ? round_at(10'000, 21'000'000) : round_at(90'000, 2'100));
+  const qd1::equal_rounds together(rounds);
+  CHECK(together.quantile(0.5).estimate.value > 80'000);
+  CHECK(together.mean().estimate.value == Approx(0.4 * 10'000 + 0.6 * 90'000));
+}
+
+TEST_CASE("an interval by rounds surrounds its percentile and is about this run") {
+  const qd1::equal_rounds together(rounds_about(0.01));
+  for (const double fraction : {0.05, 0.5, 0.95}) {
+    const qd1::judged_estimate found = together.quantile(fraction);
+    REQUIRE(found.estimate.interval);
+    CHECK(found.withheld.empty());
+    CHECK(found.estimate.interval->low < found.estimate.value);
+    CHECK(found.estimate.value < found.estimate.interval->high);
+    CHECK(found.scope == qd1::scope::within_run);
+  }
+  CHECK(name(qd1::scope::within_run) == "within this run");
+  CHECK(name(qd1::scope::between_runs) == "between runs");
+}
+
+TEST_CASE("an interval is as wide as the bin of its percentile at least") {
+  const qd1::sampled_round same{{{50'000, 1'000}}, 50'000, {}};
+  const qd1::judged_estimate found = qd1::equal_rounds(std::vector(20, same)).quantile(0.5);
+  REQUIRE(found.estimate.interval);
+  CHECK(found.estimate.interval->low == Approx(50'000 * (1 - 1. / 1024)));
+  CHECK(found.estimate.interval->high == Approx(50'000 * (1 + 1. / 1024)));
+}
+
+TEST_CASE("an interval is withheld with the reason") {
+  CHECK_THAT(qd1::equal_rounds({}).quantile(0.5).withheld, Contains("no samples"));
+  CHECK_THAT(qd1::equal_rounds(rounds_about(0.01, 7)).quantile(0.5).withheld, Contains("7 rounds") && Contains("8"));
+  CHECK_THAT(qd1::equal_rounds(rounds_about(0.01)).quantile(0.999).withheld, Contains("2.1 samples of a round"));
+  std::vector<qd1::sampled_round> rising;
+  for (int round = 0; round < 20; ++round) rising.push_back(round_at(50'000 + 500 * round));
+  CHECK_THAT(qd1::equal_rounds(rising).quantile(0.5).withheld, Contains("20 rounds are worth"));
+  CHECK_THAT(qd1::equal_rounds(rising).mean().withheld, Contains("20 rounds are worth"));
+  std::vector<qd1::sampled_round> two;
+  for (int round = 0; round < 20; ++round) two.push_back(round_at(round / 5 % 2 == 0 ? 60'000 : 90'000));
+  CHECK_THAT(qd1::equal_rounds(two).quantile(0.5).withheld, Contains("60.0 and 90.0 us") && Contains("5.0 rounds"));
+  std::vector<qd1::sampled_round> rare = rounds_about(0.01);
+  for (int round = 0; round < 3; ++round) rare[5 * static_cast<std::size_t>(round)].bins.push_back({1e9, 1});
+  CHECK_THAT(qd1::equal_rounds(rare).mean().withheld, Contains("handful"));
+  CHECK(qd1::equal_rounds(rare).quantile(0.5).withheld.empty());
+}
+
+// Direct reads took 76 us on one CPU and 55 on the other.
+TEST_CASE("rounds on CPUs in turn are compared with those of their own CPU") {
+  normal_source chance(2);
+  std::vector<qd1::sampled_round> rounds;
+  for (std::uint64_t round = 0; round < 20; ++round)
+    rounds.push_back(round_at((round % 2 == 0 ? 55'000 : 76'000) * (1 + 0.005 * chance.normal())));
+  const auto width = [&] {
+    const auto found = qd1::equal_rounds(rounds).mean();
+    REQUIRE(found.estimate.interval);
+    return found.estimate.interval->high - found.estimate.interval->low;
+  };
+  const double unknown = width();
+  for (std::uint64_t round = 0; round < 20; ++round) rounds[round].processor = round % 2;
+  CHECK(width() < unknown / 10);
+}
+
+TEST_CASE("two levels are told from scatter, and lasting ones from those that change each round") {
+  CHECK_FALSE(qd1::two_levels(std::vector<double>{1, 1.1, 1.2, 1.3, 1.4, 1.5}));
+  CHECK_FALSE(qd1::two_levels(std::vector<double>(10, 5)));
+  CHECK_FALSE(qd1::two_levels(std::vector<double>{5, 5, 5, 5, 50}));
+  const auto lasting = qd1::two_levels(std::vector<double>{6, 6, 6, 6, 6, 9, 9, 9, 9, 9, 6, 6, 6, 6, 6, 6});
+  REQUIRE(lasting);
+  CHECK(lasting->low == Approx(6));
+  CHECK(lasting->high == Approx(9));
+  CHECK(lasting->lasting);
+  const auto in_turn = qd1::two_levels(std::vector<double>{6, 9, 6, 9, 6, 9, 6, 9, 6, 9});
+  REQUIRE(in_turn);
+  CHECK_FALSE(in_turn->lasting);
+}
+
+TEST_CASE("values that resemble their neighbors are worth fewer") {
+  normal_source chance(3);
+  std::vector<double> independent;
+  std::vector<double> walk;
+  for (int each = 0; each < 50; ++each) {
+    independent.push_back(chance.normal());
+    walk.push_back((walk.empty() ? 0 : walk.back()) + chance.normal());
+  }
+  CHECK(qd1::mean_in_order(independent).effective == 50);
+  CHECK(qd1::mean_in_order(walk).effective < 8);
+  CHECK(qd1::mean_in_order(walk).suspect);
+  CHECK(qd1::mean_in_order(std::vector<double>(10, 2.)).half_width() == 0);
+}
+
+TEST_CASE("repeated runs have an interval of their own") {
+  const qd1::judged_estimate found = qd1::between_runs(std::vector<double>{100, 103, 98, 101, 99});
+  REQUIRE(found.estimate.interval);
+  CHECK(found.scope == qd1::scope::between_runs);
+  // By hand: t(4) = 2.776, deviation of the logarithms 0.01911.
+  CHECK(found.estimate.value == Approx(100.185).epsilon(1e-4));
+  CHECK(found.estimate.interval->high / found.estimate.value ==
+        Approx(std::exp(2.776 * 0.01911 / std::sqrt(5.))).epsilon(1e-3));
+  CHECK_THAT(qd1::between_runs(std::vector<double>{100, 103}).withheld, Contains("2 runs") && Contains("3"));
+  CHECK_THAT(qd1::between_runs({}).withheld, Contains("no runs"));
+  CHECK_FALSE(qd1::between_runs(std::vector<double>{1, 2, 0}).estimate.interval);
+}
+
+TEST_CASE("intervals between runs of the same thing overlap in nine of ten pairs at least") {
+  normal_source chance(4);
+  const auto repeated = [&] {
+    std::vector<double> runs;
+    for (int run = 0; run < 5; ++run) runs.push_back(50'000 * std::exp(0.03 * chance.normal()));
+    return *qd1::between_runs(runs).estimate.interval;
+  };
+  int overlapping = 0;
+  for (int pair = 0; pair < 1'000; ++pair) {
+    const auto a = repeated();
+    const auto b = repeated();
+    overlapping += a.low <= b.high && b.low <= a.high;
+  }
+  CHECK(overlapping >= 900);
+}
+
+std::vector<qd1::round_median> medians(const std::vector<double>& us) {
+  std::vector<qd1::round_median> found;
+  for (const double each : us) found.push_back({1'000 * each, std::nullopt});
+  return found;
+}
+
+TEST_CASE("reads that warm up or drift are found out") {
+  const auto warming = qd1::how_settled(medians({623, 400, 150, 61, 60, 62, 61, 60, 61, 62, 61, 60}));
+  REQUIRE(warming);
+  CHECK(warming->warm_up == 3);
+  CHECK_FALSE(warming->drifts);
+  CHECK_THAT(warming->text, Contains("first 3 of 12") && Contains("623.0 us") && Contains("61.0 us"));
+  const auto drifting = qd1::how_settled(medians({50, 52, 53, 55, 56, 58, 60, 61, 63, 64, 66, 68}));
+  REQUIRE(drifting);
+  CHECK(drifting->drifts);
+  CHECK_THAT(drifting->text, Contains("from first to last"));
+  const auto steady = qd1::how_settled(medians({61, 60, 62, 61, 60, 61, 62, 61, 60, 61}));
+  REQUIRE(steady);
+  CHECK(steady->settled());
+  CHECK(steady->text.empty());
+  CHECK_FALSE(qd1::how_settled(medians({61, 60, 62})));
+}
+
+TEST_CASE("rounds that scatter, or run on CPUs in turn, are settled") {
+  normal_source chance(5);
+  int settled = 0;
+  for (int run = 0; run < 1'000; ++run) {
+    std::vector<qd1::round_median> rounds;
+    for (std::uint64_t round = 0; round < 20; ++round)
+      rounds.push_back({(round % 2 == 0 ? 55'000 : 76'000) * std::exp(0.1 * chance.normal()), round % 2});
+    settled += qd1::how_settled(rounds)->settled();
+  }
+  CHECK(settled >= 980);
+}
+
+std::vector<qd1::round_figure> run_at(double ns, double spread, normal_source& chance, int rounds = 20) {
+  std::vector<qd1::round_figure> made;
+  for (int round = 0; round < rounds; ++round) made.push_back({ns * std::exp(spread * chance.normal()), {}, false});
+  return made;
+}
+
+TEST_CASE("a ratio is that of the figures beside it") {
+  normal_source chance(6);
+  for (const bool in_turn : {false, true}) {
+    const auto found = qd1::decide(run_at(106'900, 0.02, chance), run_at(84'300, 0.02, chance), in_turn);
+    REQUIRE(found.ratio);
+    CHECK(found.verdict == difference::faster);
+    CHECK(found.ratio->value == Approx(found.now / found.base));
+    CHECK(found.base == Approx(106'900).epsilon(0.02));
+  }
+  const auto by_runs = qd1::decide_by_runs(std::vector<double>{100, 101, 99}, std::vector<double>{120, 121, 119});
+  CHECK(by_runs.verdict == difference::slower);
+  CHECK(by_runs.ratio->value == Approx(by_runs.now / by_runs.base));
+  CHECK(qd1::decide_by_runs(std::vector<double>{100, 101, 99}, std::vector<double>{120, 121, 119}, true).verdict ==
+        difference::faster);
+}
+
+TEST_CASE("what is inconclusive says how many rounds, or runs, would decide") {
+  normal_source chance(7);
+  const auto restless = qd1::decide(run_at(50'000, 0.2, chance), run_at(50'000, 0.2, chance));
+  REQUIRE(restless.verdict == difference::inconclusive);
+  REQUIRE(restless.rounds_needed);
+  CHECK(*restless.rounds_needed > 20);
+  CHECK_THAT(restless.remark, Contains(std::to_string(*restless.rounds_needed) + " rounds"));
+  const auto narrow = qd1::decide(run_at(50'000, 0.001, chance), run_at(53'500, 0.001, chance));
+  REQUIRE(narrow.verdict == difference::inconclusive);
+  CHECK_FALSE(narrow.rounds_needed);
+  REQUIRE(narrow.repeats_needed);
+  CHECK_THAT(narrow.remark, Contains(std::to_string(*narrow.repeats_needed) + " runs of each"));
+  const auto few = qd1::decide(run_at(50'000, 0.01, chance, 4), run_at(50'000, 0.01, chance));
+  CHECK_FALSE(few.ratio);
+  CHECK(few.rounds_needed == 5u);
+}
+
+TEST_CASE("that many rounds decide in most cases") {
+  normal_source chance(8);
+  int decided = 0;
+  int asked = 0;
+  for (int pair = 0; pair < 200; ++pair) {
+    const auto found = qd1::decide(run_at(50'000, 0.05, chance), run_at(60'000, 0.4, chance));
+    if (!found.rounds_needed) continue;
+    ++asked;
+    const int rounds = static_cast<int>(*found.rounds_needed);
+    decided += qd1::decide(run_at(50'000, 0.05, chance, rounds), run_at(60'000, 0.4, chance, rounds)).verdict !=
+               difference::inconclusive;
+  }
+  CHECK(asked > 20);
+  CHECK(decided * 2 > asked);
+}
+
+TEST_CASE("disturbed rounds are left out of a decision, and that is said") {
+  normal_source chance(9);
+  const auto base = run_at(50'000, 0.005, chance);
+  auto now = run_at(50'000, 0.005, chance);
+  for (std::size_t each = 0; each < 8; ++each) {
+    now[each].value *= 3;
+    now[each].disturbed = true;
+  }
+  const auto found = qd1::decide(base, now);
+  CHECK(found.verdict == difference::none);
+  CHECK_THAT(found.remark, Contains("0 of 20 and in 8 of 20 rounds, which are left out"));
+  for (auto& each : now) each.disturbed = true;
+  CHECK_THAT(qd1::decide(base, now).remark, Contains("single rounds"));
+}
+
+TEST_CASE("each CPU is compared with itself where every round has its own") {
+  normal_source chance(10);
+  std::vector<qd1::round_figure> base;
+  std::vector<qd1::round_figure> now;
+  for (std::uint64_t processor = 0; processor < 20; ++processor) {
+    const double level = 50'000 * std::exp(0.3 * chance.normal());
+    base.push_back({level * std::exp(0.005 * chance.normal()), processor, false});
+    now.push_back({1.1 * level * std::exp(0.005 * chance.normal()), processor, false});
+  }
+  const auto found = qd1::decide(base, now);
+  CHECK(found.verdict == difference::slower);
+  CHECK(found.ratio->value == Approx(1.1).epsilon(0.01));
+}
+
+}  // namespace

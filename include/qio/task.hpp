@@ -3,6 +3,7 @@
 #pragma once
 
 #include <qio/base/check.hpp>
+#include <qio/base/stack_depth.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/mailbox.hpp>
 #include <qio/loop/posted.hpp>
@@ -79,8 +80,9 @@ class task_promise_base : posted {
     QIO_CHECK(continuation_ == nullptr, "a task was awaited or run twice: it runs once");
     continuation_ = awaiting;
     home_ = running_loop;
-    if (!watch_.outlives([self] { self.resume(); })) return true;
-    return !is_last_to_arrive();
+    if (stack_between(running_from, QIO_STACK_POSITION()) > stack_for_tasks && start_later(self)) [[unlikely]]
+      return true;
+    return !begin(self);
   }
 
  protected:
@@ -91,15 +93,32 @@ class task_promise_base : posted {
   }
 
  private:
-  // What to run on this thread when the task has finished.
+  // True if the task has finished, and the awaiting coroutine is to continue. False also if it was destroyed.
+  bool begin(std::coroutine_handle<> self) noexcept {
+    return watch_.outlives([self] { self.resume(); }) && is_last_to_arrive();
+  }
+
+  // The stack is deep: the loop starts the task, from its own depth. False if no loop is running.
+  [[gnu::cold, gnu::noinline]] bool start_later(std::coroutine_handle<> self) noexcept {
+    if (home_ == 0) return false;
+    self_ = self;
+    run = [](posted& node) noexcept {
+      auto& task = static_cast<task_promise_base&>(node);
+      if (task.begin(task.self_)) task.continuation_.resume();
+    };
+    return mailbox::post_to(home_, *this);
+  }
+
+  // What to run on this thread when the task has finished. Symmetric transfer takes no stack where the compiler makes
+  // it a tail call; elsewhere each task that finishes in a row takes some.
   std::coroutine_handle<> next() noexcept {
-    if (running_loop != home_ && go_home()) [[unlikely]]
-      return std::noop_coroutine();
+    if (running_loop != home_ || stack_between(running_from, QIO_STACK_POSITION()) > stack_for_tasks) [[unlikely]]
+      if (go_home()) return std::noop_coroutine();
     return is_last_to_arrive() ? continuation_ : std::noop_coroutine();
   }
 
-  // The task has finished on another loop, or on none: the loop that started it resumes who awaits it. False if there
-  // is no such loop (any more).
+  // The task has finished on another loop, on none, or deep in the stack: the loop that started it resumes who awaits
+  // it. False if there is no such loop (any more).
   [[gnu::cold, gnu::noinline]] bool go_home() noexcept {
     if (home_ == 0) return false;
     run = [](posted& node) noexcept {
@@ -114,6 +133,7 @@ class task_promise_base : posted {
   bool is_last_to_arrive() noexcept { return one_has_arrived_.exchange(true, std::memory_order_acq_rel); }
 
   std::coroutine_handle<> continuation_;
+  std::coroutine_handle<> self_;  // only if it starts later
   std::exception_ptr failure_;
   loop_number home_ = 0;  // the loop that the task was started on; 0 if on none
   destruction_watch watch_;
@@ -157,6 +177,10 @@ class task_promise<void> final : public task_promise_base {
 /// awaiting another context's schedule(), but whatever awaits the task continues inside run() or poll() of the context
 /// that started it. Only if no context was running when the task started, or if that context has been destroyed
 /// meanwhile, does the awaiting coroutine continue on the thread where the task finished.
+///
+/// Tasks may nest to any depth on a context: when nested starts or finishes have used 64 KiB of the stack, the next one
+/// is left to the next turn of run() or poll(). On no context, the stack limits the depth. It also limits how deep a
+/// nest of suspended tasks can be that is destroyed at once, since each frame's destructor destroys the next.
 ///
 /// Movable until it starts. Destroying a task destroys its coroutine, and with it the operation that it waits for,
 /// which is canceled and joined (see operation). A coroutine that suspends may destroy the coroutine that awaits it,
@@ -310,7 +334,8 @@ class join_all final : started::listener {
 
 }  // namespace detail
 
-/// Starts all, in order, and finishes when all have. The result is a tuple in the order of the arguments, with
+/// Starts all, in order, and finishes when all have; one that is nested very deep may start after those that follow it
+/// (see task). The result is a tuple in the order of the arguments, with
 /// std::monostate for a task<void>. If several throw, the exception of the first in that order comes out, after all
 /// have finished.
 template <class... T>

@@ -3,6 +3,7 @@
 #include "world.hpp"
 
 #include <coroutine>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -294,6 +295,69 @@ PROMISE(destroyed_from_all, each_engine, "a task of when_all may destroy the cor
     CHECK(outermost == nullptr);
     CHECK(gone == 2);
   }
+}
+
+namespace {
+
+/// A when_all within a when_all, `depth` times; in the middle of each other's stack, unless the library prevents that.
+/// The innermost one waits for a turn of `on` if `suspends`. Returns how many there were.
+template <class Context>
+qio::task<int> nested(Context& on, int depth, bool suspends) {
+  if (depth == 0) {
+    if (suspends) co_await on.schedule();
+    co_return 0;
+  }
+  const auto inner = co_await qio::when_all(nested(on, depth - 1, suspends));
+  co_return std::get<0>(inner) + 1;
+}
+
+/// Counts the tasks that have started, of `depth` that await each other.
+qio::task<> count_started(int depth, int& count) {
+  ++count;
+  if (depth != 0) co_await count_started(depth - 1, count);
+}
+
+}  // namespace
+
+PROMISE(nested_deep, each_engine, "when_all may be nested 50,000 deep, whether the innermost task suspends or not") {
+  for (const bool suspends : {false, true}) CHECK(w.context->run(nested(*w.context, 50'000, suspends)) == 50'000);
+}
+
+PROMISE(nested_deep_failure, each_engine, "an exception comes out of tasks that are nested 50,000 deep") {
+  // As a struct, since a lambda that is a coroutine cannot call itself.
+  struct recursive {
+    static qio::task<> fail(int depth) {
+      if (depth == 0) throw std::runtime_error("innermost");
+      std::exception_ptr thrown;
+      try {
+        co_await qio::when_all(fail(depth - 1));
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      // Rethrown outside the handler: exceptions that are being handled form a list, which every throw walks.
+      if (thrown) std::rethrow_exception(thrown);
+    }
+  };
+  CHECK_THROWS_WITH(w.context->run(recursive::fail(50'000)), "innermost");
+}
+
+PROMISE(destroyed_before_start, each_engine, "tasks that are destroyed before the innermost has started never start") {
+  int started = 0;
+  const auto await_nest = [](auto& handle, int& count) -> destructible {
+    co_await publish{handle};
+    co_await count_started(5'000, count);
+  };
+  const auto start_and_destroy = [&](int& count) -> qio::task<> {
+    std::coroutine_handle<> outermost;
+    await_nest(outermost, count);
+    outermost.destroy();
+    co_return;
+  };
+  w.context->run(start_and_destroy(started));
+  const int until_destroyed = started;
+  CHECK(until_destroyed < 5'000);  // else none was left to start later
+  while (w.context->poll()) {}
+  CHECK(started == until_destroyed);
 }
 
 PROMISE(destroyed_when_resumed, each_engine,

@@ -4,6 +4,7 @@
 
 #include <qio/base/check.hpp>
 #include <qio/base/intrusive.hpp>
+#include <qio/base/stack_depth.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/posted.hpp>
 
@@ -19,17 +20,30 @@ using loop_number = std::uint64_t;
 /// The loop that the calling thread is running, the innermost if one runs within another; 0 if it runs none.
 inline constinit thread_local loop_number running_loop = 0;
 
+/// Where in the stack of the calling thread the running loop began.
+inline constinit thread_local std::uintptr_t running_from = 0;
+
 /// Makes a loop the running one of this thread until the end of the scope.
 class running_scope {
  public:
-  explicit running_scope(loop_number loop) noexcept : previous_(std::exchange(running_loop, loop)) {}
+  explicit running_scope(loop_number loop) noexcept
+      : previous_(std::exchange(running_loop, loop)),
+        previous_from_(std::exchange(running_from, QIO_STACK_POSITION())) {}
   running_scope(const running_scope&) = delete;
   running_scope& operator=(const running_scope&) = delete;
-  ~running_scope() { running_loop = previous_; }
+  ~running_scope() {
+    running_loop = previous_;
+    running_from = previous_from_;
+  }
 
  private:
   const loop_number previous_;
+  const std::uintptr_t previous_from_;
 };
+
+/// How much of the stack tasks may use before the next one starts or finishes by way of the mailbox: half of the
+/// smallest stack that a common system gives to a thread (128 KiB, musl 1.1.21 and later).
+inline constexpr std::intptr_t stack_for_tasks = 64 * 1024;
 
 /// The part of a loop that every thread may use. Knows no engine, so that tasks need not know one either.
 class mailbox : list_hook {

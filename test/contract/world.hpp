@@ -185,7 +185,7 @@ class world {
     }
     auto probe = open("probe", access::read_write, creation::always_new);
     if (!probe)
-      missing = "no " + std::string(mode::name) + " file here: " + probe.error().message();
+      missing = "no " + std::string(mode::name) + " file here: " + probe.error().code().message();
     else
       unit =
           std::max({probe.value().alignment().memory, probe.value().alignment().read, probe.value().alignment().write});

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 using qio::errc;
 using qio::error;
@@ -29,7 +30,24 @@ qio::result<int> tried(const qio::result<int>& from) {
   return 1;
 }
 
+qio::result<void> checked(bool works) {
+  if (!works) return qio::failure(error(errc::beyond_end));
+  return qio::success();
+}
+
+qio::result<std::string> repeated(const std::string& text, bool works) {
+  if (!works) return qio::failure(error(errc::offset_too_large));
+  return qio::success(text + text);
+}
+
 }  // namespace
+
+TEST_CASE("success() and failure() return a value, nothing, or an error") {
+  CHECK(checked(true).has_value());
+  CHECK(checked(false).error() == errc::beyond_end);
+  CHECK(repeated("ab", true).value() == "abab");
+  CHECK(repeated("ab", false).error() == errc::offset_too_large);
+}
 
 TEST_CASE("every condition has a message, and compares with std::errc") {
   const std::pair<errc, std::errc> table[] = {

@@ -36,7 +36,7 @@ struct enumerators<temperature> {
   static constexpr std::string_view names[] = {"warm", "cold"};
 };
 
-/// What the kernel is told about a mapping: nothing, so that it reads ahead, or MADV_RANDOM.
+/// The advice to the kernel about a mapping: none, so that it reads ahead, or MADV_RANDOM.
 enum class advice : std::uint8_t { normal, random };
 template <>
 struct enumerators<advice> {
@@ -98,7 +98,7 @@ struct interval {
 
 struct estimate {
   double value = 0;
-  std::optional<qd1::interval> interval;  ///< none: too little is known to say
+  std::optional<qd1::interval> interval;  ///< none: too little is known
 };
 
 /// A percentile is printed only if there are samples enough for a two-sided interval.
@@ -133,14 +133,14 @@ struct slice {
   double max = 0;   ///< ns
   // Where the slices are long enough: qd1 depth.
   std::optional<double> p50 = {}, p99 = {};  ///< ns
-  // At the slice's end, where the system tells.
+  // At the slice's end, where the system reports it.
   std::optional<std::uint64_t> cached_pages = {};  ///< of the targets
   std::optional<std::uint64_t> dirty_bytes =
       {};  ///< with what is being written back; of the machine, or of the control group that makes memory short
   std::optional<std::uint64_t> device_in_flight = {};  ///< operations that the devices have not completed
 };
 
-/// What else went on while a round was measured, as far as the system tells.
+/// What else ran while a round was measured, where the system reports it.
 struct disturbance {
   std::optional<double> waited;                ///< part of the time that the measuring thread waited for a processor
   std::optional<double> others;                ///< processors that other processes and the kernel kept busy, on average
@@ -188,7 +188,7 @@ inline std::string engine_text(const service& service) {
   return text;
 }
 
-/// Whether direct was direct, by what the device and the page cache say.
+/// Whether direct was direct, according to the device and the page cache.
 struct verification {
   enum class verdict : std::uint8_t { not_applicable, verified, refuted, unknown };
   verdict result = verdict::not_applicable;
@@ -242,7 +242,7 @@ struct contribution {
   std::string straggles;           ///< in what it is behind the others; empty: in nothing
 };
 
-/// The work, and what came of it.
+/// The work, and its results.
 struct series {
   qd1::work work;
   std::string not_available;         ///< why this could not be run here; empty: it was

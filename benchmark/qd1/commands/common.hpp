@@ -40,7 +40,7 @@ class report_options {
   /// Before anything is measured: opens the files, reads the gates, so that a mistake costs no measurement. Throws
   /// usage_error. `percentiles`: those that the report will have.
   void prepare(const std::vector<double>& percentiles);
-  /// Prints provisional results, where progress is shown. Of prepare(): after it.
+  /// Prints provisional results, if progress is shown. Call prepare() first.
   round_observer observer() const;
   /// Prints the report, writes the files, checks the gates, and returns the exit status.
   int finish(const report& found);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the figures of a load say about how it was served, in words; empty where there is nothing to be said.
+// What the figures of a load show about how it was served, in words; empty if they show nothing.
 #pragma once
 
 #include "report.hpp"

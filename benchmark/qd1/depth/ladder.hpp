@@ -36,7 +36,7 @@ struct ladder_request {
   std::uint64_t seed = 1;
   bool overwrite = false;
   std::string command_line;
-  round_observer after_round = {};  ///< called with what is known by then; none: nobody wants to know
+  round_observer after_round = {};  ///< called with what is known by then; may be empty
 };
 
 /// Throws usage_error where that cannot be done.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a report's loads say together: where more depth stops to pay, and what is left of several targets' throughput.
+// What a report's loads show together: where more depth stops paying off, and what is left of several targets'
+// throughput.
 #pragma once
 
 #include "report.hpp"

@@ -64,7 +64,7 @@ class ledger {
   std::uint64_t now() const noexcept { return now_; }
   bool goes_on() const noexcept { return now_ < window_.end() && !window_.is_closed() && failure_.empty(); }
 
-  /// A transfer that began at `begin`, and is over.
+  /// Counts a completed transfer that began at `begin`.
   void record(operation what, std::uint64_t offset, std::uint64_t begin, const qio::result<std::size_t>& answer) {
     if (timed_ || ++since_reading_ == unread) {
       since_reading_ = 0;

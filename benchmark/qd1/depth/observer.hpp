@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is to be seen from outside while workers transfer: memory, devices, processor time.
+// What can be observed from outside while workers transfer: memory, devices, processor time.
 #pragma once
 
 #include "depth/field.hpp"
@@ -11,7 +11,7 @@
 
 namespace qd1 {
 
-/// At one moment, as far as the system tells.
+/// A snapshot. What the system does not report is absent.
 struct glance {
   std::optional<std::uint64_t> cached_pages;  ///< of these targets
   std::optional<std::uint64_t> dirty_bytes;   ///< with what is being written back: of the machine, or as the field says
@@ -26,7 +26,7 @@ struct observation {
   std::optional<std::uint64_t> cycles;   ///< of the processors, in which it did
 };
 
-/// Until the window is over. An interrupt closes it.
+/// Observes until the window closes. An interrupt closes it.
 observation observe(window& window, const field& field, const std::vector<const target*>& targets);
 
 }  // namespace qd1

@@ -219,7 +219,7 @@ void step::add_testimonies(kind& to, const transfers& counted, const round_facts
     if (!to.below) to.below = device_below{told.below->upper, told.below->lower, 0};
     to.below->operations += told.below->operations;
   }
-  // Of the round that brought most pages into memory.
+  // The pages reported are those of the round that brought most of them into memory.
   if (!to.found.rounds.empty() && after <= before + pages_gained(all)) return;
   all.cached_pages_before = before;
   all.cached_pages_after = after;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// One load while it is measured, round by round: so many workers, so deep, on these targets.
+// One load while it is measured, round by round: a number of workers and a depth, on these targets.
 #pragma once
 
 #include "depth/field.hpp"
@@ -26,7 +26,7 @@ class step {
   /// Whether a further round makes sense: nothing has been refused so far.
   bool wants_more() const noexcept { return not_available_.empty() && failure_.empty(); }
 
-  /// Opens everything anew. `start`: seconds since the run began to measure.
+  /// Opens everything again. `start`: seconds since the run began to measure.
   void measure_round(std::uint64_t round, double start);
 
   /// The reads, the writes, or both.
@@ -38,7 +38,7 @@ class step {
     transfers all;
     std::optional<device_below> below;
   };
-  /// How a round began, and what came of it.
+  /// The state when a round began, and its result.
   struct round_facts {
     double start;  ///< seconds since the run began to measure
     observation seen;

@@ -16,13 +16,13 @@ class window {
  public:
   explicit window(std::size_t workers) : missing_(workers) {}
 
-  /// Of a worker, exactly once.
+  /// Each worker calls this exactly once.
   void arrive() {
     const std::lock_guard lock(mutex_);
     --missing_;
     changed_.notify_all();
   }
-  /// Of a worker: until the window is open. False if it never will be.
+  /// Called by a worker. Blocks until the window is open; returns false if it never will be.
   bool wait_until_open() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return is_open_; });
@@ -42,7 +42,7 @@ class window {
     changed_.notify_all();
   }
 
-  /// From any thread: nobody begins another transfer.
+  /// Callable from any thread. No worker begins another transfer.
   void close() noexcept { is_closed_.store(true, std::memory_order_relaxed); }
   bool is_closed() const noexcept { return is_closed_.load(std::memory_order_relaxed); }
 

@@ -121,7 +121,7 @@ void worker::note_features(const Context& context) {
   }
 }
 
-// When its transfers are over: which of them a device polls is for the device to say.
+// Called after its transfers are complete: only the device knows which of them it polls.
 template <class File>
 void worker::note_polling(const File& file) {
   const qio::explanation facts = file.explain();

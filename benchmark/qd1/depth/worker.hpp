@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// One thread of a load: keeps so many transfers in flight on one file.
+// One thread of a load: keeps a number of transfers in flight on one file.
 #pragma once
 
 #include "depth/ledger.hpp"
@@ -23,7 +23,7 @@ struct engine_choice {
 
 /// What one worker is to do.
 struct duty {
-  qd1::work work;    ///< of its transfers; whether they read or write is told by `reads`
+  qd1::work work;    ///< what its transfers have in common; `reads` decides whether they read or write
   double reads = 1;  ///< part of the transfers that read
   std::string path;
   std::uint64_t number = 0;                ///< among those of the path, for the place where it begins
@@ -38,10 +38,10 @@ class worker {
  public:
   worker(duty duty, const clock& clock, window& window);
 
-  /// The body of its thread. Opens the file, arrives at the window, transfers until that is over.
+  /// The body of its thread. Opens the file, arrives at the window, and transfers until the window closes.
   void run() noexcept;
 
-  // When its thread is over.
+  // Valid after its thread has ended.
   const transfers& of(operation what) const noexcept { return ledger_.of(what); }
   const std::string& failure() const noexcept { return failure_.empty() ? ledger_.failure() : failure_; }
   const std::string& not_available() const noexcept { return not_available_; }

@@ -43,7 +43,7 @@ class depth_scale {
   std::set<std::uint64_t> depths_;
 };
 
-// The steps of one number of workers, from shallow to deep, as they stand in the panel.
+// The steps with one number of workers, from shallow to deep, in the order of the panel.
 using workers_steps = std::map<std::uint64_t, std::vector<const curve*>>;
 
 workers_steps by_workers(const panel& from) {
@@ -73,7 +73,7 @@ attribute_list axes(const depth_scale& x, double low, double high) {
           {"data-high", fmt::format("{:.6g}", high)}};
 }
 
-// Of the steps whose latency is known at that percentile.
+// The points of the steps whose latency is known at that percentile.
 std::vector<point> latencies(const std::vector<const curve*>& steps, double fraction, const depth_scale& x,
                              const log_scale& y) {
   std::vector<point> line;

@@ -40,7 +40,7 @@ std::vector<banded> distribution::band() const {
   const int points = static_cast<int>(std::ceil(end * points_a_decade));
   for (int point = 0; point <= points; ++point) {
     const double fraction = 1 - std::pow(10, -end * point / std::max(points, 1));
-    // The normal approximation of the binomial: nobody can see the difference in a drawing, and printed intervals are
+    // The normal approximation of the binomial: the difference is invisible in a drawing, and printed intervals are
     // those of the report.
     const double half = 1.96 * std::sqrt(fraction * (1 - fraction) / samples_);
     found.push_back({fraction, {at(std::max(fraction - half, 0.0)), at(std::min(fraction + half, 1.0))}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the bins of a latency say at any percentile, for drawing.
+// The latency at any percentile, from the bins, for drawing.
 #pragma once
 
 #include "../report.hpp"
@@ -30,7 +30,7 @@ class distribution {
   /// 1 − p = 0 has no place on a logarithmic axis.
   const std::vector<quantile>& quantiles() const { return quantiles_; }
 
-  /// Of one that is not empty.
+  /// The distribution must not be empty.
   double at(double fraction) const;
 
   /// Up to there both ends of a 95 % interval exist.

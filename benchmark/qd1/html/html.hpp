@@ -15,7 +15,7 @@ std::string render(const report& run);
 
 /// A run among others.
 struct named_report {
-  std::string name;  ///< how a reader tells it from the others: "base.json", "6.18"
+  std::string name;  ///< distinguishes it from the others for a reader: "base.json", "6.18"
   const report* run = nullptr;
 };
 

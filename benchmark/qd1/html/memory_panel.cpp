@@ -14,7 +14,7 @@ namespace {
 
 bool has_ballast(const work& what, const report& run) { return what.memory.value_or(0) < memory_without_ballast(run); }
 
-// Those that are held against each other have one hue: a read cold and again, a write without ballast and with it.
+// Those that are compared with each other share a hue: a read cold and again, a write without ballast and with it.
 std::string hue_of(const work& what, const report& run) {
   const std::uint64_t memory = memory_without_ballast(run);
   if (what.operation == operation::write) return what.working_set * 4 > memory ? "run2" : "run3";
@@ -38,7 +38,7 @@ curve curve_of_step(const series& step, const report& run) {
           step.trusted_fraction.value_or(1)};
 }
 
-// What tells the members of a pair apart.
+// What distinguishes the members of a pair.
 std::string_view condition(const curve& which) {
   const work& what = which.series->work;
   if (what.operation == operation::write) return which.dashed ? "with ballast" : "without";

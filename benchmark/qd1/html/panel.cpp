@@ -107,7 +107,7 @@ std::vector<work> kinds_of(const report& run) {
     const auto same = [&](const work& kind) { return belongs(each.work, kind); };
     if (std::ranges::none_of(kinds, same)) kinds.push_back(kind_of(each.work));
   };
-  // Those that tell warm from cold make the panels that direct reads then belong to.
+  // Series that distinguish warm from cold make the panels that direct reads then belong to.
   for (const series& each : run.series)
     if (traits(each.work.mode).keeps_pages) add(each);
   for (const series& each : run.series)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Which series are looked at side by side, and how one tells them apart.
+// Which series are shown side by side, and what distinguishes them.
 #pragma once
 
 #include "html.hpp"

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double tolerance = 2.5;  // path units: a quarter of a pixel of the height
 
-// Of a point from the segment `from`–`to`, in path units.
+// The distance of a point from the segment `from`–`to`, in path units.
 double distance(const point& of, const point& from, const point& to) {
   const double dx = (to.x - from.x) * path_width, dy = (to.y - from.y) * path_height;
   const double px = (of.x - from.x) * path_width, py = (of.y - from.y) * path_height;

@@ -42,7 +42,7 @@ node band(const curve& which, const distribution& from, const axes& to) {
   return element("path", {{"class", "band " + which.hue}, {"d", area_path(simplified(low), simplified(high))}});
 }
 
-// Of the curve, the part that lies between two percentiles.
+// The part of the curve between two percentiles.
 std::vector<point> part(const distribution& from, const axes& to, double begin, double end) {
   std::vector<point> found = {to(begin, from.at(begin))};
   for (const auto& [fraction, ns] : from.quantiles())

@@ -45,7 +45,7 @@ std::string duration_text(double ns) {
 
 std::string interval_text(const interval& bounds, double of) {
   const double unit = unit_of(of).ns;
-  // As many digits as it takes to tell the ends apart; a bin's width, 0.1 %, is in the fourth.
+  // As many digits as it takes to distinguish the ends; a bin's width, 0.1 %, is in the fourth.
   for (const int significant : {3, 4}) {
     const std::string low = digits(bounds.low / unit, significant);
     const std::string high = digits(bounds.high / unit, significant);

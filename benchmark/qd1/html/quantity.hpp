@@ -28,7 +28,7 @@ std::string duration_text(double ns);
 /// "0.380–0.382", in the unit of duration(`of`).
 std::string interval_text(const interval& bounds, double of);
 
-/// "100 ns", "1 µs": without digits that say nothing.
+/// "100 ns", "1 µs": without meaningless digits.
 std::string axis_text(double ns);
 
 /// 1234567: "1,234,567"

@@ -1,5 +1,5 @@
 R"js(
-// What the curves say under the pointer. The page says all of it without this, too.
+// Shows the values of the curves under the pointer. The page has all of them without this script, too.
 (() => {
   const box = document.getElementById('read-out');
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a page says of its series: first the answers, then what they rest on.
+// The sections of a page: first the answers, then the evidence for them.
 #pragma once
 
 #include "html.hpp"

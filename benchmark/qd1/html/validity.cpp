@@ -77,7 +77,7 @@ node validity_mark(const report& run) {
   return mark("good", "✓", fmt::format("{} of {} series valid", measured, run.series.size()));
 }
 
-// Of all direct series, the worst verdict.
+// Adds the worst verdict of all direct series.
 void add_direct_mark(node& to, const report& run) {
   using enum verification::verdict;
   const auto is = [&](verification::verdict what) {

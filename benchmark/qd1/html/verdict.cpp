@@ -28,7 +28,7 @@ std::vector<contender> ranking(const panel& from, double fraction) {
   return found;
 }
 
-// Of each mode its better form, so that modes are compared and not the ways to call them.
+// The better form of each mode, so that modes are compared and not the ways to call them.
 std::vector<contender> best_of_each_mode(const std::vector<contender>& ranked) {
   std::vector<contender> found;
   for (const contender& each : ranked)
@@ -42,7 +42,7 @@ node mention(const contender& which) { return element("b", {{"class", which.show
 
 bool differ(const estimate& ratio) { return ratio.interval && (ratio.interval->low > 1 || ratio.interval->high < 1); }
 
-// The interval in the unit of excess_text(); what does not differ is told as a factor.
+// The interval in the unit of excess_text(), or as a factor if there is no difference.
 std::string sureness(const estimate& ratio) {
   if (!ratio.interval) return "too few samples to say how sure that is";
   const bool in_percent = differ(ratio) && ratio.interval->high < 1.45;

@@ -6,7 +6,7 @@
 namespace qd1 {
 namespace {
 
-// A counter may start again (a loop device that is set up anew) or, of idle and waiting time, go back a little
+// A counter may start again (a loop device that is set up again) or, of idle and waiting time, go back a little
 // (proc(5)): nothing is what is known to have passed then.
 std::uint64_t passed(std::uint64_t after, std::uint64_t before) { return after > before ? after - before : 0; }
 

@@ -23,7 +23,7 @@ struct device_counters {
 /// Time of all CPUs together, in units that only compare with each other.
 struct processor_time {
   std::uint64_t total = 0;
-  std::optional<std::uint64_t> steal;  ///< absent where the system does not tell
+  std::optional<std::uint64_t> steal;  ///< absent where the system does not report it
   std::uint64_t idle = 0;              ///< waiting for devices included
 
   /// Absent where that is not told, and while no time has passed.

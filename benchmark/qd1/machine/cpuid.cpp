@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Intel SDM volume 2A and AMD APM volume 3, CPUID: leaf 1 ECX[31], reserved for hypervisors, says that there is one;
+// Intel SDM volume 2A and AMD APM volume 3, CPUID: leaf 1 ECX[31], reserved for hypervisors, reports that there is one;
 // leaf 0x80000007 EDX[8] that the time stamp counter is invariant; leaves 0x80000002 to 4 hold the processor's name.
 // Leaf 0x40000000 holds the hypervisor's signature in EBX, ECX, EDX (Linux, Documentation/virt/kvm/x86/cpuid.rst).
 #include <qd1/machine/cpuid.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an x86 processor says of itself, on any system.
+// What an x86 processor reports about itself, on any system.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,7 @@ namespace qd1 {
 
 struct machine_difference {
   std::string subject;   ///< "Processor, governor"
-  std::string a, b;      ///< "not known" where one of them does not tell
+  std::string a, b;      ///< "not known" where one of them lacks it
   bool forbids = false;  ///< their figures are of different things, and no ratio of them means anything
 
   /// One line: "Processor, governor: powersave against performance".

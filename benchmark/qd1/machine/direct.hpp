@@ -7,8 +7,8 @@
 
 namespace qd1 {
 
-/// What qio says of direct I/O on a file. Of a directory one of its files is asked, if it has any that may be read:
-/// nothing is created.
+/// What qio reports about direct I/O on a file. For a directory, queries one of the readable files in it, if there is
+/// one. Creates nothing.
 direct_facts find_direct(const std::string& path);
 
 }  // namespace qd1

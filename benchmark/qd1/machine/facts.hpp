@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What is known about the machine that measures: plain data, the same on every system.
 //
-// What the system does not tell is absent; nothing is guessed. Nothing here names a person or one piece of hardware:
+// What the system does not report is absent; nothing is guessed. Nothing here names a person or one piece of hardware:
 // no host name, serial number, UUID, network address or path of a user's, since reports are published.
 #pragma once
 
@@ -49,7 +49,7 @@ struct virtual_facts {
   std::optional<std::string> emulator;  ///< "Wine 8.0 on Linux": what answers in the name of the system
   std::optional<bool> hypervisor;
   std::optional<std::string> hypervisor_name;
-  std::optional<std::string> product;    ///< what the firmware says the machine is
+  std::optional<std::string> product;    ///< the machine's name according to the firmware
   std::optional<std::string> container;  ///< what kind, where there are signs of one
   std::optional<double> steal_percent;   ///< of all processor time since the start: runnable, but another guest ran
 };

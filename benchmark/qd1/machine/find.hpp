@@ -19,7 +19,7 @@ machine_facts find_machine(const std::string& path);
 memory_facts find_memory();
 
 /// How often the control groups of this process have met their limit of memory so far, and had to throw pages out.
-/// None where the system does not tell.
+/// None where the system does not report it.
 std::optional<std::uint64_t> memory_limit_hits();
 
 /// The processors next to the devices of the machine, by the system's numbers. Empty where nothing is known.

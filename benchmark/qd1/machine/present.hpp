@@ -10,9 +10,9 @@
 
 namespace qd1 {
 
-/// What a fact says about a later run on the same machine.
+/// What a fact implies for a later run on the same machine.
 enum class nature : bool {
-  setting,    ///< stays until somebody changes it: another value is another machine
+  setting,    ///< changes only if a person changes it: another value is another machine
   momentary,  ///< free memory, temperature …, or only a name
 };
 

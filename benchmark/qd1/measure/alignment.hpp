@@ -7,7 +7,7 @@
 
 namespace qd1 {
 
-/// Throws usage_error, which says what would.
+/// Throws usage_error, which names a valid value.
 void require_alignment(const work& work, const qio::alignment& needed);
 
 }  // namespace qd1

@@ -65,7 +65,7 @@ void notice_missed_rate(report& run) {
                       each.iops, *each.work.rate));
 }
 
-// Of its control group: the page cache counts.
+// Notes the limit of the control group, which includes the page cache.
 void notice_memory_limit(report& run) {
   const auto limit = run.machine.host.limits.memory_bytes;
   for (series& each : run.series)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The file that is measured on: found or made, filled with real data, and never a stranger's that is written to.
+// The file to measure on: found or created, and filled with real data. Never overwrites a file that qd1 did not make.
 #pragma once
 
 #include "platform/file.hpp"
@@ -15,7 +15,7 @@ struct data_file_request {
   std::string path;  ///< a file, a directory, a block device; empty: the current directory
   std::optional<std::uint64_t> bytes;
   std::uint64_t block = 4096;
-  bool overwrite = false;  ///< the user gave leave to destroy what is in the file
+  bool overwrite = false;  ///< the user permits qd1 to destroy the file's contents
   std::uint64_t seed = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What short memory may have done to a round: the kernel makes writers wait, and whoever needs a page.
+// What short memory may have done to a round: the kernel makes writers wait, and every thread that needs a page.
 #pragma once
 
 #include <cstdint>

@@ -11,9 +11,9 @@
 
 namespace qd1 {
 
-/// Closed loop: a transfer begins when the one before it is over, so what is measured is the service time. Open loop:
-/// at times that are fixed beforehand; one that has to wait for its predecessor has begun all the same, and its wait
-/// counts (leaving that out is called coordinated omission).
+/// Closed loop: a transfer begins when the previous one is complete, so the service time is measured. Open loop: a
+/// transfer begins at a time that is fixed beforehand. If it has to wait for its predecessor, the wait counts (leaving
+/// that out is called coordinated omission).
 class pace {
  public:
   pace(const clock& clock, const work& work)

@@ -22,7 +22,7 @@ void touch_all(const File& file, std::uint64_t bytes) {
   }
 }
 
-/// Sees to it that the first `bytes` are in the page cache. Unless they all are, they are brought there anew, so that
+/// Makes sure that the first `bytes` are in the page cache. Unless they all are, they are all read again, so that
 /// they lie in memory in the same way each time.
 void fill_cache(const std::string& path, std::uint64_t bytes);
 

@@ -16,7 +16,7 @@ void require_fitting(std::uint64_t working_set, std::uint64_t block, std::uint64
                                   working_set, bytes));
 }
 
-// Reads by what is in memory before, and by what a mapping is told.
+// Adds reads for each temperature and each advice for mappings.
 void add_reads(const run_request& request, work each, std::vector<work>& to) {
   for (const temperature temperature : request.reads) {
     if (!traits(each.mode).keeps_pages && temperature != request.reads.front()) continue;  // knows neither

@@ -10,7 +10,7 @@
 
 namespace qd1::progress {
 
-/// Shows it although nobody watches a terminal.
+/// Shows progress even if standard error is no terminal.
 void request() noexcept;
 /// Whether it is shown at all.
 bool is_shown() noexcept;

@@ -16,7 +16,7 @@
 
 namespace qd1 {
 
-/// When a round is over: whichever comes first.
+/// When a round ends: whichever comes first.
 struct limits {
   std::uint64_t samples;
   double seconds;
@@ -33,7 +33,7 @@ class recorder {
 
   std::uint64_t samples() const noexcept { return histogram_.samples(); }
 
-  /// A transfer that is over. Whatever is no whole block at a multiple of the block ends the series, and makes it
+  /// Counts a completed transfer. Anything but a whole block at a multiple of the block ends the series, and makes it
   /// invalid: how long a refusal takes is not the latency of a transfer.
   void record(std::uint64_t offset, std::uint64_t begin, std::uint64_t end, const qio::result<std::size_t>& answer) {
     last_ = end;

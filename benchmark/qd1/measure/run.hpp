@@ -38,7 +38,7 @@ struct run_request {
   bool quick = false;   ///< the report is labeled as a first look
   bool cycles = false;  ///< CPU cycles are counted
   std::string command_line;
-  round_observer after_round = {};  ///< called with what is known by then; none: nobody wants to know
+  round_observer after_round = {};  ///< called with what is known by then; may be empty
 };
 
 /// Throws usage_error where that cannot be done.

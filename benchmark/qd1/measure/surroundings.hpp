@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a report says of the time around and during the measuring, whatever is measured.
+// What a report states about the time before and during the measurement, whatever is measured.
 #pragma once
 
 #include "measure/clock.hpp"

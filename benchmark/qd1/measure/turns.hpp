@@ -21,7 +21,7 @@ class turns {
   void pass();
 
  private:
-  // Whoever is next in turn holds `next` until it has `now`. So he who has had it cannot overtake.
+  // The thread that is next in turn holds `next` until it has `now`, so that the previous one cannot overtake it.
   enum part : std::uint64_t { now, next };
 
   void take();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the device, the page cache and the processors say about a round.
+// What the device, the page cache and the processors report about a round.
 #pragma once
 
 #include "report.hpp"
@@ -41,10 +41,10 @@ class witness {
   machine_counters before_;
 };
 
-/// The verdict on a direct series, given the facts; and the line that says so.
+/// The verdict on a direct series, given the facts; and the line that states it.
 void judge(verification& facts, const work& work, const std::optional<device_below>& below = std::nullopt);
 
-/// Of what was counted in these seconds, of which this process computed for `processor_seconds`, on so many processors.
+/// `counted` was counted in `seconds`, during which this process used `processor_seconds` on `processors` processors.
 disturbance disturbance_of(const machine_counters& counted, double seconds, double processor_seconds,
                            std::uint64_t processors);
 

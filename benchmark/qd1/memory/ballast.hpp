@@ -13,7 +13,7 @@ namespace qd1 {
 
 class ballast {
  public:
-  /// Touches memory until `available()` tells of no more than `leave` bytes, or nothing. An interrupt ends it early.
+  /// Touches memory until `available()` returns no more than `leave` bytes, or nothing. An interrupt ends it early.
   ballast(std::uint64_t leave, const std::function<std::optional<std::uint64_t>()>& available);
 
   std::uint64_t bytes() const noexcept { return touched_; }

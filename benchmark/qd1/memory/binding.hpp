@@ -10,10 +10,10 @@ namespace qd1 {
 
 struct binding {
   qd1::bound bound = bound::unknown;
-  std::string evidence;  ///< the figures that say so
+  std::string evidence;  ///< the figures that show it
 };
 
-/// Of a measured series whose shortage is known, but for its bound. One worker, one transfer at a time.
+/// `of` is a measured series whose shortage is known except for its bound. One worker, one transfer at a time.
 binding binding_of(const series& of);
 
 }  // namespace qd1

@@ -51,7 +51,7 @@ work work_of(operation what, std::uint64_t within, std::uint64_t memory, std::ui
   return made;
 }
 
-// Each read cold, then again. In this order, so that memory is made short anew as seldom as can be.
+// Each read cold, then again. In this order, so that memory has to be made short as seldom as possible.
 std::vector<work> plan(const sizes& sizes, std::uint64_t block, bool writes) {
   std::vector<work> all;
   const auto add_reads = [&](std::uint64_t within, std::uint64_t memory) {

@@ -13,23 +13,23 @@
 namespace qd1 {
 
 /// Memory made short for what this process does from now on, until destroyed. Pages that are in memory already count
-/// where they came there: what is to be measured under pressure has to be dropped from the page cache first.
+/// where they came there: data to measure under pressure has to be dropped from the page cache first.
 class memory_pressure {
  public:
-  /// So that about `bytes` are left for the pages of this process's files, and for its own memory: by a control group
+  /// Leaves about `bytes` for the pages of this process's files and for its own memory: by a control group
   /// (needs root, or a group that was handed to this user), else by touching memory until no more than that is
-  /// available on the machine. Throws usage_error where neither can be had, and where the latter would leave the
-  /// machine less than 256 MiB.
+  /// available on the machine. Throws usage_error if neither is possible, or if the latter would leave the machine less
+  /// than 256 MiB.
   explicit memory_pressure(std::uint64_t bytes);
 
-  /// Throws as it would be thrown for so many bytes, and makes nothing short.
+  /// Throws what the constructor would throw for `bytes`, without making memory short.
   static void require(std::uint64_t bytes);
 
   /// "control group limit of 256 MiB", "1536 MiB of touched memory".
   const std::string& how() const noexcept { return how_; }
 
-  /// Of that to which a limit applies: the group, if it has one of its own, else the machine. With what is being
-  /// written back.
+  /// Dirty memory, with what is being written back, of the control group if this has one of its own, else of the
+  /// machine.
   std::optional<std::uint64_t> dirty_bytes() const;
 
   /// Adds to what is said of a series how memory is short now, and which limits of dirty memory hold.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the steps of qd1 memory are called: for whoever prints or draws them.
+// The names of the steps of qd1 memory, for code that prints or draws them.
 #pragma once
 
 #include "report.hpp"
@@ -15,7 +15,8 @@ bool has_short_memory(const report& run);
 /// The memory of its steps without ballast, in bytes.
 std::uint64_t memory_without_ballast(const report& run);
 
-/// ", cold", ", again, with ballast": what tells a step of `run` from others with the same operation within as much.
+/// ", cold", ", again, with ballast": what distinguishes a step of `run` from others with the same operation and
+/// memory.
 std::string circumstances(const work& work, const report& run);
 
 }  // namespace qd1

@@ -69,7 +69,7 @@ latency merged_latency(const std::vector<ingredient>& from_each) {
   return found;
 }
 
-// Of transfers that all were direct, or one was not, or it is not known of all.
+// Direct if all were, not direct if one was not, else unknown.
 verification merged_verification(const std::vector<ingredient>& from_each) {
   verification all = from_each.front().found->verification;
   all.application_operations = all.merged_operations = 0;

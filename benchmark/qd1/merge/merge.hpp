@@ -10,7 +10,7 @@
 namespace qd1 {
 
 struct named_run {
-  std::string name;  ///< how a reader tells it from the others
+  std::string name;  ///< distinguishes it from the others for a reader
   report run;
 };
 
@@ -18,7 +18,7 @@ struct named_run {
 /// their operations a second. What is not the same about them is noted. Throws usage_error if no work is common to all.
 report merged(const std::vector<named_run>& runs);
 
-/// Whether all went on at the same time, for half of the shortest at least, as far as clocks of several machines tell.
+/// Whether all ran at the same time, for at least half of the shortest, by the clocks of the machines.
 bool ran_together(const std::vector<named_run>& runs);
 
 }  // namespace qd1

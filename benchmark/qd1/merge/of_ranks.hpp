@@ -8,8 +8,8 @@
 
 namespace qd1 {
 
-/// Of all ranks together, at the first one; none at the others, who have nothing to print. A process that is not part
-/// of a job gets its own back.
+/// The first rank gets the report of all ranks together; the others get none and have nothing to print. A process that
+/// is not part of a job gets its own report back.
 std::optional<report> of_all_ranks(report own);
 
 }  // namespace qd1

@@ -8,8 +8,8 @@
 
 namespace qd1 {
 
-/// A run straggles whose latency is by half more than the median of all runs', or whose operations a second are by a
-/// third less: says so in `straggles`. Of fewer than three runs nobody can say which of them is the odd one.
+/// Sets `straggles` for each run whose latency exceeds the median of all runs by half, or whose operations per second
+/// are a third below it. With fewer than three runs the odd one out is unknown, so none is set.
 void name_stragglers(std::vector<contribution>& all);
 
 }  // namespace qd1

@@ -89,7 +89,7 @@ std::string shared_remarks(const report& report) {
   std::vector<std::string> order;
   for (const series& each : report.series)
     for (const remark& one : remarks(each)) {
-      if (one.is_grave) continue;  // told with the series
+      if (one.is_grave) continue;  // printed with the series
       if (!by_text.contains(one.text)) order.push_back(one.text);
       std::vector<std::string>& subjects = by_text[one.text];
       if (std::ranges::find(subjects, one.subject) == subjects.end()) subjects.push_back(one.subject);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a run says while it goes on, and at its end.
+// What a run prints meanwhile, and at its end.
 #pragma once
 
 #include "report.hpp"

@@ -20,10 +20,10 @@ struct exporter {
   const char* help;
   /// What goes into the file.
   std::string (*contents)(const report&) = nullptr;
-  /// Of a format of several files instead: writes them; `open` finds out whether it can.
+  /// For a format of several files instead: writes them; `open` checks whether it can.
   void (*write)(const report&, const std::string& prefix) = nullptr;
   void (*open)(const std::string& prefix) = nullptr;
-  /// Of a repeated experiment; nullptr: the format has none.
+  /// The contents for a repeated experiment; nullptr if the format has none.
   std::string (*of_experiment)(const reproduction&) = nullptr;
 };
 
@@ -42,7 +42,7 @@ class exports {
 
   /// A format goes to standard output, so nothing else may.
   bool take_standard_output() const;
-  /// Of the file that was written by this option; empty: none was.
+  /// The path of the file that this option wrote; empty if it wrote none.
   std::string path_of(const std::string& option) const;
 
  private:

@@ -17,7 +17,7 @@ struct character {
 };
 character first_character(std::string_view text);
 
-/// Whether a character commands whoever shows it, instead of being shown: control characters (C0 and C1, so ESC and
+/// Whether a character controls a terminal or a page instead of being shown: control characters (C0 and C1, so ESC and
 /// CSI), those that change the direction of text or the place of lines, those without width.
 bool is_command(std::uint32_t code);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reports that somebody else may have written: what can be wrong with them is found before anything is made of them.
+// Reports that another person may have written: they are checked completely before anything uses them.
 #pragma once
 
 #include "report.hpp"

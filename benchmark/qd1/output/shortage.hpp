@@ -8,7 +8,7 @@
 
 namespace qd1 {
 
-/// A line a step, what bound each, and the figures that say so.
+/// A line per step, what bound each, and the figures that show it.
 std::string shortage_block(const report& report);
 
 }  // namespace qd1

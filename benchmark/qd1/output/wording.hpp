@@ -10,7 +10,7 @@
 
 namespace qd1 {
 
-/// Four digits that tell, at whatever magnitude.
+/// Four significant digits, at any magnitude.
 std::string digits(double value);
 std::string microseconds(double ns);
 
@@ -27,11 +27,11 @@ std::size_t page_width();
 /// Lines of at most page_width() columns, broken between words, those after the first indented.
 std::string wrapped(const std::string& text);
 
-/// What has to be said about one series.
+/// A remark about one series.
 struct remark {
   std::string subject;  ///< its title, or the mode that is not available
   std::string text;
-  bool is_grave = false;  ///< the series is invalid: told with the series, however many there are
+  bool is_grave = false;  ///< the series is invalid: printed with the series, however many there are
 };
 
 /// All but the device's side of it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an x86 processor says of itself, as its instruction CPUID answers.
+// What an x86 processor reports about itself through its instruction CPUID.
 #pragma once
 
 #include <optional>
@@ -39,7 +39,7 @@ inline cpuid_registers cpuid_unchecked(unsigned) noexcept { return {}; }
 #endif
 
 /// None where the processor has no such leaf, or is of another architecture. Hypervisors' leaves (0x40000000 and on)
-/// are not counted by the processor: whoever asks for one has to know that there is one.
+/// are not counted by the processor: the caller must know that the requested one exists.
 inline std::optional<cpuid_registers> cpuid(unsigned leaf) noexcept {
   const bool of_hypervisor = (leaf >> 28) == 4;
   if (!of_hypervisor && cpuid_unchecked(leaf & 0x80000000).a < leaf) return std::nullopt;

@@ -22,7 +22,7 @@ inline std::uint64_t cycles_before() noexcept {
   return now;
 }
 
-/// After what is timed: all of it is over.
+/// Call after the timed code: all of it has completed.
 inline std::uint64_t cycles_after() noexcept {
   unsigned processor;
   const std::uint64_t now = __rdtscp(&processor);

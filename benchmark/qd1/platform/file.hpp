@@ -41,7 +41,7 @@ class held_file {
 /// Whether what is open is what is at a path.
 bool is_same_file(qio::platform::native_handle opened, const std::string& path);
 
-/// Keeps others from mounting, partitioning and assembling a block device that is to be overwritten.
+/// Keeps others from mounting, partitioning and assembling a block device before it is overwritten.
 class device_claim {
  public:
   /// Throws usage_error, with the reason, where it is mounted, partitioned or a part of something.
@@ -58,7 +58,7 @@ class device_claim {
 /// overwrites the file overwrites what is mounted there.
 std::string device_over(const std::string& path);
 
-/// Remembers on the file itself that qd1 wrote all of it, and nobody changed it since. Does nothing where the file
+/// Marks the file itself as written entirely by qd1 and unchanged since. Does nothing where the file
 /// system cannot keep that. The mark is believed of files that only this user may write to: then nobody else can have
 /// put it there. It names the file, so that a copy does not have it, and the time when it was put, so that it ends with
 /// any later change, be it one of times.
@@ -75,14 +75,14 @@ void require_writable(const std::string& path);
 /// Drops the file's clean pages from the page cache; dirty, mapped and locked ones stay.
 void drop_cached_pages(const std::string& path);
 
-/// Whether this system tells at all which pages of files are in memory.
+/// Whether this system reports at all which pages of files are in memory.
 bool tells_cached_pages() noexcept;
 
-/// How many of the file's pages are in the page cache; none where the system does not tell.
+/// How many of the file's pages are in the page cache; none where the system does not report it.
 std::optional<std::uint64_t> cached_pages(const std::string& path, std::uint64_t bytes);
 
-/// Of the first `bytes` of a file, how many are holes, or allocated but never written: reading those needs no device.
-/// None where the file system does not tell.
+/// How many of the first `bytes` of a file are holes, or allocated but never written: reading those needs no device.
+/// None where the file system does not report it.
 std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::uint64_t bytes);
 
 /// Tells the kernel that a mapping will be used at random: no reading ahead, no mapping of neighbours. False where it

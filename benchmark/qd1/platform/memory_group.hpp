@@ -12,8 +12,8 @@ namespace qd1::platform {
 /// came there, so only what comes from now on is bounded.
 class memory_group {
  public:
-  /// Enters it. Groups that were left behind by processes that have ended are removed. Throws usage_error where such a
-  /// group cannot be had, with the reason.
+  /// Enters the group. Removes groups that ended processes left behind. Throws usage_error, with the reason, if such a
+  /// group is unavailable.
   explicit memory_group(std::uint64_t bytes);
   memory_group(const memory_group&) = delete;
   memory_group& operator=(const memory_group&) = delete;

@@ -11,7 +11,7 @@ extern const char* const own_engine;
 /// The system's clock.
 extern const char* const system_clock;
 
-/// How a write is asked to be written through, and how a mapping is told that it will be used at random.
+/// The system's names for writing through, and for advising that a mapping will be used at random.
 extern const char* const write_through;
 extern const char* const random_advice;
 

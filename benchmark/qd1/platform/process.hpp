@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the operating system says about time and this process.
+// What the operating system reports about time and this process.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ double processor_seconds() noexcept;
 /// In what steps that is counted, in seconds.
 double processor_seconds_step() noexcept;
 
-/// Bytes that this process has had read from devices so far, by all threads. None where the system does not tell.
+/// Bytes that this process has had read from devices so far, by all threads. None where the system does not report it.
 std::optional<std::uint64_t> bytes_fetched();
 
 /// Keeps the calling thread on the processor it is on, as long as it exists, where the system lets it.
@@ -38,7 +38,8 @@ class pinned_to_this_processor {
   bool pinned_ = false;
 };
 
-/// The processors that the calling thread may run on, by the system's numbers. Empty where it does not tell.
+/// The processors that the calling thread may run on, by the system's numbers. Empty where the system does not report
+/// them.
 std::vector<std::uint64_t> allowed_processors();
 
 /// Moves the calling thread to one of them. It is not kept there.
@@ -66,7 +67,7 @@ bool progress_is_seen() noexcept;
 /// Whether standard output is a terminal that understands colors.
 bool output_is_terminal() noexcept;
 
-/// Of the terminal that standard output is; none: it is not one.
+/// The columns of the terminal that standard output writes to; none if it is no terminal.
 std::optional<std::size_t> output_columns() noexcept;
 
 }  // namespace qd1::platform

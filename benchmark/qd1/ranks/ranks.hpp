@@ -8,8 +8,8 @@
 
 namespace qd1 {
 
-/// At most one, as long as the process has anything to do with the others. Where the environment says that mpirun has
-/// started it, it is part of that job. All ranks have to call the same functions in the same order.
+/// Create at most one, and keep it while the process communicates with the others. The process is part of a job if the
+/// environment shows that mpirun started it. All ranks must call the same functions in the same order.
 class job {
  public:
   /// Throws usage_error where mpirun has started this process, but qd1 was built without MPI.

@@ -92,7 +92,7 @@ const unchecked_calls* mistake_of(const reproduction& of) {
   return nullptr;
 }
 
-// What a program prints that looks at no result, beside what qd1 says of the same offsets.
+// What a program prints that ignores results, beside what qd1 reports for the same offsets.
 figures mistake_table(const reproduction& of, const unchecked_calls& calls) {
   const series unchecked = believed(calls);
   figures table{"Direct reads at any byte: the mistake behind the withdrawn figures [µs]",

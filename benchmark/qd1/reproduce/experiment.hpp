@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A published experiment: how it is repeated, and what its figures are held against.
+// A published experiment: how it is repeated, and the figures to compare its results with.
 #pragma once
 
 #include "reproduce/planned.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the experiments have in common when their figures are held against the published ones.
+// What the experiments share when their figures are compared with the published ones.
 #pragma once
 
 #include "reproduce/reproduction.hpp"
@@ -40,8 +40,8 @@ figures_row percentiles_row(std::string subject, const series* from);
 /// The columns of load_row, in their order.
 std::vector<std::string> load_columns();
 
-/// A row of this machine's, for tables of loads. Cycles are those that the processors count, or "(TSC)". Of nullptr and
-/// what was not measured: dashes.
+/// A row of this machine's results for tables of loads. Cycles are those that the processors count, or "(TSC)". Dashes
+/// stand for a nullptr and for what was not measured.
 figures_row load_row(std::string subject, const series* from, const report* in);
 
 /// Best of a part by operations a second, among those for which `matches` holds.

@@ -14,7 +14,7 @@
 namespace qd1 {
 namespace {
 
-// Of which one fits into memory when buffered reads are to fill it.
+// The file has this many parts, of which one fits into memory when buffered reads fill it.
 constexpr std::uint64_t parts_of_file = 4;
 
 }  // namespace
@@ -54,7 +54,7 @@ std::uint64_t buffered_bytes(const resources& with) {
   return std::min(with.least_size / whole * whole, with.memory / 2 / whole * whole);
 }
 
-// Of which a part fits into the memory that is left.
+// The memory to leave, so that a part of the file fits into it.
 std::uint64_t memory_for(std::uint64_t bytes) {
   constexpr std::uint64_t least = std::uint64_t(128)
                                   << 20;  // eight blocks in flight, and the program, beside the pages
@@ -101,7 +101,7 @@ shape decayed(const reproduction& of, const std::string& claim) {
   course filling, full;
   for (const slice& each : found->slices)
     (static_cast<double>(each.cached_pages.value_or(0)) < full_pages ? filling : full).add(each);
-  constexpr double enough_seconds = 3;  // of those in which memory fills: the course is told second by second
+  constexpr double enough_seconds = 3;  // in which memory fills: the course is reported second by second
   if (full.seconds <= 0) return {claim, shape::verdict::not_told, "memory was not full in that --time"};
   if (filling.seconds < enough_seconds)
     return {claim, shape::verdict::not_told,

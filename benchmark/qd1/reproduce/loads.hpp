@@ -42,7 +42,7 @@ std::vector<std::uint64_t> workers_up_to(std::uint64_t most, const resources& wi
 /// makes of it: no figure stands that the devices do not confirm.
 shape reconciled(const reproduction& of);
 
-/// Whether large transfers were split as max_sectors_kb says.
+/// Whether large transfers were split according to max_sectors_kb.
 shape split_at_most(const reproduction& of, std::string_view part);
 
 /// Whether all targets together had a part of the sum of each alone that lies within the bounds; and what they share.

@@ -11,7 +11,7 @@
 
 namespace qd1 {
 
-/// What would be done, and what comes of it nothing yet: how long it takes, what is written where. Throws usage_error.
+/// What would be done, without doing it: how long it takes, what is written where. Throws usage_error.
 reproduction planned_reproduction(const reproduce_request& request);
 
 /// Says on standard error what will be done, does it, and holds it against what was published. A part that cannot be

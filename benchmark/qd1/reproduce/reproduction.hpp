@@ -32,19 +32,19 @@ struct enumerators<origin> {
 };
 
 struct figures_row {
-  std::string subject;  ///< the same for rows that are to be looked at together
+  std::string subject;  ///< the same for rows that belong together
   qd1::origin origin = origin::here;
   std::vector<std::string> cells;  ///< as many as the table has columns; empty: unknown
 };
 
-/// Published figures and those of this machine in one table. Its columns say their units.
+/// Published figures and those of this machine in one table. Its columns name their units.
 struct figures {
   std::string title;
   std::vector<std::string> columns;
   std::vector<figures_row> rows;
 };
 
-/// Whether the row is the first of those of its subject, which is told once.
+/// Whether the row is the first of its subject, which is printed once.
 inline bool begins_subject(const figures& table, std::size_t row) {
   return row == 0 || table.rows[row].subject != table.rows[row - 1].subject;
 }

@@ -8,7 +8,7 @@
 
 namespace qd1::linux_system {
 
-/// What the kernel says of the processors; of frequency and sleep, of the thread `current`.
+/// What the kernel reports about the processors; frequency and sleep are those of the processor of thread `current`.
 cpu_facts find_cpu(const tree& system, std::uint64_t current);
 
 }  // namespace qd1::linux_system

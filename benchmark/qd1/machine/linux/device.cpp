@@ -72,7 +72,7 @@ void find_product(const tree& system, const path& disk, device_facts& facts) {
     return std::nullopt;
   };
   facts.vendor = first_of({"vendor"});
-  if (facts.vendor == "ATA") facts.vendor.reset();  // libata: says nothing of who made it
+  if (facts.vendor == "ATA") facts.vendor.reset();  // libata: does not name the manufacturer
   facts.model = first_of({"model", "name"});
   facts.firmware = first_of({"firmware_rev", "rev", "fwrev"});
 }
@@ -117,7 +117,8 @@ void find_queue(const tree& system, const path& disk, device_facts& facts) {
   facts.write_cache = system.text(queue / "write_cache");
   facts.force_unit_access = system.flag(queue / "fua");
   facts.merge_limit = system.number(queue / "nomerges");
-  // The flag is obeyed by what has request queues; device mapper counts by itself, whatever it says (drivers/md/dm.c).
+  // The flag is obeyed by what has request queues; device mapper counts by itself, whatever the flag's value
+  // (drivers/md/dm.c).
   if (system.exists(disk / "mq")) facts.counts_operations = system.flag(queue / "iostats");
   facts.write_throttle_us = system.number(queue / "wbt_lat_usec");
   facts.polling = system.flag(queue / "io_poll");

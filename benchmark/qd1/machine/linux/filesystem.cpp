@@ -26,15 +26,15 @@ std::vector<std::string> public_options(const mount& on) {
   return kept;
 }
 
-// Of a directory that belongs to a user (hier(7), and udisks for removable media) only where such directories are.
+// Shortens a path within a user's directory (hier(7), and udisks for removable media) to where such directories are.
 std::string public_path(const std::string& path) {
   for (const std::string_view users : {"/home/", "/run/media/", "/media/", "/run/user/"})
     if (path.starts_with(users)) return std::string(users) + "…";
   return path;
 }
 
-// btrfs(5), zfs(8), bcachefs(8): a block that is written again goes elsewhere. Of the others some can (XFS reflink),
-// but do not by themselves.
+// btrfs(5), zfs(8), bcachefs(8): a block that is written again goes elsewhere. Some of the others can do that (XFS
+// reflink), but not by default.
 std::optional<bool> copies_on_write(const mount& on) {
   if (on.type == "zfs" || on.type == "bcachefs") return true;
   if (on.type != "btrfs") return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// This machine: what its files tell, and what only system calls do.
+// Facts about this machine: from its files, and from system calls where no file has them.
 #include <qd1/machine/counters.hpp>
 #include <qd1/machine/cpuid.hpp>
 #include <qd1/machine/direct.hpp>

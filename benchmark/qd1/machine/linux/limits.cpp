@@ -37,7 +37,7 @@ groups find_groups(const tree& system, const std::vector<mount>& mounts, std::st
   return found;
 }
 
-// A group without a limit says "max" in version 2, and the largest multiple of a page in version 1.
+// A group without a limit reports "max" in version 2, and the largest multiple of a page in version 1.
 std::optional<std::uint64_t> limit_of(const tree& system, const std::filesystem::path& file) {
   constexpr std::uint64_t practically_none = std::uint64_t{1} << 62;
   const auto limit = system.number(file);

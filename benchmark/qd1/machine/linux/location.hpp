@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where a path leads, as the system calls tell.
+// Where a path leads, according to system calls.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ void find_storage(const tree& system, const std::vector<mount>& mounts, const lo
   if (on == nullptr) return;
   machine.filesystem = find_filesystem(where, *on);
   if (const mount* const upper = upper_mount(system, mounts, *on)) machine.filesystem.upper = upper->type;
-  // Not as mountinfo names it: /dev/mapper has names that people gave, and a server is nobody's business.
+  // Not as mountinfo names it: /dev/mapper has names that people gave, and a server's name is private.
   if (!machine.devices.empty()) machine.filesystem.source = "/dev/" + machine.devices.front().name;
 }
 

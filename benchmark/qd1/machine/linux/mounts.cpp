@@ -67,7 +67,7 @@ std::vector<mount> parse_mounts(std::string_view mountinfo) {
   return mounts;
 }
 
-// Of mounts on the same point the last hides the others.
+// If several file systems are mounted on one point, the last hides the others.
 const mount* mount_of(const std::vector<mount>& mounts, std::string_view path) {
   const mount* nearest = nullptr;
   for (const mount& each : mounts)

@@ -25,7 +25,7 @@ std::optional<double> speed(const tree& system, const std::filesystem::path& fil
   return parts.size() >= 2 && parts[1] == "GT/s" ? to_decimal(parts[0]) : std::nullopt;
 }
 
-// 0 and 255 say that it is not known; the widest link there is has 32 lanes.
+// 0 and 255 mean unknown; the widest link there is has 32 lanes.
 std::optional<std::uint64_t> lanes(const tree& system, const std::filesystem::path& file) {
   const auto width = system.number(file);
   return width && *width >= 1 && *width <= 32 ? width : std::nullopt;

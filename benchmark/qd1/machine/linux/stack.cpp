@@ -14,7 +14,7 @@ class stack_finder {
  public:
   stack_finder(const tree& system, const std::vector<mount>& mounts) : system_(system), mounts_(mounts) {}
 
-  // Nothing for what lies in memory or across a network, or does not tell (ZFS).
+  // Nothing for what lies in memory or across a network, or does not report it (ZFS).
   std::vector<std::string> under(const mount& on) const {
     if (auto name = device_name(on.device)) return {*name};
     if (on.type == "btrfs") return btrfs_devices(on);

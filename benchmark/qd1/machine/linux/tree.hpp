@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The tree of files in which Linux tells about itself (/proc, /sys, /dev, /etc), or a copy of one.
+// The tree of files in which Linux describes itself (/proc, /sys, /dev, /etc), or a copy of one.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class tree {
   explicit tree(std::filesystem::path root = "/");
 
   bool exists(const std::filesystem::path& path) const;
-  /// What a file says, without white space around it.
+  /// The contents of a file, without white space around it.
   std::optional<std::string> text(const std::filesystem::path& path) const;
   std::optional<std::uint64_t> number(const std::filesystem::path& path) const;
   /// 0 or 1.

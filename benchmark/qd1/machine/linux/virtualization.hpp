@@ -10,7 +10,7 @@
 
 namespace qd1::linux_system {
 
-/// What the kernel and the firmware tell; the processor itself knows more (cpuid).
+/// What the kernel and the firmware report; the processor itself knows more (cpuid).
 virtual_facts find_virtualization(const tree& system);
 
 /// The first line of /proc/stat.

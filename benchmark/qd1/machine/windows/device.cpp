@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, IOCTL_STORAGE_QUERY_PROPERTY, IOCTL_DISK_GET_DRIVE_GEOMETRY_EX and
-// IOCTL_DISK_PERFORMANCE, all of which want a handle without any right, which everybody may have.
+// IOCTL_DISK_PERFORMANCE, all of which want a handle without any right, which every user may open.
 #include <qio/system/windows/path.hpp>
 
 #include <qd1/machine/windows/device.hpp>
@@ -68,7 +68,7 @@ std::wstring device_path(const std::string& name) {
   return wide ? LR"(\\.\)" + wide.value() : std::wstring();
 }
 
-// A text in the answer, at an offset; zero says that there is none. Drives pad theirs.
+// A text in the answer, at an offset; zero means that there is none. Drives pad theirs.
 std::optional<std::string> text_at(const std::vector<std::byte>& bytes, std::size_t offset) {
   if (offset == 0 || offset >= bytes.size()) return std::nullopt;
   std::string text;

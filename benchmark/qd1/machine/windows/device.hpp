@@ -12,7 +12,7 @@
 
 namespace qd1::windows_system {
 
-/// The volume, then its disks. Empty where Windows does not tell, as for a share of the network.
+/// The volume, then its disks. Empty where Windows does not report them, as for a network share.
 std::vector<device_facts> find_devices(const volume& on);
 
 /// None where the device does not count.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// This machine, as Windows tells. What it does not tell, or Wine does not, is absent.
+// This machine, as Windows reports it. What Windows or Wine does not report is absent.
 #include <qio/system/windows/calls.hpp>
 
 #include <fmt/format.h>

@@ -12,7 +12,7 @@ struct version {
   bool server = false;
 };
 
-/// None where Windows does not tell.
+/// None where Windows does not report it.
 std::optional<version> find_version();
 
 /// "Windows 11, build 22631"

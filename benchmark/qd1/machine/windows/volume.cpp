@@ -19,7 +19,7 @@ std::filesystem::path nearest_existing(const std::filesystem::path& path) {
   return each;
 }
 
-// A drive letter; a directory that a volume is mounted on may be named after somebody.
+// A drive letter; a directory that a volume is mounted on may bear a person's name.
 bool is_drive(const std::wstring& root) { return root.size() == 3 && root[1] == L':'; }
 
 void find_type(const std::wstring& root, filesystem_facts& facts) {
@@ -29,7 +29,7 @@ void find_type(const std::wstring& root, filesystem_facts& facts) {
                               static_cast<DWORD>(name.size())) == 0)
     return;
   facts.type = narrow(name.data());
-  // What a share is called by the server says nothing of the network between.
+  // The server's name for a share reveals nothing about the network between.
   if (::GetDriveTypeW(root.c_str()) == DRIVE_REMOTE) facts.type = "network share, " + *facts.type;
   struct option {
     DWORD flag;

@@ -109,7 +109,7 @@ struct output_place {
   struct stat status {};  // of what is there, unless it is new
 };
 
-// Where a file is to go: links are followed as long as nobody else can have put them there.
+// Where a file is to go: links are followed if no other user can have created them.
 output_place find_place(std::string path) {
   const std::string asked = path;
   output_place place;
@@ -185,7 +185,7 @@ std::optional<std::uint64_t> pages_by_cachestat(int handle, std::uint64_t bytes)
   return counts[0];
 }
 
-// To others it says of every page that it is there (since Linux 5.2).
+// To others it reports every page as present (since Linux 5.2).
 bool is_told_by_mincore(const std::string& path) {
   return status_of(path).st_uid == ::geteuid() || ::geteuid() == 0 || ::access(path.c_str(), W_OK) == 0;
 }

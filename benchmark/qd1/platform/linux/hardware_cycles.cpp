@@ -14,7 +14,7 @@
 namespace qd1::platform {
 namespace {
 
-// Documentation/admin-guide/sysctl/kernel.rst: from 2 on the kernel's cycles are not for everybody.
+// Documentation/admin-guide/sysctl/kernel.rst: from 2 on only privileged users may count the kernel's cycles.
 std::string who_may() {
   std::ifstream file("/proc/sys/kernel/perf_event_paranoid");
   std::string level;

@@ -17,7 +17,7 @@ namespace {
 
 void (*when_interrupted)() noexcept = nullptr;
 
-// Of more processors than cpu_set_t alone has room for.
+// Has room for more processors than cpu_set_t alone.
 struct processor_set {
   cpu_set_t words[8];
   cpu_set_t* data() noexcept { return words; }
@@ -99,7 +99,7 @@ void on_first_interrupt(void (*tell)() noexcept) {
   });
 }
 
-// They do. Of Windows the destructor has something to put back, so it is none that a header can default.
+// Terminals here take UTF-8. On Windows the destructor restores a setting, so the header cannot default it.
 utf8_output::utf8_output() noexcept = default;
 utf8_output::~utf8_output() {}
 

@@ -18,7 +18,7 @@
 namespace qd1::platform {
 namespace {
 
-// Of a list of choices the one in brackets: "none [mq-deadline] kyber".
+// The one in brackets from a list of choices: "none [mq-deadline] kyber".
 std::string in_force(const std::string& text) {
   const auto begin = text.find('['), end = text.find(']');
   return begin == std::string::npos || end == std::string::npos ? text : text.substr(begin + 1, end - begin - 1);
@@ -41,7 +41,7 @@ bool put_setting(const char* path, std::string_view value) noexcept {
 }
 
 // In a session of its own: what ends this program's processes together must not end this one. All signals that can be
-// blocked are, from before the fork on. It says when it is ready: nothing is changed before.
+// blocked are, from before the fork on. It reports when it is ready: nothing is changed before.
 [[noreturn]] void keep(int lifeline, int ready, const char* path, std::string_view old) noexcept {
   ::setsid();
   put_setting("/proc/self/oom_score_adj", "0");  // whatever was asked for this program's measuring
@@ -66,7 +66,7 @@ queue_setting::queue_setting(const std::string& device, const std::string& name,
     throw usage_error(fmt::format("{}: {}", path_, std::strerror(failure)));
   }
   {
-    const qio::platform::signals_blocked until_forked;  // in the keeper, for ever
+    const qio::platform::signals_blocked until_forked;  // in the keeper, until it ends
     keeper_ = ::fork();
     if (keeper_ == 0) {
       ::close(ends[1]);

@@ -189,7 +189,7 @@ void write_whole_file(const std::string& path, std::string_view contents) {
 }
 
 // No call is documented for it. NTFS throws the pages of a file out when that is opened without cache and nobody has it
-// open otherwise; nothing relies on it, since nobody tells how many pages are left.
+// open otherwise; nothing relies on it, since no call reports how many pages are left.
 void drop_cached_pages(const std::string& path) {
   const owned_handle file(open(native(path), GENERIC_READ, OPEN_EXISTING, FILE_FLAG_NO_BUFFERING));
   if (!file.exists()) fail(path);
@@ -199,7 +199,7 @@ bool tells_cached_pages() noexcept { return false; }
 
 std::optional<std::uint64_t> cached_pages(const std::string&, std::uint64_t) { return std::nullopt; }
 
-// Of a sparse file, that is. Whether other clusters have ever been written to is not told.
+// For sparse files only. Windows does not report whether other clusters have ever been written.
 std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::uint64_t bytes) {
   const owned_handle file(open(native(path), GENERIC_READ, OPEN_EXISTING));
   BY_HANDLE_FILE_INFORMATION facts;

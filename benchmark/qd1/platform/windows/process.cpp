@@ -45,7 +45,8 @@ std::uint64_t monotonic_ns() noexcept {
   return ticks / frequency * second + ticks % frequency * second / frequency;
 }
 
-// Windows tells nobody. What is left is how far both clocks have gone apart by the end of the run, which is printed.
+// Windows does not report it. What is left is how far both clocks have gone apart by the end of the run, which is
+// printed.
 std::string why_no_cycles() { return {}; }
 
 double processor_seconds() noexcept {
@@ -54,7 +55,7 @@ double processor_seconds() noexcept {
   return seconds(kernel) + seconds(user);
 }
 
-// Whoever runs when the clock ticks has had the time since the last tick: 64 a second.
+// The thread that runs at a tick is charged the time since the last tick: 64 ticks a second.
 double processor_seconds_step() noexcept { return 1. / 64; }
 
 std::optional<std::uint64_t> bytes_fetched() { return std::nullopt; }
@@ -76,7 +77,7 @@ pinned_to_this_processor::~pinned_to_this_processor() {
   if (pinned_) ::SetThreadGroupAffinity(::GetCurrentThread(), &before, nullptr);
 }
 
-// Of the group that the process belongs to: 64 processors at most.
+// The processors of the group that the process belongs to: 64 at most.
 std::vector<std::uint64_t> allowed_processors() {
   std::vector<std::uint64_t> found;
   DWORD_PTR allowed = 0;

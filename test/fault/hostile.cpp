@@ -1,8 +1,11 @@
 // Directories of somebody else, who exchanges what is in them while files are opened there.
 #include "hostile.hpp"
 
+#include "child.hpp"
 #include <qio/qio.hpp>
 
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/fsuid.h>
 
 #include <cstddef>
@@ -26,6 +29,14 @@ qio::result<qio::platform::opening> begin(const std::string& path, creation how)
 std::string contents(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Moves this process into a user namespace in which all users but root are unknown.
+bool leaves_other_users() {
+  if (::unshare(CLONE_NEWUSER) != 0) return false;
+  std::ofstream map("/proc/self/uid_map");
+  map << "0 0 1" << std::flush;
+  return bool(map);
 }
 
 std::size_t entries(const std::string& directory) {
@@ -186,4 +197,55 @@ TEST_CASE("always_new replaces no victim's file, while a stranger's file is exch
   }
   CHECK(other.works());
   CHECK(losses == 0);
+}
+
+TEST_CASE("always_new follows no link whose owner is unknown in this user namespace", "[hostile]") {
+  const fault::hostile_directory d;
+  if (!d.missing.empty()) QIO_SKIP(d.missing);
+  const std::string shared = d.root + "/shared", link = shared + "/link";
+  std::filesystem::create_directory(shared);
+  std::filesystem::create_symlink("../victim/file", link);
+  // Two users, whom the namespace shows as one: nobody.
+  REQUIRE(::lchown(link.c_str(), 4711, 4711) == 0);
+  REQUIRE(::chown(shared.c_str(), 4712, 4712) == 0);
+  REQUIRE(::chmod(shared.c_str(), 01777) == 0);
+  const int answer = fault::in_child([&] {
+    if (!leaves_other_users()) return 2;
+    const auto opened = qio::cached_file::open(link, access::write, creation::always_new);
+    return !opened && opened.error() == std::errc::permission_denied ? 0 : 1;
+  });
+  if (answer == 2) QIO_SKIP("user namespaces are unavailable");
+  CHECK(answer == 0);
+  CHECK(d.victim_is_untouched());
+}
+
+TEST_CASE("always_new refuses a magic link that leads elsewhere than its text says", "[hostile]") {
+  const fault::hostile_directory d;
+  if (!d.missing.empty()) QIO_SKIP(d.missing);
+  const std::string moved = d.theirs + "/real/moved";
+  std::ofstream(moved) << "theirs";
+  const int held = ::open(moved.c_str(), O_RDWR | O_CLOEXEC);
+  const std::string magic = "/proc/self/fd/" + std::to_string(held);
+  const auto replace = [&] { return qio::cached_file::open(magic, access::write, creation::always_new); };
+  CHECK(replace());  // the text is the file's name
+  std::ofstream(moved) << "another's";
+  CHECK(replace().error() == std::errc::too_many_symbolic_link_levels);  // "…/moved (deleted)"
+  CHECK(contents(moved) == "another's");
+  CHECK(entries(d.theirs + "/real") == 1);
+  ::close(held);
+}
+
+TEST_CASE("opening a terminal does not make it the controlling terminal", "[hostile]") {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) QIO_SKIP("no terminals");
+  const std::string name = ::ptsname(terminal);
+  const int answer = fault::in_child([&] {
+    ::setsid();  // as daemons do
+    for (const creation how : {creation::open_existing, creation::if_needed, creation::truncate_existing})
+      static_cast<void>(qio::cached_file::open(name, access::write, how));
+    static_cast<void>(qio::directory::open(name));
+    return ::open("/dev/tty", O_RDWR | O_CLOEXEC) >= 0 ? 1 : 0;
+  });
+  ::close(terminal);
+  CHECK(answer == 0);
 }

@@ -7,13 +7,16 @@
 #include <qio/system/linux/directory.hpp>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
 #include <cstddef>
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -79,13 +82,46 @@ inline void remove_from(const directory_entry& place, const std::string& name, n
   if (ours.st_dev == there.st_dev && ours.st_ino == there.st_ino) ::unlinkat(place.directory, name.c_str(), 0);
 }
 
+/// Whether `user` may stand for several users: those that are unknown in a user namespace, which the kernel reports as
+/// one (user_namespaces(7), "Unmapped user and group IDs").
+inline bool may_be_several(uid_t user) noexcept {
+  constexpr uid_t unknown_user = 65534;  // unless /proc/sys/kernel/overflowuid was changed
+  if (user != unknown_user) return false;
+  const auto map = open_from(anywhere, "/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+  if (!map) return true;
+  char text[64] = {};
+  const ssize_t length = ::read(map.value(), text, sizeof text - 1);
+  ::close(map.value());
+  // Of the initial namespace: all users that exist, 0 to 2^32 - 2, each by its own number.
+  unsigned long long inside = 1, outside = 1, count = 0;
+  if (length <= 0 || std::sscanf(text, "%llu %llu %llu", &inside, &outside, &count) != 3) return true;
+  return inside != 0 || outside != 0 || count < 0xffff'ffff;
+}
+
 /// Whether a link may be followed by the rule of fs.protected_symlinks (Linux Documentation/admin-guide/sysctl/fs.rst),
 /// whatever its setting: in a sticky directory that everybody may write to (/tmp), only the user's own links and those
-/// of the directory's owner are followed.
+/// of the directory's owner are followed. Not if both owners are unknown, since they may be two users.
 inline bool may_follow(const struct stat& link, const struct stat& directory) noexcept {
   constexpr mode_t shared = S_ISVTX | S_IWOTH;
-  if ((directory.st_mode & shared) != shared || link.st_uid == directory.st_uid) return true;
+  if ((directory.st_mode & shared) != shared) return true;
+  if (link.st_uid == directory.st_uid && !may_be_several(link.st_uid)) return true;
   return link.st_uid == static_cast<uid_t>(::setfsuid(static_cast<uid_t>(-1)));  // changes nothing; returns the current
+}
+
+/// Whether the link at `entry` leads to the file at `found`, or both lead to nothing. A link in /proc ("magic link")
+/// leads to a file whatever its text says, which may be the name of another file by now. (symlink(7))
+inline bool leads_to(const directory_entry& entry, const directory_entry& found) noexcept {
+  struct stat by_link, by_text;
+  const bool is_file = ::fstatat(entry.directory, entry.name.c_str(), &by_link, 0) == 0;
+  const bool is_named = ::fstatat(found.directory, found.name.c_str(), &by_text, 0) == 0;
+  if (!is_file || !is_named) return is_file == is_named;
+  return by_link.st_dev == by_text.st_dev && by_link.st_ino == by_text.st_ino;
+}
+
+/// Whether an entry is in procfs, the only file system with magic links.
+inline bool is_in_proc(const directory_entry& entry) noexcept {
+  struct statfs system;
+  return ::fstatfs(entry.directory, &system) != 0 || system.f_type == PROC_SUPER_MAGIC;
 }
 
 /// Reads the target of the symbolic link that is open as `link` (O_PATH).
@@ -121,13 +157,14 @@ inline result<entry_kind> kind_of(const directory_entry& entry) {
 }
 
 /// Like find_entry(), but follows symbolic links at the end of the path. If anything is there, it must be a regular
-/// file.
+/// file. Fails with ELOOP for a magic link whose text names another file than it leads to.
 inline result<directory_entry> find_regular_entry(native_handle beneath, std::string path) {
   constexpr int most_links = 40;  // the kernel's limit
   directory_entry link;
   for (int links = 0; links <= most_links; ++links) {
     auto found = find_entry(beneath, path, links == 0 ? anywhere : link.directory);
     if (!found) return found;
+    if (links != 0 && is_in_proc(link) && !leads_to(link, found.value())) return system_error(ELOOP);
     auto kind = kind_of(found.value());
     if (!kind) return kind.error();
     if (!kind.value().is_link) return found;

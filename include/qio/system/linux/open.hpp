@@ -78,13 +78,15 @@ class opening {
   opening(std::string path, native_handle beneath, creation how)
       : beneath_(beneath), path_(std::move(path)), how_(how) {}
 
+  // O_NOCTTY: a path of another user may lead to a terminal, which would become that of a process without one.
   static int access_flags(access wanted) noexcept {
+    constexpr int always = O_CLOEXEC | O_NOCTTY;
     switch (wanted) {
-      case access::read: return O_RDONLY | O_CLOEXEC;
-      case access::write: return O_WRONLY | O_CLOEXEC;
+      case access::read: return O_RDONLY | always;
+      case access::write: return O_WRONLY | always;
       case access::read_write: break;
     }
-    return O_RDWR | O_CLOEXEC;
+    return O_RDWR | always;
   }
 
   error open(int flags, mode_t permissions) {

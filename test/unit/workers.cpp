@@ -12,7 +12,7 @@ TEMPLATE_LIST_TEST_CASE("a context that asks for too many workers is refused, wi
   REQUIRE(!created);
   CHECK(created.error() == qio::errc::too_many_workers);
   CHECK(created.error() == std::errc::invalid_argument);
-  CHECK(created.error().message() == "4000000000 workers are more than a context may have, 4096");
+  CHECK(created.error().message() == "4000000000 workers were requested, but a context may have at most 4096");
   CHECK_FALSE(qio::basic_context<TestType>::create({.workers = 4097}).has_value());
 }
 

@@ -53,7 +53,7 @@ PROMISE(run_alone, asynchronous, "run() of an operation returns when it complete
   CHECK(other.is_right());
 }
 
-PROMISE(polled, asynchronous, "poll() does what needs no waiting, and returns whether it did anything") {
+PROMISE(polled, asynchronous, "poll() does the work that needs no waiting, and returns whether there was any") {
   auto file = w.with(4096);
   CHECK(!w.context->poll());
   reader<world<Where>> one(4096);
@@ -96,7 +96,7 @@ PROMISE(many_awaited, asynchronous, "any number of coroutines may read and write
   CHECK(file.size().value() == 300 * 4096);
 }
 
-PROMISE(smallest_queue, asynchronous, "a queue depth of zero, one or far too many works") {
+PROMISE(smallest_queue, asynchronous, "a queue depth of zero, one or far too large works") {
   for (const unsigned depth : {0u, 1u, 3u, 1u << 30, ~0u}) {
     CAPTURE(depth);
     world<Where> other({.queue_depth = depth, .workers = 1});

@@ -4,7 +4,7 @@
 
 namespace contract {
 
-PROMISE(salvaging, each_mode, "salvage of a file without damage reads what there is of it, and loses nothing") {
+PROMISE(salvaging, each_mode, "salvage reads all of an undamaged file, and reports no losses") {
   auto file = w.with(5 * 4096 + 100);
   memory buffer(4 * 4096);
   const auto found = qio::salvage(file, 4096, buffer.all());

@@ -40,7 +40,7 @@ int is_refused_everywhere(const std::string& path, const qio::directory& opened_
 
 }  // namespace
 
-TEST_CASE("where a sandbox hides or forbids openat2 nothing is opened beneath a directory, and the error says so") {
+TEST_CASE("if a sandbox hides or forbids openat2, an open beneath a directory fails, and the error says why") {
   const fault::scratch directory;
   const auto before = qio::directory::open(directory.path);
   if (!before) QIO_SKIP(before.error().message());
@@ -54,7 +54,7 @@ TEST_CASE("where a sandbox hides or forbids openat2 nothing is opened beneath a 
   CHECK(qio::error(qio::errc::beneath_forbidden).message().find("seccomp") != std::string::npos);
 }
 
-TEST_CASE("a kernel that is too old for openat2 is told from a sandbox that hides it") {
+TEST_CASE("a kernel that is too old for openat2 is distinguished from a sandbox that hides it") {
   const fault::scratch directory;
   const auto before = qio::directory::open(directory.path);
   if (!before) QIO_SKIP(before.error().message());
@@ -66,7 +66,7 @@ TEST_CASE("a kernel that is too old for openat2 is told from a sandbox that hide
   CHECK(qio::error(qio::errc::beneath_not_supported).message().find("Linux 5.6") != std::string::npos);
 }
 
-TEST_CASE("a file beneath a directory that may not be changed is the system's refusal, not a sandbox's") {
+TEST_CASE("an open in an immutable directory fails with the system's error, not with beneath_forbidden") {
   const fault::scratch directory;
   const std::string path = directory.path + "/file";
   { REQUIRE(qio::cached_file::open(path, qio::access::write, creation::if_needed)); }

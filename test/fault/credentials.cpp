@@ -108,19 +108,19 @@ int in_children(Check check) {
 
 }  // namespace
 
-TEST_CASE("a context that root has made opens nothing as root once the process is somebody else's") {
+TEST_CASE("a context that root created opens nothing as root after the process has changed its user") {
   if (::geteuid() != 0) QIO_SKIP("needs root");
   CHECK(in_children([](auto& context) { return opens_as_who_it_is(context, &become_nobody); }) == 0);
   CHECK(in_children([](auto& context) { return opens_as_who_it_is(context, &act_as_nobody); }) == 0);
 }
 
-TEST_CASE("a context that root has made writes as who the process is by then") {
+TEST_CASE("a context that root created writes as the user that the process has at the time") {
   if (::geteuid() != 0) QIO_SKIP("needs root");
   CHECK(in_children([](auto& context) { return writes_as_who_it_is(context, &become_nobody); }) == 0);
   CHECK(in_children([](auto& context) { return writes_as_who_it_is(context, &act_as_nobody); }) == 0);
 }
 
-TEST_CASE("open asks for leave as the thread that calls it, though others of the process are root") {
+TEST_CASE("open checks the permissions of the calling thread, even if other threads are root") {
   if (::geteuid() != 0) QIO_SKIP("needs root");
   CHECK(in_children([](auto& context) {
           if (opening(context, "secret", access::read).exists()) return 10;  // a worker has begun as root

@@ -40,8 +40,8 @@ constexpr qio::open_options durably{.durable_writes = true};
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a sync that failed is the answer of all later ones, though the device is well again", "",
-                   qio::cached, qio::mapped) {
+TEMPLATE_TEST_CASE("after a failed sync all later ones fail, even if the device works again", "", qio::cached,
+                   qio::mapped) {
   fault::full_device device;
   if (!device.missing.empty()) QIO_SKIP(device.missing);
   const auto open = [&] { return qio::basic_file<TestType>::open(device.path(), qio::access::read_write).value(); };
@@ -56,7 +56,8 @@ TEMPLATE_TEST_CASE("a sync that failed is the answer of all later ones, though t
   CHECK(file.sync());
 }
 
-TEMPLATE_TEST_CASE("so it is on a context, whichever of the syncs blocks", "", qio::cached, qio::mapped) {
+TEMPLATE_TEST_CASE("after a failed sync on a context all later ones fail, whichever of them blocks", "", qio::cached,
+                   qio::mapped) {
   fault::on_every_engine([&](auto& context) {
     fault::full_device device;
     if (!device.missing.empty()) QIO_SKIP(device.missing);
@@ -78,8 +79,8 @@ TEMPLATE_TEST_CASE("so it is on a context, whichever of the syncs blocks", "", q
   });
 }
 
-TEMPLATE_TEST_CASE("a durable write that the device does not store fails, where others are accepted", "", qio::cached,
-                   qio::direct, qio::mapped) {
+TEMPLATE_TEST_CASE("a durable write that the device does not store fails, and an ordinary write succeeds", "",
+                   qio::cached, qio::direct, qio::mapped) {
   using file_type = qio::basic_file<TestType>;
   auto block = qio::aligned_buffer::allocate(4096).value();
   std::fill(block.begin(), block.end(), std::byte{7});

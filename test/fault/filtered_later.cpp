@@ -95,7 +95,7 @@ struct moment {
 
 }  // namespace
 
-TEST_CASE("a filter that comes after create() leaves the context to its workers") {
+TEST_CASE("if a seccomp filter is installed after create(), workers carry out all operations") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   for (const moment each :
@@ -119,7 +119,7 @@ TEST_CASE("a filter that comes after create() leaves the context to its workers"
   }
 }
 
-TEST_CASE("many operations that the kernel had not taken when the filter came are carried out by workers") {
+TEST_CASE("workers carry out the operations that the kernel had not taken when the filter was installed") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   for (const qio::wait_policy policy : {qio::wait_policy::sleep, qio::wait_policy::spin, qio::wait_policy::adaptive}) {
@@ -143,7 +143,9 @@ TEST_CASE("many operations that the kernel had not taken when the filter came ar
   }
 }
 
-TEST_CASE("operations that the kernel had taken when the filter came fail with its reason, and their memory is free") {
+TEST_CASE(
+    "operations that the kernel had taken when the filter was installed fail with its error, and release their "
+    "memory") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   const std::string pipe = make_pipe(directory);
@@ -173,7 +175,7 @@ TEST_CASE("operations that the kernel had taken when the filter came fail with i
         }) == 0);
 }
 
-TEST_CASE("what is in the kernel when a filter comes can be destroyed, closed and ended") {
+TEST_CASE("operations, files and contexts with requests in the kernel may be destroyed after a filter is installed") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   const std::string pipe = make_pipe(directory);
@@ -200,7 +202,7 @@ TEST_CASE("what is in the kernel when a filter comes can be destroyed, closed an
   }
 }
 
-TEST_CASE("a durable write whose answer was lost with the ring fails every later sync") {
+TEST_CASE("after a durable write whose result was lost with the ring, every sync fails") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   const std::string pipe = make_pipe(directory);
@@ -223,7 +225,7 @@ TEST_CASE("a durable write whose answer was lost with the ring fails every later
 }
 
 // Were it to go on, the kernel could write into memory that the program uses for something else.
-TEST_CASE("where all of io_uring is forbidden while the kernel has operations, the program ends") {
+TEST_CASE("if all of io_uring is forbidden while the kernel has operations, the program ends with a message") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   const std::string pipe = make_pipe(directory);

@@ -185,7 +185,8 @@ TEMPLATE_LIST_TEST_CASE("a file larger than a container's memory is read and wri
   CHECK(group.times_full() > 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("memory that is refused is an error, and nothing else comes of it", "", qio_test::engines) {
+TEMPLATE_LIST_TEST_CASE("a failed allocation is reported as an error, and everything else still works", "",
+                        qio_test::engines) {
   const fault::scratch directory;
   const std::string path = directory.path + "/file";
   CHECK(fault::in_child([&] {

@@ -50,7 +50,7 @@ const std::vector<std::vector<std::size_t>> damages = {
 
 }  // namespace
 
-TEST_CASE("of a damaged file all is read but the bad blocks, and these are told") {
+TEST_CASE("salvage reads all of a damaged file except the bad blocks, and reports these") {
   auto memory = qio::aligned_buffer::allocate(64 * 1024).value();
   for (const auto& bad : damages) {
     CAPTURE(bad);
@@ -67,7 +67,7 @@ TEST_CASE("of a damaged file all is read but the bad blocks, and these are told"
   }
 }
 
-TEMPLATE_TEST_CASE("through the page cache no more is lost than the pages of the bad blocks", "", qio::cached,
+TEMPLATE_TEST_CASE("through the page cache, salvage loses only the pages of the bad blocks", "", qio::cached,
                    qio::mapped) {
   std::vector<std::byte> memory(64 * 1024);
   for (const auto& bad : damages) {
@@ -89,7 +89,7 @@ TEMPLATE_TEST_CASE("through the page cache no more is lost than the pages of the
   }
 }
 
-TEST_CASE("what is no damage is answered as by read_at") {
+TEST_CASE("salvage returns the error of read_at if it is not damage") {
   const damaged_file damaged(file_bytes, {5});
   if (!damaged.missing.empty()) QIO_SKIP(damaged.missing);
   auto memory = qio::aligned_buffer::allocate(8 * block).value();

@@ -41,7 +41,7 @@ struct variant {
 }  // namespace
 
 #if QIO_HAS_URING && !defined(__SANITIZE_THREAD__)
-TEST_CASE("where io_uring is forbidden the context falls back to the pool, and says why") {
+TEST_CASE("if io_uring is forbidden, the context falls back to the pool, and explain() says why") {
   const fault::scratch directory;
   for (const variant each :
        {variant{"EPERM", EPERM, false}, variant{"ENOSYS", ENOSYS, false}, variant{"entering forbidden", EPERM, true}}) {
@@ -60,7 +60,7 @@ TEST_CASE("where io_uring is forbidden the context falls back to the pool, and s
   }
 }
 
-TEST_CASE("the strict ring says with the system's own code why there is none") {
+TEST_CASE("basic_context<uring> fails with the system's error if io_uring is unavailable") {
   const int answer = fault::in_child([&] {
     if (!fault::forbid_io_uring(ENOSYS, false)) return 1;
     const auto refused = qio::basic_context<qio::uring>::create();
@@ -70,7 +70,7 @@ TEST_CASE("the strict ring says with the system's own code why there is none") {
 }
 #endif
 
-TEST_CASE("without preadv2 reads go to the engine") {
+TEST_CASE("without preadv2, reads go to the engine") {
   const fault::scratch directory;
   for (const int code : {ENOSYS, EPERM, EOPNOTSUPP}) {
     CAPTURE(code);
@@ -82,7 +82,7 @@ TEST_CASE("without preadv2 reads go to the engine") {
 }
 
 #if !defined(__SANITIZE_THREAD__)
-TEST_CASE("with little lockable memory and few threads a context still serves") {
+TEST_CASE("with little lockable memory and few threads, a context still works") {
   const fault::scratch directory;
   const int answer = fault::in_child([&] {
     const rlimit none{0, 0};
@@ -93,7 +93,7 @@ TEST_CASE("with little lockable memory and few threads a context still serves") 
 }
 
 #if QIO_HAS_URING
-TEST_CASE("where too little memory may be locked, explain() names the limit, and what was to be registered is there") {
+TEST_CASE("if too little memory may be locked, explain() names the limit, and registered_memory() is still available") {
   if (!qio::basic_context<qio::uring>::create()) QIO_SKIP("io_uring cannot be had here");
   const int answer = fault::in_child([] {
     constexpr rlim_t limit = 1 << 20;  // enough for a ring, which some kernels count, too
@@ -111,7 +111,7 @@ TEST_CASE("where too little memory may be locked, explain() names the limit, and
 }
 #endif
 
-TEST_CASE("the pool carries operations out itself where no thread can be had") {
+TEST_CASE("the pool carries out operations on the context's thread if no other can be started") {
   const fault::scratch directory;
   const int answer = fault::in_child([&] {
     if (!fault::forbid(__NR_clone3, EAGAIN) || !fault::forbid(__NR_clone, EAGAIN)) return 1;
@@ -131,7 +131,7 @@ TEST_CASE("the pool carries operations out itself where no thread can be had") {
 }
 #endif
 
-TEST_CASE("a write past the largest size allowed fails, and says how far it came") {
+TEST_CASE("a write past RLIMIT_FSIZE fails, and reports the bytes written") {
   const fault::scratch directory;
   const std::string path = directory.path + "/file";
   const int answer = fault::in_child([&] {

@@ -172,7 +172,7 @@ qio::task<> repeat(int times, Operation operation, bool& right) {
 
 }  // namespace
 
-TEST_CASE("only what a device does for the ring itself is waited for awake") {
+TEST_CASE("a context waits awake only for what a device completes for the ring itself") {
   const removed_at_end cleaner;
   REQUIRE(write_file());
   for (const auto policy : {qio::wait_policy::sleep, qio::wait_policy::spin}) {
@@ -198,7 +198,7 @@ TEST_CASE("only what a device does for the ring itself is waited for awake") {
   }
 }
 
-TEST_CASE("a durable write is waited for asleep") {
+TEST_CASE("a context waits asleep for a durable write") {
   const removed_at_end cleaner;
   REQUIRE(write_file());
   for (const bool durable : {true, false}) {
@@ -295,7 +295,7 @@ TEST_CASE("a read costs one system call: inline from the cache, or by the ring f
   CHECK(direct == 50);
 }
 
-TEST_CASE("of 32 direct reads the device gets four at a time") {
+TEST_CASE("32 direct reads are handed to the device four at a time") {
   const removed_at_end cleaner;
   REQUIRE(write_file());
   const long submissions = system_calls_of(

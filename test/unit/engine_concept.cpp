@@ -153,7 +153,7 @@ static_assert(!qio::engine<wait_may_throw>);
 
 }  // namespace
 
-TEST_CASE("an engine that spells every hook runs a context") {
+TEST_CASE("an engine that declares every hook can run a context") {
   auto context = qio::basic_context<names_end_of_no_hook>::create().value();
   CHECK_FALSE(context.poll());
 }

@@ -60,7 +60,7 @@ TEST_CASE("a request is counted once, in the ring or elsewhere") {
 }
 
 #if QIO_CHECKS && !defined(__SANITIZE_THREAD__)
-TEST_CASE("a miscount of what the kernel owes ends the program") {
+TEST_CASE("a miscount of outstanding completions ends the program") {
   CHECK(is_caught("no room for the completion", [] { of(2); }));
   CHECK(is_caught("request that was not in the ring", [] { of(8).give_back(); }));
   CHECK(is_caught("cancellation that was not in the ring", [] { of(8).give_back_cancel(); }));

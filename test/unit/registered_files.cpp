@@ -95,7 +95,7 @@ std::string why_none() {
 
 }  // namespace
 
-TEST_CASE("a file that has been busy is held by the ring, one that has not is looked up") {
+TEST_CASE("the ring holds a file that has been busy, and looks up other files") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   const block_file ones('1'), twos('2');
   auto context = context_of_ring::create().value();
@@ -105,7 +105,7 @@ TEST_CASE("a file that has been busy is held by the ring, one that has not is lo
   CHECK(read_behind_descriptor(context, busy, twos) == std::byte{'1'});
 }
 
-TEST_CASE("a file that the ring holds takes every kind of operation") {
+TEST_CASE("a file that the ring holds supports every kind of operation") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   const block_file ones('1'), twos('2');
   auto context = context_of_ring::create().value();
@@ -128,7 +128,7 @@ TEST_CASE("a file that the ring holds takes every kind of operation") {
   CHECK(seen == "xxxxxxxxyyyyyyyyxxxxxxxx1");
 }
 
-TEST_CASE("the ring lets go of a file that is closed, also when the context has ended before") {
+TEST_CASE("the ring releases a file that is closed, even after the context has ended") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   if (const std::string why = why_no_leases(); !why.empty()) QIO_SKIP(why);
   const block_file first('1'), second('2'), third('3'), fourth('4');
@@ -149,7 +149,7 @@ TEST_CASE("the ring lets go of a file that is closed, also when the context has 
   CHECK(is_open_somewhere(fourth));
 }
 
-TEST_CASE("a context that another thread destroys lets go of files, too, at the latest when its own thread ends") {
+TEST_CASE("a context that another thread destroys releases its files, at the latest when its own thread ends") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   if (const std::string why = why_no_leases(); !why.empty()) QIO_SKIP(why);
   const block_file ones('1'), twos('2');
@@ -171,7 +171,7 @@ TEST_CASE("a context that another thread destroys lets go of files, too, at the 
   CHECK(is_open_somewhere(twos));
 }
 
-TEST_CASE("slots are used again, and where all are taken, files are looked up") {
+TEST_CASE("slots are reused, and files are looked up if all slots are taken") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   constexpr std::size_t slots = 256;
   rlimit files{};
@@ -196,7 +196,7 @@ TEST_CASE("slots are used again, and where all are taken, files are looked up") 
   CHECK(read_behind_descriptor(context, next, twos) == std::byte{'3'});
 }
 
-TEST_CASE("a child process that closes its copy of a file leaves the ring its parent's") {
+TEST_CASE("a child process that closes its copy of a file does not affect its parent's ring") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   const block_file ones('1'), twos('2');
   auto context = context_of_ring::create().value();
@@ -209,7 +209,7 @@ TEST_CASE("a child process that closes its copy of a file leaves the ring its pa
   CHECK(read_behind_descriptor(context, *file, twos) == std::byte{'1'});
 }
 
-TEST_CASE("where fewer files may be open than the ring has slots for, it holds none, and tells") {
+TEST_CASE("if fewer files may be open than the ring has slots, it holds none, and explain() says why") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   const block_file ones('1');
   CHECK(fault::in_child([&] {
@@ -225,7 +225,7 @@ TEST_CASE("where fewer files may be open than the ring has slots for, it holds n
         }) == 0);
 }
 
-TEST_CASE("of a process that was killed, busy files are open until its children have ended") {
+TEST_CASE("the busy files of a killed process stay open until its children have ended") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   if (const std::string why = why_no_leases(); !why.empty()) QIO_SKIP(why);
   const block_file ones('1');

@@ -75,7 +75,7 @@ bool can_be_direct() {
 
 }  // namespace
 
-TEST_CASE("a direct transfer in registered memory goes by the pages that the kernel holds") {
+TEST_CASE("a direct transfer in registered memory uses the pages that the kernel holds") {
   if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
   if (!can_be_direct()) QIO_SKIP("no direct files here");
   replaced_memory<qio::direct> memory;
@@ -86,7 +86,7 @@ TEST_CASE("a direct transfer in registered memory goes by the pages that the ker
   CHECK(memory.shows_read_into(std::array{qio::mutable_buffer(memory.replaced.first(block))}));
 }
 
-TEST_CASE("a child process does not have registered memory, and the ring goes on with that of its parent") {
+TEST_CASE("a child process does not inherit registered memory, and the ring still uses its parent's") {
   if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
   if (!can_be_direct()) QIO_SKIP("no direct files here");
   const file_of_sevens sevens;
@@ -120,7 +120,7 @@ TEST_CASE("memory that a child process would inherit is not registered") {
   CHECK_FALSE(memory.exists());
 }
 
-TEST_CASE("what is served at once, without the ring, goes by the memory that is there") {
+TEST_CASE("an inline transfer in registered memory uses the pages that are mapped at the time") {
   if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
   replaced_memory<qio::cached> memory;
   const bool shows = memory.shows_read_into(memory.replaced.first(block));
@@ -129,7 +129,7 @@ TEST_CASE("what is served at once, without the ring, goes by the memory that is 
 }
 #endif
 
-TEST_CASE("an engine that registers no memory has it all the same, and tells") {
+TEST_CASE("an engine that cannot register memory still provides it, and explain() says so") {
   auto context = qio::basic_context<qio::pool>::create({.registered_bytes = 1}).value();
   CHECK(context.registered_memory().size() == qio::platform::page_size());
   const qio::fact told = *context.explain().find("registered memory");
@@ -137,7 +137,7 @@ TEST_CASE("an engine that registers no memory has it all the same, and tells") {
   CHECK(told.reason == "only a context over io_uring registers memory");
 }
 
-TEST_CASE("a context for which there is not the memory cannot be had") {
+TEST_CASE("create() fails with not_enough_memory if the registered memory cannot be allocated") {
   const auto refused = qio::context::create({.registered_bytes = ~std::size_t(0)});
   REQUIRE(!refused);
   CHECK(refused.error() == std::errc::not_enough_memory);

@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-TEMPLATE_LIST_TEST_CASE("a context that asks for too many workers is refused, with both numbers", "",
+TEMPLATE_LIST_TEST_CASE("create() refuses too many workers, and the message contains both numbers", "",
                         qio_test::engines) {
   const auto created = qio::basic_context<TestType>::create({.workers = 4'000'000'000});
   REQUIRE(!created);
@@ -16,7 +16,7 @@ TEMPLATE_LIST_TEST_CASE("a context that asks for too many workers is refused, wi
   CHECK_FALSE(qio::basic_context<TestType>::create({.workers = 4097}).has_value());
 }
 
-TEMPLATE_LIST_TEST_CASE("a context may ask for the largest number of workers", "", qio_test::engines) {
+TEMPLATE_LIST_TEST_CASE("create() accepts the largest number of workers", "", qio_test::engines) {
   const auto created = qio::basic_context<TestType>::create({.workers = 4096});
   if (!created) QIO_SKIP("not available here: " + created.error().message());
   CHECK(created.value().explain().find("engine") != nullptr);

@@ -45,7 +45,7 @@ struct shared_directory {
 
 }  // namespace
 
-TEST_CASE("if_needed goes by fs.protected_regular and fs.protected_fifos", "[protected]") {
+TEST_CASE("if_needed respects fs.protected_regular and fs.protected_fifos", "[protected]") {
   const shared_directory d;
   for (const int value : {0, 1, 2}) {
     CAPTURE(value);
@@ -60,7 +60,7 @@ TEST_CASE("if_needed goes by fs.protected_regular and fs.protected_fifos", "[pro
   }
 }
 
-TEST_CASE("always_new goes by the rule of fs.protected_symlinks, whatever that is set to", "[protected]") {
+TEST_CASE("always_new applies the rule of fs.protected_symlinks, whatever its setting", "[protected]") {
   const shared_directory d;
   std::ofstream(d.path + "/../victim") << "contents";
   std::filesystem::create_symlink("../victim", d.path + "/link");

@@ -33,7 +33,7 @@ LONG CALLBACK commit_page(EXCEPTION_POINTERS* raised) {
 
 }  // namespace
 
-TEST_CASE("a guarded copy that faults says so, in either direction, and leaves the thread able to do the next") {
+TEST_CASE("a guarded copy that faults returns false, in either direction, and the next one works") {
   qio::platform::install_copy_guard();
   const half_there half;
   const std::span<const std::byte> mapped(half.memory, 2 * page);
@@ -63,7 +63,7 @@ TEST_CASE("a guarded copy moves bytes that overlap, in either direction") {
   }
 }
 
-TEST_CASE("a fault that is not the copy's goes to other handlers") {
+TEST_CASE("a fault outside the guarded copy goes to other handlers") {
   qio::platform::install_copy_guard();
   const half_there half;
   foreign_page = half.memory + page;

@@ -6,7 +6,7 @@ namespace contract {
 
 #if QIO_CHECKS && !defined(__SANITIZE_THREAD__)
 
-PROMISE(named_mistake, each_mode, "asking a closed file for its properties ends the program with one line") {
+PROMISE(named_mistake, each_mode, "reading a property of a closed file ends the program with one line") {
   auto file = w.with(4096);
   REQUIRE(file.close());
   const auto says = [&](auto ask) {

@@ -76,7 +76,7 @@ bool drop_from_cache(File& file) {
 
 }  // namespace
 
-PROMISE(short_inline, attempting, "a write of 128 KiB is carried out at once, a longer one by the engine") {
+PROMISE(short_inline, attempting, "a write of 128 KiB runs inline, and a longer one goes to the engine") {
   if (is_off(w)) QIO_SKIP("no inline writes here");
   auto file = w.with(0);
   constexpr std::size_t most = 128 * 1024;
@@ -93,7 +93,7 @@ PROMISE(short_inline, attempting, "a write of 128 KiB is carried out at once, a 
   CHECK(file.statistics().blocked_submissions <= 3);
 }
 
-PROMISE(switched_off, attempting, "writes go to the engine if the file was opened so, and explain() says it") {
+PROMISE(switched_off, attempting, "writes go to the engine if inline_writes is false, and explain() says so") {
   auto file = w.open("data", access::read_write, creation::always_new, {.inline_writes = false}).value();
   auto source = memory::with_pattern(0, 4096);
   CHECK(!is_inline(w, file, [&] { return file.async_write_at(0, source.all()); }));
@@ -101,7 +101,7 @@ PROMISE(switched_off, attempting, "writes go to the engine if the file was opene
   CHECK(file.explain().find("inline writes")->reason == "switched off");
 }
 
-PROMISE(durable_not_inline, attempting, "a write that is over when it is durable goes to the engine") {
+PROMISE(durable_not_inline, attempting, "a durable write goes to the engine") {
   auto file = w.open("data", access::read_write, creation::always_new, {.durable_writes = true}).value();
   auto source = memory::with_pattern(0, 4096);
   CHECK(!is_inline(w, file, [&] { return file.async_write_at(0, source.all()); }));
@@ -109,8 +109,7 @@ PROMISE(durable_not_inline, attempting, "a write that is over when it is durable
   CHECK(!file.explain().find("inline writes")->reason.empty());
 }
 
-PROMISE(partial_pages, attempting_unmapped,
-        "a page that is written in part must be in the cache, or the engine gets the write") {
+PROMISE(partial_pages, attempting_unmapped, "a write to a part of a page that is not cached goes to the engine") {
   if (is_off(w)) QIO_SKIP("no inline writes here");
   auto file = w.with(8 * 4096 + 100);
   auto source = memory::with_pattern(0, 3 * 4096);
@@ -150,7 +149,7 @@ PROMISE(partial_pages, attempting_unmapped,
   if (cannot_be_seen) QIO_SKIP("the drive here is as fast as the question whether it has to be asked");
 }
 
-PROMISE(not_behind_others, attempting, "a write that would wait for the file's own operations goes with them") {
+PROMISE(not_behind_others, attempting, "a write goes to the engine while the engine has other operations of the file") {
   if (is_off(w)) QIO_SKIP("no inline writes here");
   auto file = w.with(4096);
   auto source = memory::with_pattern(0, 4096);
@@ -162,7 +161,7 @@ PROMISE(not_behind_others, attempting, "a write that would wait for the file's o
   CHECK(may_be_inline(w, file, [&] { return file.async_write_at(0, source.all()); }));
 }
 
-PROMISE(fair_writes, each_engine, "writes that are carried out at once leave the others their turn") {
+PROMISE(fair_writes, each_engine, "inline writes do not starve other coroutines") {
   auto file = w.with(4096);
   bool done = false;
   std::size_t writes = 0;

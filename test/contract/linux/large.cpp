@@ -46,7 +46,7 @@ using large_direct = large_engines<qio::direct>;
 
 }  // namespace
 
-PROMISE(large_read, large_direct, "a read of more than a system call moves is one read") {
+PROMISE(large_read, large_direct, "a read larger than one system call can move is complete") {
   const endless_memory memory(more_than_a_call);
   REQUIRE(memory.first(1).data() != nullptr);
   auto file = w.with(0);
@@ -58,7 +58,7 @@ PROMISE(large_read, large_direct, "a read of more than a system call moves is on
   CHECK(w.read(file, 3 * 4096, memory.first(more_than_a_call)).value() == more_than_a_call - 3 * 4096);
 }
 
-PROMISE(large_vector, large_direct, "so is a vectored one that the system stops within a buffer") {
+PROMISE(large_vector, large_direct, "a vectored read that a system call ends within a buffer is complete") {
   auto file = w.with(0);
   REQUIRE(file.resize(more_than_a_call));
   auto tail = memory::with_pattern(0, 4096);
@@ -73,7 +73,8 @@ PROMISE(large_vector, large_direct, "so is a vectored one that the system stops 
 }
 
 // Of devices that cost nothing: gigabytes in the page cache take many seconds.
-PROMISE(large_cached_transfers, large_cached, "transfers of more than a system call moves are one transfer") {
+PROMISE(large_cached_transfers, large_cached,
+        "reads and writes of devices that are larger than one system call can move are complete") {
   const endless_memory memory(2 * more_than_a_call);
   auto nothing = w.open_path("/dev/null", access::write, creation::open_existing).value();
   CHECK(w.write(nothing, 0, memory.first(2 * more_than_a_call)).value() == 2 * more_than_a_call);

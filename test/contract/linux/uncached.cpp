@@ -28,7 +28,7 @@ std::optional<std::uint64_t> pages_in_cache(int handle, std::uint64_t bytes) {
 
 }  // namespace
 
-PROMISE(lets_go, uncached_everywhere, "the pages of a transfer are gone when it is done with them") {
+PROMISE(lets_go, uncached_everywhere, "an uncached transfer leaves no pages in the cache") {
   constexpr std::size_t bytes = 64 * 4096;
   auto file = w.with(bytes);
   memory buffer(bytes);
@@ -53,7 +53,7 @@ PROMISE(lets_go, uncached_everywhere, "the pages of a transfer are gone when it 
 }
 
 // Not by the world: it would find no uncached file there, and skip.
-TEST_CASE("where a file cannot be uncached it is refused, or opened through the cache if that is allowed") {
+TEST_CASE("where uncached I/O is unavailable, the open fails, or uses the cache if that is allowed") {
   const memory_directory shm;
   if (shm.path.empty()) QIO_SKIP("/dev/shm is no tmpfs");
   const std::string path = shm.path + "/file";

@@ -10,7 +10,7 @@
 namespace contract {
 
 PROMISE(truncated_elsewhere, mapped_only,
-        "reads and writes of a file that others truncated answer as a cached file's") {
+        "transfers of a mapped file that others truncated return what a cached file's return") {
   auto file = w.with(3 * 4096);
   REQUIRE(::truncate((w.where / "data").c_str(), 100) == 0);
   memory buffer(3 * 4096);
@@ -53,7 +53,7 @@ void foreign_handler(int, siginfo_t*, void*) {
 
 }  // namespace
 
-PROMISE(view_fault, mapped_only, "touching a view of what was cut off ends the process with SIGBUS, as ever") {
+PROMISE(view_fault, mapped_only, "accessing a view of what was cut off ends the process with SIGBUS") {
   auto file = w.with(2 * 4096);
   const int status = in_child([&] {
     const auto view = file.view(0, 8192).value();
@@ -64,7 +64,7 @@ PROMISE(view_fault, mapped_only, "touching a view of what was cut off ends the p
   CHECK(status == -SIGBUS);
 }
 
-PROMISE(foreign_fault, mapped_only, "a handler for SIGBUS that was there before goes on getting what is not qio's") {
+PROMISE(foreign_fault, mapped_only, "a previous SIGBUS handler still receives the faults that are not qio's") {
   // In an image of the program that has not installed the guard yet: the first open does.
   const int status = in_child([&] {
     struct sigaction foreign {};

@@ -1,4 +1,4 @@
-// Reads and writes: what every engine and mode promises of them.
+// Reads and writes, in every mode on every engine.
 #include "world.hpp"
 
 namespace contract {
@@ -123,7 +123,7 @@ PROMISE(durable_writes, everywhere, "durable writes write the same bytes as othe
   CHECK(w.write(file, 0, source.part(0, 2 * 4096)).value() == 2 * 4096);
   const std::array<qio::const_buffer, 2> pair{qio::const_buffer(source.part(2 * 4096, 4096)),
                                               qio::const_buffer(source.part(3 * 4096, 4096))};
-  CHECK(w.write(file, 2 * 4096, pair).value() == 2 * 4096);  // makes it longer
+  CHECK(w.write(file, 2 * 4096, pair).value() == 2 * 4096);  // extends it
   CHECK(w.write(file, 4096, source.part(4096, 4096)).value() == 4096);
   CHECK(file.size().value() == 4 * 4096);
   memory target(4 * 4096);
@@ -203,7 +203,7 @@ PROMISE(largest_offsets, everywhere,
   CHECK(w.read(file, ~std::uint64_t(0) - 4095, buffer.all()).error() == errc::offset_too_large);
   const std::vector<qio::mutable_buffer> endless(3, qio::mutable_buffer(buffer.data(), std::size_t(1) << 62));
   CHECK(w.read(file, 0, endless).error() == errc::offset_too_large);
-  // Below it the file system has its own limit, or (XFS, tmpfs) none.
+  // Below that offset, the file system may have a limit of its own. XFS and tmpfs have none.
   const auto written = w.write(file, last, buffer.all());
   if (!written) CHECK(os::is_beyond_file_system(written.error()));
   CHECK(file.size().value() == (written ? last + 4096 : 4096));
@@ -309,7 +309,7 @@ PROMISE(moving, everywhere_in_the_system,
         "a file that is moved still works, and assignment closes the file that it replaces") {
   auto first = w.with(4096);
   auto moved = std::move(first);
-  CHECK(!first.is_open());  // NOLINT(bugprone-use-after-move): what it is then is what is tested
+  CHECK(!first.is_open());  // NOLINT(bugprone-use-after-move): this tests the moved-from file
   memory buffer(4096);
   CHECK(w.read(moved, 0, buffer.all()).value() == 4096);
   auto other = w.open("other", access::read_write, creation::always_new).value();

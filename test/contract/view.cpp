@@ -62,7 +62,7 @@ PROMISE(view_stays, mapped_only, "views stay valid and coherent when the file gr
     views.push_back(file.writable_view(0, 4096).value());
     CHECK(file.view(end - 1, 1).value()[0] == std::byte{0});
   }
-  CHECK(views.back().data() != first.data());  // mapped anew: this is the case to be tested
+  CHECK(views.back().data() != first.data());  // mapped again: the case to test
   first[7] = std::byte{99};
   for (const auto& view : views) CHECK(view[7] == std::byte{99});
   views.back()[8] = std::byte{98};

@@ -1,4 +1,4 @@
-// Paths that must stay beneath a directory where the kernel, or a sandbox, cannot see to it.
+// open_options::beneath where the kernel is too old to enforce it, or a sandbox forbids it.
 #include "catch.hpp"
 #include "child.hpp"
 #include "disk.hpp"
@@ -24,7 +24,7 @@ qio::result<qio::cached_file> open_beneath(const qio::directory& beneath, creati
   return qio::cached_file::open("file", qio::access::read_write, how, {.beneath = &beneath});
 }
 
-/// 0 if nothing is opened beneath a directory of `path`, for the reason `why`, and nothing created.
+/// 0 if opening a file beneath the directory `path` fails with `why`, and creates nothing.
 int is_refused_everywhere(const std::string& path, const qio::directory& opened_before, qio::errc why) {
   const auto refused = qio::directory::open(path);
   if (refused || refused.error() != why) return 10;
@@ -59,7 +59,7 @@ TEST_CASE("a kernel that is too old for openat2 is distinguished from a sandbox 
   const auto before = qio::directory::open(directory.path);
   if (!before) QIO_SKIP(before.error().message());
   CHECK(fault::in_child([&] {
-          // The kernel says then that it is some 2.6.
+          // The kernel then reports a version 2.6.
           if (::personality(UNAME26) == -1 || !fault::forbid(openat2_number, ENOSYS)) return 1;
           return is_refused_everywhere(directory.path, before.value(), qio::errc::beneath_not_supported);
         }) == 0);

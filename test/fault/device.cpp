@@ -1,4 +1,4 @@
-// Faults of devices and file systems, for real.
+// Real faults of devices and file systems.
 #include "catch.hpp"
 #include "disk.hpp"
 #include "engines.hpp"
@@ -57,7 +57,7 @@ TEST_CASE("a device that cannot be read is an I/O error with the bytes read befo
   CHECK(is_refused(qio::cached_file::open(device.path).value().read_at(2 * mebibyte, buffer)));
   CHECK(is_refused(qio::mapped_file::open(device.path).value().read_at(3 * mebibyte, buffer)));
 
-  // Across the end of what is there: what had been read is told.
+  // Across the end of the device: the error reports the bytes read before it.
   const auto partly = qio::cached_file::open(device.path).value().read_at(mebibyte / 2, buffer);
   REQUIRE(!partly);
   CHECK(partly.error() == std::errc::io_error);
@@ -101,7 +101,7 @@ TEST_CASE("a write to a full disk fails with no_space_on_device and the number o
     CHECK(is_full(file.write_at(0, buffer), path));
   }
   {
-    // A hole that cannot be filled: the page fault fails, and the process lives.
+    // A hole that cannot be filled: the page fault fails, and the process survives.
     auto file = fresh([&] { return qio::mapped_file::open(path, wanted, how).value(); });
     REQUIRE(file.resize(64 * mebibyte));
     CHECK(is_full(file.write_at(0, buffer), path));
@@ -151,8 +151,8 @@ TEST_CASE("an inline write that waits is counted, and the engine gets the next o
   REQUIRE(context.run(write(file.value(), 0, buffer)));
   REQUIRE(statistics.served_inline == 1);
 
-  // Nobody writes to a frozen file system until it is thawed. On a busy machine it may take more than one to be sure
-  // that the thread waited, and was not kept from running.
+  // A write to a frozen file system waits until it is thawed. On a busy machine, several attempts may be needed to be
+  // sure that the thread waited, and was not preempted.
   clock::time_point begin, end;
   std::uint64_t at_once = 1;
   for (int attempt = 0; attempt < 20 && statistics.blocked_submissions == 0; ++attempt) {

@@ -1,4 +1,4 @@
-// What is read of a file with bad sectors.
+// Reading a file with bad sectors.
 #include "catch.hpp"
 #include "damaged_file.hpp"
 #include <qio/qio.hpp>
@@ -14,7 +14,7 @@ using fault::damaged_file;
 constexpr std::size_t block = damaged_file::block;
 constexpr std::size_t file_bytes = 11 * block + 500;
 
-/// Whether the bytes of `memory`, which are those of the file from `offset` on, are the file's, or zero where lost.
+/// Whether `memory` has the file's bytes from `offset` on, and zeros where they are lost.
 bool is_right(const qio::salvaged& found, std::span<const std::byte> memory, std::uint64_t offset) {
   for (std::size_t i = 0; i < found.bytes; ++i) {
     const std::uint64_t at = offset + i;
@@ -26,7 +26,7 @@ bool is_right(const qio::salvaged& found, std::span<const std::byte> memory, std
   return true;
 }
 
-/// What should be lost of a file of whose blocks of `unit` bytes those are bad that hold a bad one.
+/// The expected losses: all blocks of `unit` bytes that contain a bad block.
 std::vector<qio::unreadable> expected(const std::vector<std::size_t>& bad, std::size_t unit) {
   std::vector<qio::unreadable> lost;
   for (const std::size_t each : bad) {

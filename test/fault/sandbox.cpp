@@ -1,4 +1,4 @@
-// io_uring forbidden, and limits on the process: the context falls back or goes on, and says why.
+// io_uring forbidden, and limits on the process: the context falls back or continues, and reports why.
 #include "catch.hpp"
 #include "child.hpp"
 #include "disk.hpp"
@@ -14,7 +14,7 @@
 
 namespace {
 
-/// 0 if a default context serves reads and writes here, else where it failed.
+/// 0 if a default context can read and write here; otherwise a number for the step that failed.
 int read_and_write(const std::string& path) {
   auto context = qio::context::create();
   if (!context) return 10;
@@ -94,12 +94,12 @@ TEST_CASE("with little lockable memory and few threads, a context still works") 
 
 #if QIO_HAS_URING
 TEST_CASE("if too little memory may be locked, explain() names the limit, and registered_memory() is still available") {
-  if (!qio::basic_context<qio::uring>::create()) QIO_SKIP("io_uring cannot be had here");
+  if (!qio::basic_context<qio::uring>::create()) QIO_SKIP("io_uring is unavailable here");
   const int answer = fault::in_child([] {
     constexpr rlim_t limit = 1 << 20;  // enough for a ring, which some kernels count, too
     const rlimit small{limit, limit};
     if (::setrlimit(RLIMIT_MEMLOCK, &small) != 0) return 1;
-    if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) return 2;  // root may lock what it likes
+    if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) return 2;  // root may lock any amount
     auto context = qio::basic_context<qio::uring>::create({.registered_bytes = 4 * limit});
     if (!context) return 3;
     if (context.value().registered_memory().size() != 4 * limit) return 4;
@@ -146,7 +146,7 @@ TEST_CASE("a write past RLIMIT_FSIZE fails, and reports the bytes written") {
       return !told && told.error() == std::errc::file_too_large && told.error().transferred() == transferred;
     };
     if (!is_right(file.write_at(4096, block), limit - 4096)) return 2;
-    // SIGXFSZ, which this process ignores, would end others: a worker gets it instead of the context's thread.
+    // This process ignores SIGXFSZ, which would end others: a worker thread gets it instead of the context's thread.
     if (file.explain().find("inline writes")->value != "off") return 7;
     const auto write = [](auto& on, auto& data) -> qio::task<qio::result<std::size_t>> {
       co_return co_await on.async_write_at(4096, data);

@@ -1,5 +1,5 @@
-// Polling, where it cannot be had: what is told, and that everything works all the same. What works where it can be had
-// is tested in test/vm.
+// Polling where it is unavailable: explain() reports why, and everything still works. Polling where it is available is
+// tested in test/vm.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
@@ -88,8 +88,8 @@ TEST_CASE("a write-only file works on a polling context") {
   CHECK(std::ifstream(numbered.path, std::ios::binary).get() == 77);
 }
 
-// One whose device answers no more is imitated by one that never could: a polled read through the page cache is refused
-// on every kernel and device.
+// A device that no longer supports polling is simulated by a file that never does: a polled read through the page cache
+// is refused on every kernel and device.
 TEST_CASE("the ordinary ring carries out polled transfers that are refused, and the file is no longer polled") {
   const numbered_file numbered;
   auto created = qio::uring::create([] {

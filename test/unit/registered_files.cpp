@@ -1,4 +1,4 @@
-// Files that the ring holds by itself: that it really does, from when to when, and that nobody notices.
+// Files that are registered with the ring: when it holds them, and that operations work the same either way.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
@@ -45,7 +45,7 @@ file_on_ring open(const context_of_ring& context, const block_file& file) {
   return qio::cached_file::open(context, file.path, qio::access::read_write).value();
 }
 
-/// What the last of so many reads of the block at the same time has read; all but the first are served by the ring.
+/// Reads the block several times concurrently, and returns what the last read got. The ring serves all but the first.
 std::byte read_at_once(context_of_ring& context, file_on_ring& file, std::size_t times) {
   const auto before = file.statistics().served_by_ring;
   const qio_test::reads_at_once done = qio_test::read_at_once(context, file, times);
@@ -56,7 +56,7 @@ std::byte read_at_once(context_of_ring& context, file_on_ring& file, std::size_t
 
 void make_busy(context_of_ring& context, file_on_ring& file) { read_at_once(context, file, 70); }
 
-/// Puts another file in the place of its descriptor, and reads: what is read is what the ring holds, or looks up.
+/// Replaces the descriptor's file with another and reads, which shows whether the ring holds the file or looks it up.
 std::byte read_behind_descriptor(context_of_ring& context, file_on_ring& file, const block_file& other) {
   const int opened = ::open(other.path.c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(::dup3(opened, file.native_handle(), O_CLOEXEC) == file.native_handle());
@@ -78,7 +78,7 @@ bool stays_open(const block_file& file) {
   return true;
 }
 
-/// Empty if leases tell here who has a file open.
+/// Empty if leases show here whether a file is open.
 std::string why_no_leases() {
   const block_file probe('0');
   const auto opened = qio::cached_file::open(probe.path, qio::access::read_write);
@@ -86,10 +86,10 @@ std::string why_no_leases() {
   return open == EAGAIN ? "" : "no leases here: " + std::generic_category().message(open);
 }
 
-/// Why the ring holds no files here; empty if it does.
+/// Why the ring does not hold files here; empty if it does.
 std::string why_none() {
   const auto context = context_of_ring::create();
-  if (!context) return "io_uring cannot be had here";
+  if (!context) return "io_uring is unavailable here";
   return context.value().explain().find("registered files")->reason;
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("the ring releases a file that is closed, even after the context has e
 
   context.reset();
   REQUIRE(is_open_somewhere(third));
-  std::thread([&orphan] { orphan.reset(); }).join();  // from which the ring would have taken no orders
+  std::thread([&orphan] { orphan.reset(); }).join();  // a thread that the ring is not bound to
   CHECK_FALSE(stays_open(third));
   CHECK(is_open_somewhere(fourth));
 }
@@ -242,7 +242,7 @@ TEST_CASE("the busy files of a killed process stay open until its children have 
       const pid_t self = ::getpid();
       if (::write(ready[1], &self, sizeof self) != sizeof self) ::_exit(1);
     }
-    ::alarm(60);  // both, should nobody kill them
+    ::alarm(60);  // ends both if they are not killed
     while (true) ::pause();
   }
   pid_t child = 0;

@@ -1,4 +1,4 @@
-// Registered memory over io_uring: that the kernel really is spared the look-up, and where it is not.
+// Registered memory over io_uring: when the kernel uses the registered pages, and when it does not.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
@@ -32,8 +32,8 @@ struct file_of_sevens {
   const std::string path = "registered-" + std::to_string(::getpid()) + ".data";  // cases run at once, in processes
 };
 
-/// Such a file, a context with registered memory, and new pages mapped over the middle of that: what is
-/// transferred by the pages that the kernel has held since does not show there.
+/// Such a file, a context with registered memory, and new pages mapped over the middle of that memory. A transfer that
+/// uses the pages which the kernel holds is not visible there.
 template <class Mode>
 class replaced_memory {
  public:
@@ -45,7 +45,7 @@ class replaced_memory {
   replaced_memory(const replaced_memory&) = delete;
   replaced_memory& operator=(const replaced_memory&) = delete;
 
-  /// Whether a read into it appears there.
+  /// Whether a read into it is visible there.
   template <class Buffer>
   bool shows_read_into(const Buffer& buffer) {
     auto file = qio::basic_file<Mode>::open(context, file_.path, qio::access::read).value();
@@ -76,7 +76,7 @@ bool can_be_direct() {
 }  // namespace
 
 TEST_CASE("a direct transfer in registered memory uses the pages that the kernel holds") {
-  if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
+  if (!has_a_ring()) QIO_SKIP("io_uring is unavailable here");
   if (!can_be_direct()) QIO_SKIP("no direct files here");
   replaced_memory<qio::direct> memory;
   const qio::fact told = *memory.context.explain().find("registered memory");
@@ -87,7 +87,7 @@ TEST_CASE("a direct transfer in registered memory uses the pages that the kernel
 }
 
 TEST_CASE("a child process does not inherit registered memory, and the ring still uses its parent's") {
-  if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
+  if (!has_a_ring()) QIO_SKIP("io_uring is unavailable here");
   if (!can_be_direct()) QIO_SKIP("no direct files here");
   const file_of_sevens sevens;
   auto context = qio::basic_context<qio::uring>::create({.registered_bytes = registered_bytes}).value();
@@ -106,7 +106,7 @@ TEST_CASE("a child process does not inherit registered memory, and the ring stil
 }
 
 TEST_CASE("registered memory consists of whole pages") {
-  if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
+  if (!has_a_ring()) QIO_SKIP("io_uring is unavailable here");
   auto context = qio::basic_context<qio::uring>::create({.registered_bytes = 1}).value();
   const std::span<std::byte> memory = context.registered_memory();
   CHECK(reinterpret_cast<std::uintptr_t>(memory.data()) % qio::platform::page_size() == 0);
@@ -121,7 +121,7 @@ TEST_CASE("memory that a child process would inherit is not registered") {
 }
 
 TEST_CASE("an inline transfer in registered memory uses the pages that are mapped at the time") {
-  if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
+  if (!has_a_ring()) QIO_SKIP("io_uring is unavailable here");
   replaced_memory<qio::cached> memory;
   const bool shows = memory.shows_read_into(memory.replaced.first(block));
   if (!memory.was_served_inline) QIO_SKIP("reads are not attempted on this file system");

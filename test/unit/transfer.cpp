@@ -1,4 +1,4 @@
-// detail::transfer: what is asked of the system, and what its answers mean.
+// detail::transfer: what it requests from the system, and what the results mean.
 #include "catch.hpp"
 #include "os.hpp"
 #include <qio/request/transfer.hpp>
@@ -11,8 +11,8 @@ using progress = transfer::progress;
 
 namespace {
 
-// Addresses only: nothing is read or written there. The compiler is not to know how few bytes there are, since some
-// transfers are said to be gigabytes long.
+// Addresses only: nothing is read or written there. The compiler must not know how few bytes there are, because some
+// transfers claim to be gigabytes long.
 std::byte storage[64];
 std::byte* volatile somewhere = storage;
 std::byte* const memory = somewhere;

@@ -1,4 +1,4 @@
-// How a context decides to wait: by the policy, and by how its waits went.
+// How a context decides to wait: by the policy, and by its earlier waits.
 #include "catch.hpp"
 #include <qio/engine/uring/waiting.hpp>
 
@@ -37,7 +37,7 @@ TEST_CASE("the adaptive policy waits awake if waits have been short, and asleep 
   CHECK(decided.next(reads).awake == 200us);
   learn(decided, reads, 10ms);
   CHECK(decided.next(reads).is_asleep());
-  CHECK_FALSE(decided.next(writes).is_asleep());  // of which nothing is known yet
+  CHECK_FALSE(decided.next(writes).is_asleep());  // nothing is known about writes yet
   learn(decided, reads, 10us);
   CHECK_FALSE(decided.next(reads).is_asleep());
 }
@@ -67,7 +67,7 @@ TEST_CASE("naps that make waits longer are skipped, each time twice as often, un
   waiting decided(wait_policy::adaptive);
   learn(decided, reads, 60us);
   for (int wait = 0; wait < 100; ++wait) decided.learn(reads, 60us, true);
-  // Every eighth wait is without a nap in any case, so it is found out whether one of so many has one.
+  // Every eighth wait has no nap in any case, so this checks whether any of several waits has one.
   const auto waits_until_nap = [&] {
     int count = 0;
     while (decided.next(reads).nap == 0ns) ++count;

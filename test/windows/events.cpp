@@ -1,4 +1,4 @@
-// The events by which threads wait for their blocking transfers.
+// The events with which threads wait for their blocking transfers.
 #include "catch.hpp"
 #include "world.hpp"
 
@@ -61,7 +61,7 @@ TEST_CASE("threads that wait at the same time have an event each") {
 TEST_CASE("a blocking transfer fails if no event can be created, and the next one may succeed") {
   blocking_world w;
   {
-    std::deque<lent_event> held;  // all that there are
+    std::deque<lent_event> held;  // all that are available
     for (const unsigned before = shim::now.events_made; shim::now.events_made == before;) held.emplace_back();
     memory buffer(4096);
     shim::fail_next(shim::call::create_event, ERROR_NOT_ENOUGH_MEMORY);

@@ -1,4 +1,5 @@
-// Each branch of the completion port's engine, most of which Wine does not take: by a shim at the calls to Windows.
+// Each branch of the completion port's engine. Wine does not take most of them, so a shim replaces the calls to
+// Windows.
 #include "catch.hpp"
 #include "reader.hpp"
 #include "world.hpp"
@@ -7,16 +8,16 @@
 
 using namespace contract;
 using shim::call;
-using shim::cancelling;
+using shim::canceling;
 using shim::completion;
 
 namespace {
 
 using here = under<qio::iocp, qio::cached>;
 
-/// A world in which transfers behave so.
+/// A world in which transfers complete as specified.
 struct strange : world<here> {
-  explicit strange(completion completes, cancelling cancels = cancelling::aborts) {
+  explicit strange(completion completes, canceling cancels = canceling::aborts) {
     shim::now.completes = completes;
     shim::now.cancels = cancels;
   }
@@ -30,7 +31,7 @@ TEST_CASE("a read that Windows completes at once does not pass through the port"
   auto file = w.with(64 * 4096);
   std::deque<reader<world<here>>> readers;
   for (std::size_t i = 0; i < 64; ++i) readers.emplace_back(4096).start(file, i * 4096);
-  CHECK(readers.front().calls == 0);  // told by the loop, never from within start()
+  CHECK(readers.front().calls == 0);  // called back by the loop, never from within start()
   CHECK(w.context->poll());
   for (auto& each : readers) CHECK(each.is_right());
   CHECK(file.statistics().served_inline == 64);
@@ -65,7 +66,7 @@ TEST_CASE("the end of the file ends a read, whether reported at once or later") 
 }
 
 TEST_CASE("a pending read that is canceled reports what really happened") {
-  const auto cancelled = [](cancelling how) {
+  const auto canceled = [](canceling how) {
     strange w(completion::late, how);
     auto file = w.with(4096);
     reader<world<here>> one(4096);
@@ -76,13 +77,13 @@ TEST_CASE("a pending read that is canceled reports what really happened") {
     CHECK(one.is_real());
     return one.answer.has_value();
   };
-  CHECK(!cancelled(cancelling::aborts));
-  CHECK(cancelled(cancelling::is_ignored));
-  CHECK(cancelled(cancelling::is_too_late));
+  CHECK(!canceled(canceling::aborts));
+  CHECK(canceled(canceling::is_ignored));
+  CHECK(canceled(canceling::is_too_late));
 }
 
 TEST_CASE("destroying an operation, a file or a context waits for pending transfers") {
-  for (const auto how : {cancelling::aborts, cancelling::is_ignored, cancelling::is_too_late}) {
+  for (const auto how : {canceling::aborts, canceling::is_ignored, canceling::is_too_late}) {
     strange w(completion::late, how);
     auto file = w.with(64 * 4096);
     memory buffer(4096);
@@ -125,18 +126,18 @@ TEST_CASE("a transfer that Windows has no memory for waits for another to comple
     w.context->run();
     CHECK(alone.answer.error() == std::errc::not_enough_memory);
 
-    reader<world<here>> first(4096), second(4096), cancelled(4096);
+    reader<world<here>> first(4096), second(4096), canceled(4096);
     first.start(file, 0);
     shim::fail_next(call::transfer, DWORD(code));
     second.start(file, 4096);
     shim::fail_next(call::transfer, DWORD(code));
-    cancelled.start(file, 8192);
-    cancelled.read->cancel();
+    canceled.start(file, 8192);
+    canceled.read->cancel();
     w.context->run();
     CHECK(first.is_right());
     CHECK(second.is_right());
-    CHECK(cancelled.answer.error() == std::errc::operation_canceled);
-    CHECK(cancelled.answer.error().transferred() == 0);
+    CHECK(canceled.answer.error() == std::errc::operation_canceled);
+    CHECK(canceled.answer.error().transferred() == 0);
   }
 }
 
@@ -202,7 +203,7 @@ TEST_CASE("a packet that could not be posted because memory was short is posted 
 
 TEST_CASE("all transfers complete if there are more packets than one call returns") {
   for (const auto how : {completion::as_it_is, completion::late, completion::by_turns}) {
-    strange w(how, cancelling::by_turns);
+    strange w(how, canceling::by_turns);
     auto file = w.with(64 * 4096);
     std::deque<reader<world<here>>> readers;
     for (std::size_t i = 0; i < 500; ++i) readers.emplace_back(4096).start(file, i % 64 * 4096);

@@ -1,4 +1,4 @@
-// Reads that are really pending, and really cancelled: of named pipes, with nothing between the engine and the system.
+// Reads that are really pending and really canceled: on named pipes, without the shim.
 #include "catch.hpp"
 #include "pipe.hpp"
 

@@ -1,4 +1,4 @@
-// Writes that are carried out at once, on the context's thread: which, and which not.
+// Which writes run inline, on the context's thread.
 #include "../world.hpp"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ bool is_off(World& w) {
   return probe.explain().find("inline writes")->value == "off";
 }
 
-/// Whether the write that `write` makes was carried out at once; else an engine has done it.
+/// Whether the write that `write` makes ran inline. If not, an engine has carried it out.
 template <class World, class Write>
 bool is_inline(World& w, typename World::file& file, Write&& write) {
   const qio::file_statistics before = file.statistics();
@@ -33,7 +33,8 @@ bool is_inline(World& w, typename World::file& file, Write&& write) {
   return file.statistics().served_inline == before.served_inline + 1;
 }
 
-/// The same, or would have been, had not one before it had to wait: that may happen at any time.
+/// The same, but also true if an earlier write waited, which may happen at any time and keeps this one from the
+/// attempt.
 template <class World, class Write>
 bool may_be_inline(World& w, typename World::file& file, Write&& write) {
   const bool waited = file.statistics().blocked_submissions != 0;
@@ -61,8 +62,8 @@ bool is_cached(File& file, std::uint64_t offset) {
   return ::preadv2(file.native_handle(), &part, 1, static_cast<off_t>(offset), RWF_NOWAIT) == 1;
 }
 
-/// Writes everything back, and has the kernel forget it: which it does not do at once with a page that is still being
-/// read ahead, or that another processor has not yet put on its list. Says whether it did in the end.
+/// Writes everything back, and asks the kernel to drop it. The kernel does not do that at once for a page that is being
+/// read ahead, or that another CPU has not yet put on its list. Returns whether it has dropped it in the end.
 template <class File>
 bool drop_from_cache(File& file) {
   REQUIRE(file.sync());
@@ -117,9 +118,9 @@ PROMISE(partial_pages, attempting_unmapped, "a write to a part of a page that is
     REQUIRE(drop_from_cache(file));
     return is_inline(w, file, [&] { return file.async_write_at(offset, source.part(offset % 4096, bytes)); });
   };
-  // Asking whether a page is there has the kernel read it, and a fast drive may have done so before the answer.
-  // Where it always has, as reads by hand then show, too, nothing can be seen. They take turns with the writes, since
-  // what else is running here decides how fast a drive is at the moment, above all an emulated one.
+  // Asking whether a page is cached makes the kernel read it, and a fast device may complete that before the answer. If
+  // it always does, which the reads below show, this test cannot see anything. The reads alternate with the writes,
+  // because the speed of a device, above all of an emulated one, depends on what else is running.
   bool cannot_be_seen = false;
   const auto is_given_away = [&](std::uint64_t offset, std::size_t bytes) {
     int missed = 0;
@@ -135,7 +136,7 @@ PROMISE(partial_pages, attempting_unmapped, "a write to a part of a page that is
   memory byte(1);
   REQUIRE(file.read_at(8 * 4096, byte.all()).value() == 1);  // the last page; the others may come with it
   if (!may_be_inline(w, file, [&] { return file.async_write_at(8 * 4096 + 50, source.part(50, 10)); }))
-    QIO_SKIP("the file system does not tell what is in its cache");
+    QIO_SKIP("the file system does not report what is in its cache");
 
   CHECK((write(0, 4096) || waited()));         // whole pages need not be read
   CHECK(is_given_away(4096 + 50, 100));        // within a page
@@ -143,10 +144,10 @@ PROMISE(partial_pages, attempting_unmapped, "a write to a part of a page that is
   CHECK(is_given_away(3 * 4096, 4097));        // into the next page
   CHECK(is_given_away(5 * 4096 + 1, 8000));    // both
   CHECK((write(10 * 4096, 100) || waited()));  // past the end of the file there is nothing to be read
-  // A record after the other, each in the page that the one before has left.
+  // One record after another, each in the page where the previous one ended.
   for (std::size_t i = 1; i < 100; ++i)
     CHECK(may_be_inline(w, file, [&] { return file.async_write_at(10 * 4096 + i * 100, source.part(0, 100)); }));
-  if (cannot_be_seen) QIO_SKIP("the drive here is as fast as the question whether it has to be asked");
+  if (cannot_be_seen) QIO_SKIP("the device is so fast that a page is cached before the kernel says whether it is");
 }
 
 PROMISE(not_behind_others, attempting, "a write goes to the engine while the engine has other operations of the file") {

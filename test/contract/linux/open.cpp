@@ -1,4 +1,4 @@
-// Opening, as far as it is Linux's: links, pipes, permissions, file systems in memory.
+// Opening on Linux: links, pipes, permissions, file systems in memory.
 #include "../world.hpp"
 #include "memory_directory.hpp"
 
@@ -211,7 +211,7 @@ PROMISE(direct_flag, everywhere_in_the_system, "only a direct file has O_DIRECT"
 
 PROMISE(direct_refused, direct_only, "direct I/O that the file system would fake is refused, and no file is created") {
   const memory_directory shm;
-  if (shm.path.empty()) QIO_SKIP("/dev/shm is no tmpfs");
+  if (shm.path.empty()) QIO_SKIP("/dev/shm is not a tmpfs");
   const std::string path = shm.path + "/file";
   for (const auto how : {creation::if_needed, creation::only_if_missing, creation::always_new}) {
     const auto refused = w.open_path(path, access::read_write, how);

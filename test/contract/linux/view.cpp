@@ -1,4 +1,4 @@
-// Mapped files that others cut off, and the signal that it raises.
+// Mapped files that others truncate, and the signal that this raises.
 #include "../world.hpp"
 
 #include <sys/mman.h>
@@ -27,8 +27,8 @@ PROMISE(truncated_elsewhere, mapped_only,
 }
 
 #if !defined(__SANITIZE_THREAD__)
-// The thread sanitizer has handlers of its own, and is sensitive to fork. (The address sanitizer is told to leave
-// SIGBUS alone: CMakePresets.json.)
+// The thread sanitizer has handlers of its own, and does not support fork well. (CMakePresets.json keeps the address
+// sanitizer from handling SIGBUS.)
 
 namespace {
 
@@ -48,7 +48,7 @@ void* foreign_page = nullptr;
 void foreign_handler(int, siginfo_t*, void*) {
   foreign_faults = foreign_faults + 1;
   void* const there = ::mmap(foreign_page, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-  if (there == MAP_FAILED) ::_exit(2);  // the fault would come again for ever
+  if (there == MAP_FAILED) ::_exit(2);  // the fault would recur forever
 }
 
 }  // namespace

@@ -6,8 +6,8 @@ namespace contract {
 
 namespace {
 
-// Every function that returns a result, on a file that is not open. Where one does not answer
-// std::errc::bad_file_descriptor, its name; else nothing.
+// Calls every function that returns a result, on a file that is not open. Returns the names of those that do not fail
+// with std::errc::bad_file_descriptor.
 template <class World>
 std::string answers_otherwise(World& w, typename World::file& file) {
   memory buffer(4096);

@@ -299,8 +299,8 @@ PROMISE(destroyed_from_all, each_engine, "a task of when_all may destroy the cor
 
 namespace {
 
-/// A when_all within a when_all, `depth` times; in the middle of each other's stack, unless the library prevents that.
-/// The innermost one waits for a turn of `on` if `suspends`. Returns how many there were.
+/// A when_all within a when_all, `depth` times, all on one stack unless the library prevents that. The innermost one
+/// waits for a turn of `on` if `suspends`. Returns how many there were.
 template <class Context>
 qio::task<int> nested(Context& on, int depth, bool suspends) {
   if (depth == 0) {
@@ -324,7 +324,7 @@ PROMISE(nested_deep, each_engine, "when_all may be nested 50,000 deep, whether t
 }
 
 PROMISE(nested_deep_failure, each_engine, "an exception propagates through tasks that are nested 50,000 deep") {
-  // As a struct, since a lambda that is a coroutine cannot call itself.
+  // A struct, because a lambda that is a coroutine cannot call itself.
   struct recursive {
     static qio::task<> fail(int depth) {
       if (depth == 0) throw std::runtime_error("innermost");
@@ -355,7 +355,7 @@ PROMISE(destroyed_before_start, each_engine, "tasks that are destroyed before th
   };
   w.context->run(start_and_destroy(started));
   const int until_destroyed = started;
-  CHECK(until_destroyed < 5'000);  // else none was left to start later
+  CHECK(until_destroyed < 5'000);  // otherwise none was left to start later
   while (w.context->poll()) {}
   CHECK(started == until_destroyed);
 }

@@ -1,4 +1,4 @@
-// Asynchronous operations: awaited and called back, many at once, into which memory, and by which path.
+// Asynchronous operations: awaited and with callbacks, many at once, with which memory, and on which path.
 #include "reader.hpp"
 #include "world.hpp"
 
@@ -195,7 +195,7 @@ PROMISE(counted, asynchronous, "statistics count which path served an operation"
     const qio::explanation facts = file.explain();
     return facts.find(path) != nullptr && facts.find(path)->value == "on";
   };
-  // A completion port attempts nothing: it starts a transfer, and the system may complete it at once.
+  // With a completion port there are no attempts: it starts a transfer, and the system may complete it at once.
   const auto is_inline = [&](std::uint64_t count) {
     return engine == "iocp" || file.statistics().served_inline == count;
   };

@@ -1,4 +1,4 @@
-// Reading over bad sectors where there are none; where there are: test/fault/salvage.cpp.
+// salvage() without bad sectors. With bad sectors: test/fault/salvage.cpp.
 #include "world.hpp"
 #include <qio/salvage.hpp>
 

@@ -50,7 +50,7 @@ class damaged_file {
   }
 
   std::string path;
-  std::string missing;  ///< why there is none; else empty
+  std::string missing;  ///< why there is no damaged file; otherwise empty
 
  private:
   loop_device device_;

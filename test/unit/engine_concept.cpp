@@ -89,7 +89,7 @@ struct release_takes_a_request : complete<release_takes_a_request> {
 };
 static_assert(!qio::engine<release_takes_a_request>);
 
-// What a call would convert to.
+// A type that the call's result would convert to.
 struct release_takes_a_const_activity : complete<release_takes_a_const_activity> {
   void release(const qio::file_activity&) noexcept {}
 };

@@ -1,4 +1,4 @@
-// What the attempt to carry out a transfer at once goes by.
+// What decides whether a transfer is attempted inline.
 #include "catch.hpp"
 #include <qio/file/inline_writes.hpp>
 #include <qio/loop/inline_turn.hpp>
@@ -27,9 +27,9 @@ TEST_CASE("a turn lets coroutines continue at once for a while, and then only co
 
 TEST_CASE("a thread has waited if it gave up its CPU and was not preempted") {
   qio::detail::thread_waits waits;
-  CHECK(!waits.has_waited({0, 1}));  // kept from running
+  CHECK(!waits.has_waited({0, 1}));  // was preempted
   CHECK(waits.has_waited({1, 1}));   // waited
-  CHECK(!waits.has_waited({2, 2}));  // cannot be told
+  CHECK(!waits.has_waited({2, 2}));  // unknown
   CHECK(!waits.has_waited({2, 2}));  // was busy
   CHECK(waits.has_waited({10, 2}));
 }

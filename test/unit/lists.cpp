@@ -34,7 +34,7 @@ TEST_CASE("timers agree with a multiset through 20 000 random insertions and rem
       if (in[index]) {
         remove(index);
       } else {
-        nodes[index].when = time(std::chrono::nanoseconds(random() % 300));  // equal ones among them
+        nodes[index].when = time(std::chrono::nanoseconds(random() % 300));  // some of them equal
         heap.insert(nodes[index]);
         model.insert(nodes[index].when);
         in[index] = true;

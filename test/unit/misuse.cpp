@@ -1,4 +1,4 @@
-// Mistakes in the use of an engine, which end the program where checks are on.
+// Incorrect uses of an engine, which end the program if checks are enabled.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
@@ -12,7 +12,7 @@
 
 namespace {
 
-/// A read of a file that no list knows yet.
+/// A read of a file that is in no list yet.
 struct single {
   explicit single(std::size_t bytes = 512) {
     r.op = qio::opcode::read;

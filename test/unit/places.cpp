@@ -1,4 +1,4 @@
-// Room in the completion queue: what is counted, and that a miscount ends the program where checks are on.
+// Space in the completion queue: what is counted, and that a miscount ends the program if checks are enabled.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 

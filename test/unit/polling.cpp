@@ -33,7 +33,7 @@ class numbered_file {
   numbered_file& operator=(const numbered_file&) = delete;
   ~numbered_file() { std::filesystem::remove(path); }
 
-  const std::string path = "polling-" + std::to_string(::getpid()) + ".data";  // cases run at once, in processes
+  const std::string path = "polling-" + std::to_string(::getpid()) + ".data";  // cases run concurrently, in processes
 };
 
 qio::basic_context<qio::uring> polling_context(qio::polling how = qio::polling::busy) {

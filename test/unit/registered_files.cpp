@@ -69,7 +69,7 @@ bool is_open_somewhere(const block_file& file) {
   REQUIRE((answer == 0 || answer == EAGAIN));
   return answer != 0;
 }
-/// … and does not stop to be. What has taken a file's last reference may be a kernel's thread, a moment later.
+/// … and stays so. A kernel thread may drop the last reference to the file a moment later.
 bool stays_open(const block_file& file) {
   for (int look = 0; look < 1000; ++look) {
     if (!is_open_somewhere(file)) return false;

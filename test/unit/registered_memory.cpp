@@ -29,7 +29,8 @@ struct file_of_sevens {
   file_of_sevens& operator=(const file_of_sevens&) = delete;
   ~file_of_sevens() { std::filesystem::remove(path); }
 
-  const std::string path = "registered-" + std::to_string(::getpid()) + ".data";  // cases run at once, in processes
+  const std::string path =
+      "registered-" + std::to_string(::getpid()) + ".data";  // cases run concurrently, in processes
 };
 
 /// Such a file, a context with registered memory, and new pages mapped over the middle of that memory. A transfer that

@@ -19,7 +19,7 @@ qio::result<int> fails_with(error why) { return why; }
 
 namespace outcome = BOOST_OUTCOME_V2_NAMESPACE;
 
-// A function that knows nothing of qio's error class.
+// A function that does not use qio's error class.
 outcome::std_result<int> in_terms_of_codes(const qio::result<int>& from) {
   if (!from) return from.error().code();
   return from.value();

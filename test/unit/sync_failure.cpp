@@ -1,4 +1,4 @@
-// What is remembered of a sync that failed.
+// Which failures of a sync are remembered.
 #include "catch.hpp"
 #include "os.hpp"
 #include <qio/request/sync_failure.hpp>

@@ -1,4 +1,4 @@
-// How many workers a context may ask for.
+// How many workers a context may request.
 #include "catch.hpp"
 #include "engines.hpp"
 #include <qio/qio.hpp>

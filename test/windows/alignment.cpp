@@ -1,4 +1,4 @@
-// Direct files: where their alignment is known from, and that Windows is never asked for what it would refuse.
+// Direct files: the source of their alignment, and that no call reaches Windows that it would refuse.
 #include "catch.hpp"
 #include "world.hpp"
 
@@ -46,7 +46,7 @@ TEST_CASE("misaligned transfers are refused before Windows would, and aligned on
 
   OVERLAPPED overlapped{};
   CHECK(qio::platform::calls::ReadFile(file.native_handle(), buffer.data(), 100, nullptr, &overlapped) == 0);
-  CHECK(shim::now.refused == 1);  // the shim would have said it
+  CHECK(shim::now.refused == 1);  // the shim would have reported it
 }
 
 TEST_CASE("a direct open on a file system that requires its cache fails, or falls back if that is allowed") {

@@ -1,4 +1,4 @@
-// Durable writes, as far as Windows is asked for them, and syncs that fail.
+// That durable writes are requested from Windows, and syncs that fail.
 #include "catch.hpp"
 #include "world.hpp"
 

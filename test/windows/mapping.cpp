@@ -1,4 +1,4 @@
-// Mapped files, which Windows neither shows beyond their end nor cuts off.
+// Mapped files: Windows does not map them beyond their end, and does not truncate them.
 #include "catch.hpp"
 #include "world.hpp"
 

@@ -1,4 +1,4 @@
-// creation::always_new beside others who have the file open, and files that others keep for themselves.
+// creation::always_new while others have the file open, and files that others hold exclusively.
 #include "catch.hpp"
 #include "world.hpp"
 
@@ -7,7 +7,7 @@ using qio::creation;
 
 namespace {
 
-/// Has a file open, and lets others do as `share` says.
+/// Holds a file open with the share mode `share`.
 struct holder {
   holder(const std::string& path, DWORD share)
       : handle(::CreateFileW(std::filesystem::path(path).c_str(), GENERIC_READ, share, nullptr, OPEN_EXISTING, 0,

@@ -1,4 +1,4 @@
-// Opening beneath a directory: what stays there is opened as elsewhere, what leads out is refused and left alone.
+// Opening beneath a directory: a path that stays there is opened, one that leads out is refused and changes nothing.
 #include "../world.hpp"
 #include "memory_directory.hpp"
 
@@ -51,7 +51,7 @@ struct tree {
   }
 };
 
-// Why nothing can be opened beneath a directory here; empty if it can.
+// Why opening beneath a directory is unavailable here; empty if it is available.
 std::string why_not_beneath() {
   const auto here = qio::directory::open(".");
   return here ? std::string() : here.error().message();
@@ -133,7 +133,7 @@ PROMISE(beneath_refuses, each_mode,
       CAPTURE(path, static_cast<int>(how));
       const auto refused = w.open_path(path, access::read_write, how, {.beneath = &t.inside});
       REQUIRE(!refused);
-      // A new file is not put where a link is, wherever that leads.
+      // A new file does not replace a link, wherever the link leads.
       const bool is_there = how == creation::only_if_missing &&
                             std::filesystem::is_symlink(t.root + "/inside/" + path) && path.find("..") != 0;
       CHECK((refused.error() == errc::leaves_directory || (is_there && refused.error() == std::errc::file_exists)));

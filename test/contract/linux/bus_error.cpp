@@ -1,4 +1,4 @@
-// The handler of SIGBUS that mapped files install, and the programs that have one of their own.
+// The SIGBUS handler that mapped files install, in programs that have their own.
 #include "../../dies.hpp"
 #include "../world.hpp"
 
@@ -17,7 +17,7 @@
 namespace contract {
 
 #if !defined(__SANITIZE_THREAD__)
-// The thread sanitizer has handlers of its own, and is sensitive to fork.
+// The thread sanitizer has handlers of its own, and does not support fork well.
 
 namespace {
 
@@ -25,7 +25,7 @@ using qio_test::in_child;
 
 volatile std::sig_atomic_t host_calls = 0;
 
-// The library's installation, as in a process where it has not happened yet.
+// Installs the library's handler, as in a process where this has not happened yet.
 void install_again() {
   qio::platform::guard::install();
   qio::platform::install_copy_guard();
@@ -38,7 +38,7 @@ void wait_for_next_look() {
   while (now.tv_nsec == before.tv_nsec && now.tv_sec == before.tv_sec);
 }
 
-// Truncates the file behind the library's back, and reads what was cut off. 0 if that answers as a cached file's.
+// Truncates the file without the library, and reads what was cut off. 0 if the result is that of a cached file.
 template <class World>
 int read_cut_off(World& w, typename World::file& file) {
   memory buffer(4096);
@@ -125,7 +125,7 @@ PROMISE(other_copy, mapped_only,
         "a handler that another copy of the library installs later does not count as foreign") {
   auto file = w.with(2 * 4096);
   const auto ended = in_child([&] {
-    // What a copy in another configuration does.
+    // This is what a copy in another configuration does.
     static struct sigaction below {};
     const auto above = [](int number, siginfo_t* information, void* context) {
       host_calls = host_calls + 1;
@@ -190,7 +190,7 @@ PROMISE(limit_lowered, each_engine_of_the_system,
     else
       std::signal(SIGXFSZ, SIG_IGN);
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the limit is looked at once a millisecond
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the limit is checked once a millisecond
     const auto refused = on.run(file.async_write_at(4096, buffer.all()));
     return !refused && refused.error() == std::errc::file_too_large ? 0 : 2;
   });

@@ -1,4 +1,4 @@
-// What a closed file cannot answer with a result ends the program, where preconditions are checked.
+// Functions of a closed file that return no result end the program, where preconditions are checked.
 #include "../../dies.hpp"
 #include "../world.hpp"
 

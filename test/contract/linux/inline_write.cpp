@@ -143,7 +143,7 @@ PROMISE(partial_pages, attempting_unmapped, "a write to a part of a page that is
   CHECK(is_given_away(2 * 4096 + 50, 4046));   // to the end of a page
   CHECK(is_given_away(3 * 4096, 4097));        // into the next page
   CHECK(is_given_away(5 * 4096 + 1, 8000));    // both
-  CHECK((write(10 * 4096, 100) || waited()));  // past the end of the file there is nothing to be read
+  CHECK((write(10 * 4096, 100) || waited()));  // past the end of the file there is nothing to read
   // One record after another, each in the page where the previous one ended.
   for (std::size_t i = 1; i < 100; ++i)
     CHECK(may_be_inline(w, file, [&] { return file.async_write_at(10 * 4096 + i * 100, source.part(0, 100)); }));

@@ -87,10 +87,10 @@
 #define QIO_TAG_QUOTE(name) #name
 #define QIO_TAG_QUOTE_VALUE(name) QIO_TAG_QUOTE(name)
 
-/// QIO_CONFIGURATION: the inline namespace that holds everything in qio, such as v0_1_0_uring_exceptions_no_checks.
+/// QIO_CONFIGURATION: the inline namespace that contains everything in qio, such as v0_1_0_uring_exceptions_no_checks.
 ///
-/// Translation units of different configurations that exchange qio's types do not link: the linker does not find the
-/// function or variable, and its name contains the configuration of the unit that asks for it. Those that exchange none
+/// Translation units of different configurations that exchange qio's types do not link: the linker reports an undefined
+/// function or variable, whose name contains the configuration of the unit that refers to it. Units that exchange none
 /// work side by side in one program.
 #define QIO_CONFIGURATION                                                                                          \
   QIO_TAG_JOIN_VALUES(QIO_VERSION_MAJOR, QIO_VERSION_MINOR, QIO_VERSION_PATCH, QIO_TAG_ENGINE, QIO_TAG_EXCEPTIONS, \

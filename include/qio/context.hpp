@@ -28,7 +28,7 @@ class basic_file;
 
 namespace detail {
 
-/// What schedule() returns: awaited, it has the coroutine continue on the loop's thread.
+/// The result of schedule(). When it is awaited, the coroutine continues on the loop's thread.
 template <engine Engine>
 class [[nodiscard]] scheduled final : posted {
  public:
@@ -64,15 +64,15 @@ class [[nodiscard]] scheduled final : posted {
 /// may call schedule() and use std::stop_source. To use several threads, give each a context of its own.
 ///
 /// Creating a context allocates memory; running operations does not. Movable; files keep working when their context is
-/// moved. A moved-from context may only be assigned to and destroyed; everything else is a failed precondition, but for
-/// functions that return a result: these fail with std::errc::bad_file_descriptor.
+/// moved. A moved-from context may only be assigned to and destroyed. Functions that return a result fail with
+/// std::errc::bad_file_descriptor; calling any other is a failed precondition.
 ///
 /// Destruction cancels the operations in flight, waits until the system no longer uses their memory, and completes them
 /// with their real results. If anything is in flight, destroy the context on its own thread (over io_uring, another
 /// thread ends the program with a message), and never from within one of its own callbacks or coroutines. If another
-/// thread destroys a context over io_uring, its ring, and the memory and files that this holds, stay until its own
-/// thread has ended. A file may outlive its context: its blocking operations still work; its asynchronous ones fail
-/// with errc::context_closed.
+/// thread destroys a context over io_uring, the ring is not released until the context's own thread has ended, nor are
+/// the memory and the files that the ring holds. A file may outlive its context: its blocking operations still work;
+/// its asynchronous ones fail with errc::context_closed.
 template <engine Engine>
 class [[nodiscard]] basic_context {
  public:
@@ -104,8 +104,8 @@ class [[nodiscard]] basic_context {
     if (loop_) loop_->close();
   }
 
-  /// Runs `work` until it finishes, and everything else that is started on this context meanwhile. An exception that
-  /// leaves `work` comes out. Waits forever if `work` waits for what never comes.
+  /// Runs `work` until it finishes, and everything else that is started on this context meanwhile. Rethrows an
+  /// exception that leaves `work`. Waits forever if `work` waits for something that never happens.
   template <class T>
   T run(task<T> work) {
     struct finish final : detail::started::listener {
@@ -127,7 +127,7 @@ class [[nodiscard]] basic_context {
   }
 
   /// Carries out one operation of a file of this context: for a blocking transfer that waits as the context does
-  /// (wait_policy), `context.run(file.async_read_at(offset, buffer))`. Everything else that is started here goes on
+  /// (wait_policy), `context.run(file.async_read_at(offset, buffer))`. Everything else that was started here continues
   /// meanwhile.
   template <class Answer, class Control>
   result<Answer> run(operation<Engine, Answer, Control>&& single) {
@@ -148,11 +148,11 @@ class [[nodiscard]] basic_context {
     while (!own.idle());
   }
 
-  /// Does what needs no waiting. True if it resumed a coroutine or called a callback.
+  /// Does all work that is ready, without waiting. True if it resumed a coroutine or called a callback.
   bool poll() { return session(loop()).turn(false); }
 
-  /// Awaited, from any thread: the coroutine continues inside this context's run() or poll(). The context must still
-  /// exist then. A task that is awaited there returns to the context that started it when it finishes: see task.
+  /// May be awaited on any thread. The coroutine continues inside this context's run() or poll(); the context must
+  /// still exist then. A task that is awaited there returns to the context that started it when it finishes: see task.
   [[nodiscard]] detail::scheduled<Engine> schedule() const noexcept {
     static_cast<void>(loop());
     return detail::scheduled<Engine>(loop_);
@@ -164,16 +164,16 @@ class [[nodiscard]] basic_context {
   ///
   /// It serves every transfer. A transfer through io_uring of one buffer that lies in it (and within one of its pieces
   /// of 1 GiB) costs the kernel less, of direct files above all: the kernel holds the pages already, instead of pinning
-  /// them for each transfer. That is locked memory (RLIMIT_MEMLOCK, unless the process has CAP_IPC_LOCK), twice as much
-  /// where the context polls. Where the kernel does not take it, or the engine is another one, it is memory like any
-  /// other, and explain() says why ("registered memory"). A child process does not have it.
+  /// them for each transfer. The memory counts as locked (RLIMIT_MEMLOCK, unless the process has CAP_IPC_LOCK), twice
+  /// if the context polls. If the kernel refuses it, or the engine is another one, it is ordinary memory, and explain()
+  /// reports why ("registered memory"). Child processes do not inherit it.
   std::span<std::byte> registered_memory() noexcept { return loop().memory(); }
 
-  /// How often a context over io_uring waited asleep and awake: see wait_policy. Over another engine all are zero. For
-  /// the context's thread.
+  /// How often a context over io_uring waited asleep and awake: see wait_policy. With another engine, all are zero.
+  /// Call it on the context's thread.
   wait_statistics waits() const noexcept { return loop().engine().waits(); }
 
-  /// Which engine serves, with which features, and why not with others. Allocates.
+  /// The engine in use, its features, and why others are unavailable. Allocates.
   explanation explain() const {
     explanation out;
     loop().explain(out);
@@ -198,7 +198,7 @@ class [[nodiscard]] basic_context {
   std::shared_ptr<detail::loop<Engine>> loop_;
 };
 
-/// The system's own engine where it is available (io_uring, completion ports), else worker threads.
+/// Uses the system's own engine (io_uring, completion ports) where it is available, otherwise worker threads.
 using context = basic_context<automatic>;
 
 }  // namespace qio::inline QIO_CONFIGURATION

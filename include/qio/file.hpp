@@ -87,8 +87,8 @@ operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity
 /// Errors are the operating system's own, or a qio::errc. A range that ends past 2^63 - 1 fails with
 /// errc::offset_too_large, and a transfer that the file was not opened for with errc::access_not_granted. A write past
 /// RLIMIT_FSIZE fails with std::errc::file_too_large. Where the kernel carries it out on the calling thread it also
-/// raises SIGXFSZ there, as pwrite(2) does, which ends a program that does not ignore the signal: that is so for
-/// blocking writes, and on XFS and btrfs for writes through io_uring. (Asynchronous writes that are served inline go to
+/// raises SIGXFSZ there, as pwrite(2) does, which ends a program that does not ignore the signal. This applies to
+/// blocking writes, and on XFS and btrfs to writes through io_uring. (Asynchronous writes that are served inline go to
 /// the engine instead. A limit that is set while files are open is noticed within a millisecond.)
 ///
 /// Closed files. After close(), and after a move from the file, every function that returns a result fails with
@@ -122,7 +122,7 @@ class [[nodiscard]] basic_file {
   }
 
   /// Opens a file on a context, for asynchronous operations as well; returns a basic_file<Mode, engine of the context>.
-  /// Opening blocks for as long as the file system takes.
+  /// Opening blocks until the file system has opened the file.
   template <class ContextEngine>
   static result<basic_file<Mode, ContextEngine>> open(const basic_context<ContextEngine>& on, path_view path,
                                                       access wanted = access::read,
@@ -146,9 +146,9 @@ class [[nodiscard]] basic_file {
     return basic_file<Mode, ContextEngine>::open_by_worker(on.loop_, std::move(path), wanted, how, options);
   }
 
-  /// The file that was moved from is closed; it keeps its context, so that its operations can say so.
+  /// The file that was moved from is closed. It keeps its context, so that its operations can report that.
   basic_file(basic_file&& other) noexcept
-      : loop_(other.loop_), state_(std::move(other.state_)) {}  // NOLINT(performance-move-constructor-init): as it says
+      : loop_(other.loop_), state_(std::move(other.state_)) {}  // NOLINT(performance-move-constructor-init): see above
   basic_file& operator=(basic_file&& other) noexcept {
     basic_file taken(std::move(other));
     std::swap(state_, taken.state_);
@@ -378,11 +378,11 @@ class [[nodiscard]] basic_file {
     static_assert(
         detail::is_borrowed<Buffer>,
         "qio: this buffer is a temporary that is destroyed before the operation ends: give it a name, or pass "
-        "a std::span of memory that stays");
+        "a std::span of memory that outlives the operation");
     return extent_checked<Buffer>(buffers);
   }
 
-  // An operation of a closed file is made apart, so that one of an open file is described without a question.
+  // An operation of a closed file is made by another function, out of line, to keep this one short.
   template <class Answer, class Describe>
   [[gnu::always_inline]] operation<Engine, Answer> operation_of(Describe&& describe) {
     if (!is_open()) [[unlikely]]
@@ -404,7 +404,7 @@ class [[nodiscard]] basic_file {
     return std::make_error_code(std::errc::bad_file_descriptor);
   }
 
-  // The operation has failed before it began.
+  // The operation fails before it begins.
   static void refuse(request& r, const error& why) noexcept {
     r.failure = why;
     r.needs_no_engine = true;
@@ -531,7 +531,7 @@ inline result<void> sync_directory(path_view directory) { return platform::sync_
 template <class Engine>
 task<result<void>> async_sync_directory(const basic_context<Engine>& on, std::string directory) {
   static_assert(std::is_same_v<typename Engine::system, detail::operating_system>,
-                "qio: of a simulated disk, disk.sync_directory() is meant");
+                "qio: this context's files are not the system's; for a simulated disk, call disk.sync_directory()");
   return detail::sync_directory_by_worker(on.loop_, std::move(directory));
 }
 

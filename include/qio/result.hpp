@@ -60,26 +60,25 @@ class qio_category final : public std::error_category {
       case errc::misaligned_offset: return "the offset is not a multiple of the file's direct alignment";
       case errc::misaligned_length: return "the length is not a multiple of the file's direct alignment";
       case errc::misaligned_buffer: return "the address of the buffer is not aligned for direct I/O on this file";
-      case errc::offset_too_large: return "offset + length passes the largest file offset";
+      case errc::offset_too_large: return "offset + length exceeds the largest file offset";
       case errc::beyond_end: return "the range reaches past the end of the file";
       case errc::direct_not_supported: return "the file system does not support direct I/O on this file";
-      case errc::direct_unknown: return "the file system does not say whether direct I/O bypasses its cache";
+      case errc::direct_unknown: return "the file system does not report whether direct I/O bypasses its cache";
       case errc::direct_in_memory:
-        return "direct I/O cannot be had: the file system keeps its files in memory (tmpfs, ramfs, hugetlbfs)";
+        return "direct I/O is unavailable: the file system keeps its files in memory (tmpfs, ramfs, hugetlbfs)";
       case errc::uncached_not_supported:
-        return "uncached I/O (RWF_DONTCACHE) cannot be had: it needs Linux 6.14 and a file system that has it";
+        return "uncached I/O (RWF_DONTCACHE) is unavailable: it needs Linux 6.14 and a file system that supports it";
       case errc::access_not_granted: return "the file was not opened for this kind of access";
       case errc::context_closed: return "the context of this file is closed";
       case errc::invalid_alignment: return "the alignment is not a power of two";
       case errc::cannot_be_bound:
-        return "this file cannot be bound to a completion port: open it without a context, or on one of the pool";
+        return "this file cannot be bound to a completion port: open it without a context, or on a basic_context<pool>";
       case errc::leaves_directory: return "the path leads out of the directory that it must stay beneath";
       case errc::beneath_not_supported:
-        return "a path cannot be kept beneath a directory here: that needs Linux 5.6 (openat2), and files of the "
-               "system";
+        return "open_options::beneath is unavailable: it needs Linux 5.6 (openat2) and a file of the operating system";
       case errc::beneath_forbidden:
-        return "a path cannot be kept beneath a directory here: a sandbox (seccomp) forbids the system call openat2";
-      case errc::too_many_workers: return "more workers than a context may have";
+        return "open_options::beneath is unavailable: a sandbox (seccomp) forbids the system call openat2";
+      case errc::too_many_workers: return "context_options::workers exceeds the most that a context may have";
       case errc::no_offsets:
         return "the path leads to a pipe, a socket or a terminal, which cannot be read or written at an offset";
     }
@@ -246,13 +245,14 @@ class error {
       case errc::misaligned_length: return multiple("length");
       case errc::misaligned_buffer: return multiple("buffer address");
       case errc::offset_too_large:
-        return "offset + length = " + std::to_string(given_) + " passes the largest file offset, " +
+        return "offset + length = " + std::to_string(given_) + " exceeds the largest file offset, " +
                std::to_string(needed_);
       case errc::beyond_end:
         return "the range ends at " + std::to_string(given_) + ", but the file ends at " + std::to_string(needed_);
       case errc::invalid_alignment: return "alignment " + std::to_string(given_) + " is not a power of two";
       case errc::too_many_workers:
-        return std::to_string(given_) + " workers are more than a context may have, " + std::to_string(needed_);
+        return std::to_string(given_) + " workers were requested, but a context may have at most " +
+               std::to_string(needed_);
       default: return code().message();
     }
   }
@@ -265,7 +265,7 @@ class error {
         case std::errc::timed_out: return "the deadline passed before the operation completed";
         case std::errc::operation_canceled: return "the operation was canceled";
         case std::errc::not_enough_memory: return "out of memory";
-        case std::errc::io_error: return "the system wrote nothing, and reported no error";
+        case std::errc::io_error: return "the system wrote nothing and reported no error";
         default: break;
       }
     return code().message();
@@ -283,7 +283,7 @@ inline std::error_code make_error_code(const error& failure) noexcept { return f
 #if defined(__cpp_exceptions)
 namespace detail {
 
-/// The exception that value() throws. what() is the message of the qio::error.
+/// The exception that value() throws. what() returns the message of the qio::error.
 class thrown_error final : public std::system_error {
  public:
   explicit thrown_error(const error& failure) : std::system_error(failure.code()), message_(failure.message()) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reads what a failing device still returns, and reports what it does not.
+// Reads as much as a failing device still returns, and reports the parts that are lost.
 #pragma once
 
 #include <qio/base/bounds.hpp>

@@ -1,4 +1,4 @@
-// An engine that misspells a hook is none.
+// A type that misspells a hook is not an engine.
 // expect: no_hook::end.* is inaccessible|'end' is a private member
 #include <qio/qio.hpp>
 

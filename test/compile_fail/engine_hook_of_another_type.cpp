@@ -1,4 +1,4 @@
-// An engine with a hook of another type is none.
+// A type whose hook has another signature is not an engine.
 // expect: hook<decltype.*release
 #include <qio/qio.hpp>
 

@@ -1,5 +1,5 @@
-// A simulated disk has names of its own, and syncs them itself.
-// expect: of a simulated disk, disk.sync_directory\(\) is meant
+// The names on a simulated disk are synced by a function of the disk.
+// expect: for a simulated disk, call disk.sync_directory\(\)
 #include <qio/engine/simulated.hpp>
 #include <qio/qio.hpp>
 

@@ -1,4 +1,4 @@
-// The diagnostic of a buffer that is no memory of bytes says what to pass instead.
+// The diagnostic for a buffer that does not consist of bytes says what to pass instead.
 // expect: pass std::as_bytes.std::span.x.. instead of x
 #include <qio/qio.hpp>
 

@@ -11,7 +11,7 @@ void write(qio::async_cached_file& to, const std::vector<std::byte>& named) {
   static_cast<void>(to.async_write_at(0, named));
   static_cast<void>(to.async_write_at(0, std::span<const std::byte>(named)));
 }
-auto write(qio::cached_file& to) { return to.write_at(0, record()); }  // over when the call returns
+auto write(qio::cached_file& to) { return to.write_at(0, record()); }  // complete when the call returns
 #else
 auto write(qio::async_cached_file& to) { return to.async_write_at(0, record()); }
 #endif

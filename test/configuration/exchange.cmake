@@ -24,7 +24,8 @@ link(status output other)
 if(status EQUAL 0)
   message(FATAL_ERROR "two units of different configurations link")
 endif()
-# The linker names what it misses, with the configuration of the unit that asks for it. What there is, nm says.
+# The linker names the missing symbols, with the configuration of the unit that refers to them. nm lists the existing
+# ones.
 execute_process(COMMAND ${NM} -C --defined-only "${DIRECTORY}/other.o" OUTPUT_VARIABLE defined COMMAND_ERROR_IS_FATAL ANY)
 foreach(what "by_parameter\\([^\n]*" "by_return\\[abi:[^\n]*" "by_variable\\[abi:[^\n]*")
   if(NOT output MATCHES "${what}${WITHOUT}")

@@ -1,4 +1,4 @@
-// Four copies of the library have a handler for SIGBUS each. All map a file; somebody else truncates all of them; each
+// Four copies of the library have a SIGBUS handler each. Each maps a file; the program truncates all of them; each
 // copy reads past the new end, and gets a result.
 #include "unit.hpp"
 

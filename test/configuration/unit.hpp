@@ -1,4 +1,4 @@
-// What each unit of a program does with a copy of the library of its own. No type of qio is in here.
+// What each unit of a program does with its own copy of the library. This header contains no type of qio.
 #pragma once
 
 #include <string>

@@ -6,8 +6,8 @@ namespace contract {
 
 namespace {
 
-// Every function that returns a result, on a file that is not open. Where one does not answer
-// std::errc::bad_file_descriptor, its name; else nothing.
+// Calls every function that returns a result, on a file that is not open. Returns the names of those that do not fail
+// with std::errc::bad_file_descriptor.
 template <class World>
 std::string answers_otherwise(World& w, typename World::file& file) {
   memory buffer(4096);
@@ -41,14 +41,14 @@ std::string answers_otherwise(World& w, typename World::file& file) {
 
 }  // namespace
 
-PROMISE(closed, everywhere, "every function of a closed file that returns a result answers bad_file_descriptor") {
+PROMISE(closed, everywhere, "every function of a closed file that returns a result fails with bad_file_descriptor") {
   auto file = w.with(4096);
   REQUIRE(file.close());
   CHECK(!file.is_open());
   CHECK(answers_otherwise(w, file) == "");
 }
 
-PROMISE(moved_from, everywhere, "so does a file that was moved from, which can be assigned to") {
+PROMISE(moved_from, everywhere, "a moved-from file fails with bad_file_descriptor, and can be assigned to") {
   auto file = w.with(4096);
   auto other = std::move(file);
   CHECK(!file.is_open());  // NOLINT(bugprone-use-after-move): what it is then is what is tested
@@ -60,7 +60,8 @@ PROMISE(moved_from, everywhere, "so does a file that was moved from, which can b
   CHECK(w.read(file, 0, buffer.all()).value() == 4096);
 }
 
-PROMISE(closed_by_worker, asynchronous, "async_close() closes at once, and a second one answers bad_file_descriptor") {
+PROMISE(closed_by_worker, asynchronous,
+        "async_close() closes at once, and a second call fails with bad_file_descriptor") {
   auto file = w.with(4096);
   auto closing = file.async_close();
   CHECK(!file.is_open());

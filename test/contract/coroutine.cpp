@@ -30,7 +30,7 @@ PROMISE(run_value, each_engine, "run() returns the task's value, of any type") {
   CHECK(w.context->run(twice(twice(value(3)))) == 12);
 }
 
-PROMISE(run_exception, each_engine, "an exception of a task comes out of co_await and run()") {
+PROMISE(run_exception, each_engine, "co_await and run() rethrow a task's exception") {
   CHECK_THROWS_WITH(w.context->run(failure("first")), "first");
   const auto caught = [](qio::task<int> inner) -> qio::task<std::string> {
     try {
@@ -97,7 +97,7 @@ PROMISE(all_with_exceptions, each_engine,
   CHECK(ended == 5);
 }
 
-PROMISE(scheduled_here, each_engine, "a scheduled coroutine continues inside run(), from whatever thread it came") {
+PROMISE(scheduled_here, each_engine, "a scheduled coroutine continues inside run(), whichever thread it ran on") {
   constexpr int threads = 4, rounds = 100;
   const auto runner = std::this_thread::get_id();
   int arrived = 0, elsewhere = 0;
@@ -299,8 +299,8 @@ PROMISE(destroyed_from_all, each_engine, "a task of when_all may destroy the cor
 
 namespace {
 
-/// A when_all within a when_all, `depth` times; in the middle of each other's stack, unless the library prevents that.
-/// The innermost one waits for a turn of `on` if `suspends`. Returns how many there were.
+/// A when_all within a when_all, `depth` times, all on one stack unless the library prevents that. The innermost one
+/// waits for a turn of `on` if `suspends`. Returns how many there were.
 template <class Context>
 qio::task<int> nested(Context& on, int depth, bool suspends) {
   if (depth == 0) {
@@ -323,8 +323,8 @@ PROMISE(nested_deep, each_engine, "when_all may be nested 50,000 deep, whether t
   for (const bool suspends : {false, true}) CHECK(w.context->run(nested(*w.context, 50'000, suspends)) == 50'000);
 }
 
-PROMISE(nested_deep_failure, each_engine, "an exception comes out of tasks that are nested 50,000 deep") {
-  // As a struct, since a lambda that is a coroutine cannot call itself.
+PROMISE(nested_deep_failure, each_engine, "an exception propagates through tasks that are nested 50,000 deep") {
+  // A struct, because a lambda that is a coroutine cannot call itself.
   struct recursive {
     static qio::task<> fail(int depth) {
       if (depth == 0) throw std::runtime_error("innermost");
@@ -355,7 +355,7 @@ PROMISE(destroyed_before_start, each_engine, "tasks that are destroyed before th
   };
   w.context->run(start_and_destroy(started));
   const int until_destroyed = started;
-  CHECK(until_destroyed < 5'000);  // else none was left to start later
+  CHECK(until_destroyed < 5'000);  // otherwise none was left to start later
   while (w.context->poll()) {}
   CHECK(started == until_destroyed);
 }

@@ -38,7 +38,7 @@ constexpr std::size_t megabyte = std::size_t(1) << 20;
 
 }  // namespace
 
-PROMISE(cancelled_stages, asynchronous, "cancel() may come at any stage, and the result is what really happened") {
+PROMISE(cancelled_stages, asynchronous, "cancel() may be called at any stage, and the result is what really happened") {
   auto file = w.with(megabyte);
   reader<world<Where>> one(megabyte);
   one.read.emplace([&] { return file.async_read_at(0, one.buffer.all()); });
@@ -63,7 +63,7 @@ PROMISE(cancelled_stages, asynchronous, "cancel() may come at any stage, and the
   CHECK(one.is_real());
 }
 
-PROMISE(cancelled_in_a_crowd, asynchronous, "canceling some of many operations leaves the others alone") {
+PROMISE(cancelled_in_a_crowd, asynchronous, "canceling some of many operations does not affect the others") {
   world<Where> small({.queue_depth = 4, .workers = 1});
   auto file = small.with(64 * 4096);
   std::deque<reader<world<Where>>> readers;
@@ -130,7 +130,7 @@ PROMISE(stopped_before, asynchronous, "an operation whose stop was requested bef
 }
 
 PROMISE(stopped_meanwhile, asynchronous,
-        "a stop request ends an operation in flight early or not at all, and a completed one never") {
+        "a stop request may end an operation in flight early, and does not affect a completed one") {
   auto file = w.with(megabyte);
   std::stop_source stop;
   const std::stop_token token = stop.get_token();
@@ -219,7 +219,7 @@ PROMISE(deadline_past, asynchronous,
 }
 
 // On the clock of the system, which a simulated disk does not follow.
-PROMISE(deadline_of_no_duration, of_the_system, "a deadline of no duration, or of a negative one, has passed") {
+PROMISE(deadline_of_no_duration, of_the_system, "a deadline of zero or negative duration has already passed") {
   auto file = w.with(4096);
   for (const qio::deadline past :
        {qio::deadline(0s), qio::deadline(-1ns), qio::deadline(-1h), qio::deadline(std::chrono::steady_clock::now())}) {
@@ -231,7 +231,7 @@ PROMISE(deadline_of_no_duration, of_the_system, "a deadline of no duration, or o
   CHECK(served(file.statistics()) == 0);
 }
 
-PROMISE(deadline_future, asynchronous, "a deadline that has not come changes nothing") {
+PROMISE(deadline_future, asynchronous, "a deadline in the future does not affect operations that complete before it") {
   auto file = w.with(4096);
   using time_point = std::chrono::steady_clock::time_point;
   for (const qio::deadline future :
@@ -255,7 +255,7 @@ PROMISE(deadline_future, asynchronous, "a deadline that has not come changes not
 using ring_modes = modes_of<qio::uring>;
 
 PROMISE(ended_in_backlog, ring_modes,
-        "an operation that has not started ends with nothing transferred: canceled, stopped or late") {
+        "an operation that is canceled, stopped or late before it starts transfers nothing") {
   world<Where> small({.queue_depth = 4});
   auto file = small.with(64 * 4096);
   std::deque<reader<world<Where>>> before;
@@ -357,7 +357,7 @@ PROMISE(destroyed_file, asynchronous,
 }
 
 PROMISE(destroyed_context, asynchronous,
-        "destroying a context completes everything with real results, and refuses what starts then") {
+        "destroying a context completes its operations with their real results, and refuses new ones") {
   for (const bool begun : {false, true}) {
     world<Where> other({.queue_depth = 8, .workers = 2});
     auto file = other.with(64 * 4096);

@@ -9,7 +9,7 @@ constexpr access all_access[] = {access::read, access::write, access::read_write
 
 }  // namespace
 
-PROMISE(existing, each_mode, "open_existing opens what is there, and nothing else") {
+PROMISE(existing, each_mode, "open_existing opens an existing file, and fails without one") {
   put(w.where / "old", "contents");
   for (const access each : all_access) {
     CHECK(w.open("old", each, creation::open_existing));
@@ -22,7 +22,7 @@ PROMISE(existing, each_mode, "open_existing opens what is there, and nothing els
   CHECK(w.where.entries() == 1);
 }
 
-PROMISE(if_needed, each_mode, "if_needed keeps what is there, and creates what is not") {
+PROMISE(if_needed, each_mode, "if_needed keeps an existing file, and creates a missing one") {
   for (const access each : all_access) {
     put(w.where / "old", "contents");
     CHECK(w.open("old", each, creation::if_needed));
@@ -34,7 +34,7 @@ PROMISE(if_needed, each_mode, "if_needed keeps what is there, and creates what i
   }
 }
 
-PROMISE(only_if_missing, each_mode, "only_if_missing refuses what is there") {
+PROMISE(only_if_missing, each_mode, "only_if_missing fails if the file exists") {
   for (const access each : all_access) {
     put(w.where / "old", "contents");
     CHECK(w.open("old", each, creation::only_if_missing).error() == std::errc::file_exists);
@@ -44,7 +44,7 @@ PROMISE(only_if_missing, each_mode, "only_if_missing refuses what is there") {
   }
 }
 
-PROMISE(truncate_existing, each_mode, "truncate_existing empties what is there, and needs access to write") {
+PROMISE(truncate_existing, each_mode, "truncate_existing empties an existing file, and needs write access") {
   for (const access each : all_access) {
     put(w.where / "old", "contents");
     const auto opened = w.open("old", each, creation::truncate_existing);
@@ -61,7 +61,7 @@ PROMISE(truncate_existing, each_mode, "truncate_existing empties what is there, 
   }
 }
 
-PROMISE(truncated_is_empty, each_mode, "a file that was truncated by open holds what is written then, and no more") {
+PROMISE(truncated_is_empty, each_mode, "a file that open truncated contains only what is written afterwards") {
   { auto before = w.with(2 * 4096); }
   auto file = w.open("data", access::read_write, creation::truncate_existing).value();
   const std::size_t part = w.unit == 1 ? 10 : w.unit;
@@ -76,7 +76,7 @@ PROMISE(truncated_is_empty, each_mode, "a file that was truncated by open holds 
   CHECK(holds_pattern(buffer.part(0, 2 * part), 0));
 }
 
-PROMISE(always_new, each_mode, "always_new puts an empty file in place of the old one, which its holders keep") {
+PROMISE(always_new, each_mode, "always_new replaces a file with an empty one, and open handles keep the old one") {
   for (const access each : all_access) {
     put(w.where / "old", "contents");
     {
@@ -95,7 +95,7 @@ PROMISE(always_new, each_mode, "always_new puts an empty file in place of the ol
   CHECK(w.where.entries() == 2);
 }
 
-PROMISE(longest_name, each_mode, "always_new takes the longest name there can be") {
+PROMISE(longest_name, each_mode, "always_new accepts the longest possible name") {
   const std::string longest(255, 'n');
   CHECK(w.open(longest.c_str(), access::write, creation::always_new));
   CHECK(w.open(longest.c_str(), access::read, creation::open_existing));
@@ -121,7 +121,7 @@ PROMISE(not_inherited, everywhere_in_the_system, "handles are not inherited by c
   CHECK(!os::is_inherited(file.native_handle()));
 }
 
-PROMISE(path_in_message, everywhere, "the message of a failed open names its path, and the code why") {
+PROMISE(path_in_message, everywhere, "the message of a failed open contains the path and the reason") {
   const std::string path = w.where / "no such";
   const auto missing = w.open_path(path, access::read, creation::open_existing);
   REQUIRE(!missing);
@@ -146,7 +146,8 @@ PROMISE(path_in_message, everywhere, "the message of a failed open names its pat
   }
 }
 
-PROMISE(silent_messages, everywhere, "messages reveal no contents, and no path but to who failed to open it") {
+PROMISE(silent_messages, everywhere,
+        "messages contain no file contents, and a path only in the error of its own open") {
   put(w.where / "confidential", "confidential");
   const auto is_silent = [](const std::string& text) { return text.find("confidential") == std::string::npos; };
 
@@ -160,7 +161,7 @@ PROMISE(silent_messages, everywhere, "messages reveal no contents, and no path b
   CHECK(is_silent(file.explain().text()));
 }
 
-PROMISE(no_leak, each_mode, "an open that fails closes what it had opened") {
+PROMISE(no_leak, each_mode, "a failed open leaves no handle open") {
   put(w.where / "old", "contents");
   CHECK(!w.open("old", access::read, creation::truncate_existing));
   CHECK(!w.open("old", access::read, creation::only_if_missing));

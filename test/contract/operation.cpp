@@ -1,4 +1,4 @@
-// Asynchronous operations: awaited and called back, many at once, into which memory, and by which path.
+// Asynchronous operations: awaited and with callbacks, many at once, with which memory, and on which path.
 #include "reader.hpp"
 #include "world.hpp"
 
@@ -53,7 +53,7 @@ PROMISE(run_alone, asynchronous, "run() of an operation returns when it complete
   CHECK(other.is_right());
 }
 
-PROMISE(polled, asynchronous, "poll() does what needs no waiting, and returns whether it did anything") {
+PROMISE(polled, asynchronous, "poll() does the work that needs no waiting, and returns whether there was any") {
   auto file = w.with(4096);
   CHECK(!w.context->poll());
   reader<world<Where>> one(4096);
@@ -96,7 +96,7 @@ PROMISE(many_awaited, asynchronous, "any number of coroutines may read and write
   CHECK(file.size().value() == 300 * 4096);
 }
 
-PROMISE(smallest_queue, asynchronous, "a queue depth of zero, one or far too many works") {
+PROMISE(smallest_queue, asynchronous, "a queue depth of zero, one or far too large works") {
   for (const unsigned depth : {0u, 1u, 3u, 1u << 30, ~0u}) {
     CAPTURE(depth);
     world<Where> other({.queue_depth = depth, .workers = 1});
@@ -195,7 +195,7 @@ PROMISE(counted, asynchronous, "statistics count which path served an operation"
     const qio::explanation facts = file.explain();
     return facts.find(path) != nullptr && facts.find(path)->value == "on";
   };
-  // A completion port attempts nothing: it starts a transfer, and the system may complete it at once.
+  // With a completion port there are no attempts: it starts a transfer, and the system may complete it at once.
   const auto is_inline = [&](std::uint64_t count) {
     return engine == "iocp" || file.statistics().served_inline == count;
   };

@@ -10,7 +10,7 @@ PROMISE(overlapping, mapped_only, "a write from an overlapping view of the file,
     auto source = memory::with_pattern(0, 64 * 1024);
     REQUIRE(file.write_at(0, source.all()));
     const auto old_view = file.writable_view(0, 64 * 1024).value();
-    // Then the view is of another mapping than the one that transfers use.
+    // The view then belongs to another mapping than the one that transfers use.
     if (growing) {
       REQUIRE(file.resize(std::uint64_t(3) << 30));
       REQUIRE(file.view(0, 1).value().data() != old_view.data());

@@ -1,10 +1,10 @@
-// Reading over bad sectors where there are none; where there are: test/fault/salvage.cpp.
+// salvage() without bad sectors. With bad sectors: test/fault/salvage.cpp.
 #include "world.hpp"
 #include <qio/salvage.hpp>
 
 namespace contract {
 
-PROMISE(salvaging, each_mode, "salvage of a file without damage reads what there is of it, and loses nothing") {
+PROMISE(salvaging, each_mode, "salvage reads all of an undamaged file, and reports no losses") {
   auto file = w.with(5 * 4096 + 100);
   memory buffer(4 * 4096);
   const auto found = qio::salvage(file, 4096, buffer.all());

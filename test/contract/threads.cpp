@@ -85,12 +85,13 @@ qio::task<std::thread::id> visit(neighbor<Where>& other) {
 
 }  // namespace
 
-PROMISE(visit_ends_run, each_engine, "run() returns though its task finishes on another context's thread") {
+PROMISE(visit_ends_run, each_engine, "run() returns if its task finishes on another context's thread") {
   neighbor<Where> other;
   for (int round = 0; round < 50; ++round) CHECK(w.context->run(visit(other)) != std::this_thread::get_id());
 }
 
-PROMISE(visit_returns, each_engine, "what awaits a task that finishes on another context continues where it started") {
+PROMISE(visit_returns, each_engine,
+        "a coroutine that awaits a task continues on its own context, even if the task finishes on another") {
   neighbor<Where> other;
   const auto here = std::this_thread::get_id();
   const auto outer = [&]() -> qio::task<int> {
@@ -121,7 +122,8 @@ PROMISE(visits_joined, each_engine, "when_all joins tasks that finish on the thr
   CHECK(right == 20);
 }
 
-PROMISE(visit_throws, each_engine, "what a task throws on another context comes out where it was started") {
+PROMISE(visit_throws, each_engine,
+        "an exception that a task throws on another context is rethrown where the task was started") {
   neighbor<Where> other;
   const auto failing = [](neighbor<Where>& there) -> qio::task<int> {
     co_await there.schedule();
@@ -131,7 +133,7 @@ PROMISE(visit_throws, each_engine, "what a task throws on another context comes 
   CHECK_THROWS_WITH(w.context->run(qio::when_all(failing(other), visit(other))), "abroad");
 }
 
-PROMISE(visit_transfers, each_engine, "a task may carry out operations of files of several contexts, on each in turn") {
+PROMISE(visit_transfers, each_engine, "a task may use files of several contexts, one context after another") {
   neighbor<Where> other;
   auto source = memory::with_pattern(0, 4096);
   memory target(4096);
@@ -148,7 +150,8 @@ PROMISE(visit_transfers, each_engine, "a task may carry out operations of files 
   CHECK(w.context->run(copy()));
 }
 
-PROMISE(visit_outlives_home, each_engine, "a task whose context has been destroyed meanwhile finishes where it is") {
+PROMISE(visit_outlives_home, each_engine,
+        "a task whose context has been destroyed meanwhile finishes on the current thread") {
   neighbor<Where> other;
   event released;
   std::thread::id finished, there;
@@ -175,7 +178,8 @@ PROMISE(visit_outlives_home, each_engine, "a task whose context has been destroy
   CHECK(finished != std::thread::id());
 }
 
-PROMISE(visit_given_up, each_engine, "a task may be destroyed when it has finished elsewhere but not yet returned") {
+PROMISE(visit_given_up, each_engine,
+        "a task that finished on another context may be destroyed before it returns to its own") {
   bool resumed = false;
   neighbor<Where> other;
   // A coroutine type of the user's own, whose frame stays until it is destroyed.
@@ -234,7 +238,7 @@ PROMISE(not_bound_by_destruction, asynchronous,
 }
 
 PROMISE(not_bound_by_workers, each_engine,
-        "a context that has not run is not bound to a thread that closes a file of which a worker has an operation") {
+        "a context that has not run is not bound to a thread that closes a file while a worker has its operation") {
   auto kept = w.with(4096);
   std::thread([&] {
     for (int round = 0; round < 20; ++round) {

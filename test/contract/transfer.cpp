@@ -1,4 +1,4 @@
-// Reads and writes: what every engine and mode promises of them.
+// Reads and writes, in every mode on every engine.
 #include "world.hpp"
 
 namespace contract {
@@ -10,7 +10,7 @@ PROMISE(full_read, everywhere, "a read fills the whole buffer") {
   CHECK(holds_pattern(buffer.all(), 4096));
 }
 
-PROMISE(short_read, everywhere, "a read that meets the end of the file answers with what there was") {
+PROMISE(short_read, everywhere, "a read that reaches the end of the file returns the bytes before it") {
   auto file = w.with(2 * 4096 + 1000);
   memory buffer(4 * 4096);
   CHECK(w.read(file, 4096, buffer.all()).value() == 4096 + 1000);
@@ -18,14 +18,15 @@ PROMISE(short_read, everywhere, "a read that meets the end of the file answers w
   CHECK(w.read(file, 8192, buffer.all()).value() == 1000);
 }
 
-PROMISE(short_read_at_block, everywhere, "so does one of a file that ends where a block ends") {
+PROMISE(short_read_at_block, everywhere,
+        "a read that reaches an end of the file between two blocks returns the bytes before it") {
   auto file = w.with(2 * 4096);
   memory buffer(4 * 4096);
   CHECK(w.read(file, 4096, buffer.all()).value() == 4096);
   CHECK(holds_pattern(buffer.part(0, 4096), 4096));
 }
 
-PROMISE(read_past_end, everywhere, "a read at the end of the file, or past it, answers 0") {
+PROMISE(read_past_end, everywhere, "a read at or past the end of the file returns 0") {
   auto file = w.with(4096);
   memory buffer(4096);
   CHECK(w.read(file, 4096, buffer.all()).value() == 0);
@@ -36,7 +37,7 @@ PROMISE(read_past_end, everywhere, "a read at the end of the file, or past it, a
   CHECK(w.read(empty, 0, buffer.all()).value() == 0);
 }
 
-PROMISE(empty_buffer, everywhere, "a transfer of nothing answers 0, wherever it is") {
+PROMISE(empty_buffer, everywhere, "a transfer of an empty buffer returns 0 at any offset") {
   auto file = w.with(4096);
   const std::span<std::byte> nothing;
   CHECK(w.read(file, 0, nothing).value() == 0);
@@ -48,7 +49,7 @@ PROMISE(empty_buffer, everywhere, "a transfer of nothing answers 0, wherever it 
   CHECK(file.size().value() == 4096);
 }
 
-PROMISE(unaligned, everywhere, "without direct I/O any offset, length and address will do") {
+PROMISE(unaligned, everywhere, "without direct I/O, a transfer may have any offset, length and address") {
   if (w.unit != 1) {
     SUCCEED("direct");
     return;
@@ -78,7 +79,7 @@ PROMISE(extending, everywhere, "a write beyond the end extends the file, and the
   CHECK(holds_pattern(whole.part(5 * 4096, 2 * 4096), 5 * 4096));
 }
 
-PROMISE(resizing, everywhere, "resize cuts off, and extends with zeros") {
+PROMISE(resizing, everywhere, "resize truncates a file, or extends it with zeros") {
   auto file = w.with(3 * 4096);
   CHECK(w.resize(file, 5000));
   CHECK(file.size().value() == 5000);
@@ -107,7 +108,7 @@ PROMISE(syncing, everywhere, "each kind of sync succeeds after a write") {
   }
 }
 
-TEST_CASE("a directory can be synced, and nothing else is one") {
+TEST_CASE("sync_directory succeeds for a directory, and fails for a file or a missing path") {
   const directory where;
   put(where / "data", "");
   CHECK(qio::sync_directory(where.path()));
@@ -115,14 +116,14 @@ TEST_CASE("a directory can be synced, and nothing else is one") {
   CHECK(qio::sync_directory(where / "data").error() == std::errc::not_a_directory);
 }
 
-PROMISE(durable_writes, everywhere, "durable writes write as others do") {
+PROMISE(durable_writes, everywhere, "durable writes write the same bytes as other writes") {
   auto file = w.open("data", access::read_write, creation::always_new, {.durable_writes = true}).value();
   CHECK(file.explain().find("durable writes")->value == "on");
   auto source = memory::with_pattern(0, 4 * 4096);
   CHECK(w.write(file, 0, source.part(0, 2 * 4096)).value() == 2 * 4096);
   const std::array<qio::const_buffer, 2> pair{qio::const_buffer(source.part(2 * 4096, 4096)),
                                               qio::const_buffer(source.part(3 * 4096, 4096))};
-  CHECK(w.write(file, 2 * 4096, pair).value() == 2 * 4096);  // makes it longer
+  CHECK(w.write(file, 2 * 4096, pair).value() == 2 * 4096);  // extends it
   CHECK(w.write(file, 4096, source.part(4096, 4096)).value() == 4096);
   CHECK(file.size().value() == 4 * 4096);
   memory target(4 * 4096);
@@ -135,7 +136,7 @@ PROMISE(durable_writes, everywhere, "durable writes write as others do") {
   CHECK(ordinary.explain().find("durable writes")->value == "off");
 }
 
-PROMISE(vectored, everywhere, "a vectored transfer takes any number of buffers, empty ones among them") {
+PROMISE(vectored, everywhere, "a vectored transfer takes any number of buffers, including empty ones") {
   const std::size_t piece = w.unit == 1 ? 3 : w.unit;
   for (const std::size_t count : {1u, 2u, 1024u, 1025u, 3000u}) {
     CAPTURE(count);
@@ -160,7 +161,7 @@ PROMISE(vectored, everywhere, "a vectored transfer takes any number of buffers, 
   }
 }
 
-PROMISE(vectored_at_end, everywhere, "a vectored read that meets the end of the file fills buffers in order") {
+PROMISE(vectored_at_end, everywhere, "a vectored read that reaches the end of the file fills the buffers in order") {
   auto file = w.with(2 * 4096 + 100);
   memory target(4 * 4096);
   const std::array<qio::mutable_buffer, 3> in{qio::mutable_buffer(target.part(0, 4096)),
@@ -171,7 +172,8 @@ PROMISE(vectored_at_end, everywhere, "a vectored read that meets the end of the 
   CHECK(holds_only(target.part(3 * 4096, 4096), std::byte{0}));
 }
 
-PROMISE(many_pieces_at_end, everywhere, "so does one of more buffers than a system call takes") {
+PROMISE(many_pieces_at_end, everywhere,
+        "a vectored read of more buffers than one system call takes reaches the end of the file") {
   const std::size_t piece = w.unit;
   auto file = w.with(1500 * piece);
   memory target(3000 * piece);
@@ -181,7 +183,8 @@ PROMISE(many_pieces_at_end, everywhere, "so does one of more buffers than a syst
   CHECK(holds_pattern(target.part(0, 1500 * piece), 0));
 }
 
-PROMISE(largest_offsets, everywhere, "an offset past 2^63 - 1 is refused with the numbers, one below is not") {
+PROMISE(largest_offsets, everywhere,
+        "a transfer that ends past 2^63 - 1 is refused with the numbers, and a smaller one is not") {
   constexpr std::uint64_t largest = (std::uint64_t(1) << 63) - 1;
   auto file = w.with(4096);
   memory buffer(4096);
@@ -200,14 +203,13 @@ PROMISE(largest_offsets, everywhere, "an offset past 2^63 - 1 is refused with th
   CHECK(w.read(file, ~std::uint64_t(0) - 4095, buffer.all()).error() == errc::offset_too_large);
   const std::vector<qio::mutable_buffer> endless(3, qio::mutable_buffer(buffer.data(), std::size_t(1) << 62));
   CHECK(w.read(file, 0, endless).error() == errc::offset_too_large);
-  // Below it the file system has its own limit, or (XFS, tmpfs) none.
+  // Below that offset, the file system may have a limit of its own. XFS and tmpfs have none.
   const auto written = w.write(file, last, buffer.all());
   if (!written) CHECK(os::is_beyond_file_system(written.error()));
   CHECK(file.size().value() == (written ? last + 4096 : 4096));
 }
 
-PROMISE(misaligned, everywhere,
-        "direct I/O that is not aligned is refused with the numbers, and the system not asked") {
+PROMISE(misaligned, everywhere, "a misaligned direct transfer is refused with the numbers, without a system call") {
   if constexpr (std::is_same_v<typename Where::mode, qio::direct>) {
     auto file = w.with(4 * 4096);
     const qio::alignment needed = file.alignment();
@@ -265,7 +267,7 @@ PROMISE(other_access, everywhere, "a transfer that the file was not opened for f
   CHECK(writer.size().value() == 8192);
 }
 
-PROMISE(coherent, everywhere_in_the_system, "what is written by one handle is read by those of the other modes") {
+PROMISE(coherent, everywhere_in_the_system, "data that is written in one mode can be read in the others") {
   auto file = w.with(4 * 4096);
   const std::string path = w.where / "data";
   auto cached = qio::cached_file::open(path, access::read_write).value();
@@ -304,10 +306,10 @@ PROMISE(coherent, everywhere_in_the_system, "what is written by one handle is re
 }
 
 PROMISE(moving, everywhere_in_the_system,
-        "a file that is moved goes on working, and assignment closes what it replaces") {
+        "a file that is moved still works, and assignment closes the file that it replaces") {
   auto first = w.with(4096);
   auto moved = std::move(first);
-  CHECK(!first.is_open());  // NOLINT(bugprone-use-after-move): what it is then is what is tested
+  CHECK(!first.is_open());  // NOLINT(bugprone-use-after-move): this tests the moved-from file
   memory buffer(4096);
   CHECK(w.read(moved, 0, buffer.all()).value() == 4096);
   auto other = w.open("other", access::read_write, creation::always_new).value();
@@ -318,7 +320,7 @@ PROMISE(moving, everywhere_in_the_system,
   CHECK(holds_pattern(buffer.all(), 0));
 }
 
-PROMISE(closing, everywhere_in_the_system, "close says what went wrong, and closes in any case") {
+PROMISE(closing, everywhere_in_the_system, "close() returns the error, and closes the file in any case") {
   auto file = w.with(4096);
   CHECK(os::has_open(w.where / "data"));
   CHECK(file.close());
@@ -331,7 +333,7 @@ PROMISE(closing, everywhere_in_the_system, "close says what went wrong, and clos
   CHECK(!robbed.is_open());
 }
 
-PROMISE(explaining, everywhere, "explain tells the mode and what is active") {
+PROMISE(explaining, everywhere, "explain() reports the mode and what is active") {
   auto file = w.with(0);
   const qio::explanation facts = file.explain();
   REQUIRE(facts.find("mode") != nullptr);

@@ -5,7 +5,7 @@
 
 namespace contract {
 
-PROMISE(view_shows, mapped_only, "a view shows the file, and what is written through it is in the file") {
+PROMISE(view_shows, mapped_only, "a view shows the file, and what is stored in it is in the file") {
   auto file = w.with(8192);
   CHECK(holds_pattern(file.view(100, 5000).value(), 100));
   file.writable_view(4096, 1).value()[0] = std::byte{42};
@@ -41,7 +41,7 @@ PROMISE(view_of_empty, mapped_only, "an empty file has an empty view, and can gr
   CHECK(holds_pattern(file.view(0, 5000).value(), 0));
 }
 
-PROMISE(view_read_only, mapped_only, "a file opened to be read has no writable view") {
+PROMISE(view_read_only, mapped_only, "a file that was opened for reading has no writable view") {
   { auto file = w.with(4096); }
   auto file = w.open("data", access::read, creation::open_existing).value();
   CHECK(file.writable_view(0, 1).error() == errc::access_not_granted);
@@ -62,14 +62,14 @@ PROMISE(view_stays, mapped_only, "views stay valid and coherent when the file gr
     views.push_back(file.writable_view(0, 4096).value());
     CHECK(file.view(end - 1, 1).value()[0] == std::byte{0});
   }
-  CHECK(views.back().data() != first.data());  // mapped anew: this is the case to be tested
+  CHECK(views.back().data() != first.data());  // mapped again: the case to test
   first[7] = std::byte{99};
   for (const auto& view : views) CHECK(view[7] == std::byte{99});
   views.back()[8] = std::byte{98};
   CHECK(first[8] == std::byte{98});
 }
 
-PROMISE(growing_elsewhere, mapped_only, "what others append can be viewed and read") {
+PROMISE(growing_elsewhere, mapped_only, "data that another handle appends can be viewed and read") {
   auto file = w.with(4096);
   auto other = qio::cached_file::open(w.where / "data", access::write).value();
   auto source = memory::with_pattern(4096, 10000);
@@ -79,7 +79,7 @@ PROMISE(growing_elsewhere, mapped_only, "what others append can be viewed and re
   CHECK(file.read_at(0, buffer.all()).value() == 14096);
 }
 
-PROMISE(shrunk_here, mapped_only, "a file that was resized knows its end") {
+PROMISE(shrunk_here, mapped_only, "reads and views respect the end of a file that was resized") {
   auto file = w.with(3 * 4096);
   REQUIRE(file.resize(100));
   CHECK(file.view(0, 101).error().needed() == 100);

@@ -1,5 +1,5 @@
-// What every case of the contract stands on: a directory, an engine, a mode, and ways to transfer that do not depend on
-// which of them it is.
+// What every case of the contract uses: a directory, an engine, a mode, and ways to transfer that do not depend on
+// these.
 #pragma once
 
 #include "catch.hpp"
@@ -51,7 +51,7 @@ template <class... Engine>
 auto in_all_modes(std::tuple<Engine...>*) -> joined<modes_of<Engine>...>;
 
 using of_the_system = decltype(in_all_modes(static_cast<qio_test::engines*>(nullptr)));
-// Whose files are not the system's, and not mapped.
+// An engine whose files are not the system's, and cannot be mapped.
 using simulated = std::tuple<under<qio::simulated, qio::cached>, under<qio::simulated, qio::uncached>,
                              under<qio::simulated, qio::direct>>;
 using asynchronous = joined<of_the_system, simulated>;
@@ -106,7 +106,7 @@ bool register_case(std::tuple<Where...>*, const char* promise, const char* tags)
 
 // --- memory and contents ---
 
-/// What the file holds at `offset` in all cases: no two blocks are alike.
+/// The file's contents at `offset` in all cases. No two blocks are the same.
 inline std::byte pattern(std::uint64_t offset) { return std::byte((offset * 0x9e3779b97f4a7c15u >> 40) | 1u); }
 
 /// Page-aligned memory, zeroed.
@@ -196,7 +196,7 @@ class world {
     return open_path(where / name, wanted, how, options);
   }
   qio::result<file> open_path(const std::string& path, access wanted, creation how, qio::open_options options = {}) {
-    // So that the writes of each engine are tested; those of the automatic one are attempted before.
+    // This tests the writes of each engine. With the automatic one, writes are attempted inline.
     if (!std::is_same_v<engine, qio::automatic>) options.inline_writes = false;
     if constexpr (is_async)
       return qio::basic_file<mode>::open(*context, path, wanted, how, options);
@@ -215,7 +215,7 @@ class world {
     return made;
   }
 
-  // Awaited where there is an engine, else blocking.
+  // Awaited if there is an engine, otherwise blocking.
   template <class Buffer>
   qio::result<std::size_t> read(file& from, std::uint64_t offset, Buffer&& buffer) {
     if constexpr (is_async)
@@ -255,7 +255,7 @@ class world {
 
   directory where;
   std::optional<context_type> context;
-  std::string missing;   ///< why the case cannot be run here; else empty
+  std::string missing;   ///< why the case cannot run here; otherwise empty
   std::size_t unit = 1;  ///< what offsets, lengths and addresses must be multiples of
 };
 

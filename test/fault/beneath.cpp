@@ -1,4 +1,4 @@
-// Paths that must stay beneath a directory where the kernel, or a sandbox, cannot see to it.
+// open_options::beneath where the kernel is too old to enforce it, or a sandbox forbids it.
 #include "catch.hpp"
 #include "child.hpp"
 #include "disk.hpp"
@@ -24,7 +24,7 @@ qio::result<qio::cached_file> open_beneath(const qio::directory& beneath, creati
   return qio::cached_file::open("file", qio::access::read_write, how, {.beneath = &beneath});
 }
 
-/// 0 if nothing is opened beneath a directory of `path`, for the reason `why`, and nothing created.
+/// 0 if opening a file beneath the directory `path` fails with `why`, and creates nothing.
 int is_refused_everywhere(const std::string& path, const qio::directory& opened_before, qio::errc why) {
   const auto refused = qio::directory::open(path);
   if (refused || refused.error() != why) return 10;
@@ -40,7 +40,7 @@ int is_refused_everywhere(const std::string& path, const qio::directory& opened_
 
 }  // namespace
 
-TEST_CASE("where a sandbox hides or forbids openat2 nothing is opened beneath a directory, and the error says so") {
+TEST_CASE("if a sandbox hides or forbids openat2, an open beneath a directory fails, and the error says why") {
   const fault::scratch directory;
   const auto before = qio::directory::open(directory.path);
   if (!before) QIO_SKIP(before.error().message());
@@ -54,19 +54,19 @@ TEST_CASE("where a sandbox hides or forbids openat2 nothing is opened beneath a 
   CHECK(qio::error(qio::errc::beneath_forbidden).message().find("seccomp") != std::string::npos);
 }
 
-TEST_CASE("a kernel that is too old for openat2 is told from a sandbox that hides it") {
+TEST_CASE("a kernel that is too old for openat2 is distinguished from a sandbox that hides it") {
   const fault::scratch directory;
   const auto before = qio::directory::open(directory.path);
   if (!before) QIO_SKIP(before.error().message());
   CHECK(fault::in_child([&] {
-          // The kernel says then that it is some 2.6.
+          // The kernel then reports a version 2.6.
           if (::personality(UNAME26) == -1 || !fault::forbid(openat2_number, ENOSYS)) return 1;
           return is_refused_everywhere(directory.path, before.value(), qio::errc::beneath_not_supported);
         }) == 0);
   CHECK(qio::error(qio::errc::beneath_not_supported).message().find("Linux 5.6") != std::string::npos);
 }
 
-TEST_CASE("a file beneath a directory that may not be changed is the system's refusal, not a sandbox's") {
+TEST_CASE("an open in an immutable directory fails with the system's error, not with beneath_forbidden") {
   const fault::scratch directory;
   const std::string path = directory.path + "/file";
   { REQUIRE(qio::cached_file::open(path, qio::access::write, creation::if_needed)); }

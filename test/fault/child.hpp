@@ -1,4 +1,4 @@
-// A part of a test that changes what cannot be changed back (filters, limits), in a process of its own.
+// Runs a part of a test in a child process, because its changes (filters, limits) cannot be undone.
 #pragma once
 
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 
 namespace fault {
 
-/// Runs `body` in a child. 0 if it answered 0, the number it answered, or the negated signal that ended it.
+/// Runs `body` in a child process. Returns what `body` returned, or the negated signal that ended it.
 template <class Body>
 int in_child(Body body) {
   const pid_t child = ::fork();

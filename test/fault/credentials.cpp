@@ -1,4 +1,4 @@
-// A process that gives up being root: what a context does for it from then on is done as who it is then.
+// A process that drops root: from then on, its contexts act with its new credentials.
 #include "catch.hpp"
 #include "child.hpp"
 #include "disk.hpp"
@@ -53,7 +53,7 @@ bool runs_as_root_when_executed(const char* name) {
   return ::stat(name, &status) == 0 && (status.st_mode & S_ISUID) != 0;
 }
 
-/// 0 if a context that root has made, and used, opens nothing of root's after `give_up`.
+/// 0 if a context that root created and used opens none of root's files after `give_up`.
 template <class Engine>
 int opens_as_who_it_is(qio::basic_context<Engine>& made_by_root, bool (*give_up)()) {
   if (opening(made_by_root, "secret", access::read_write).exists()) return 10;
@@ -65,14 +65,14 @@ int opens_as_who_it_is(qio::basic_context<Engine>& made_by_root, bool (*give_up)
   if (opening(made_by_root, "public", access::write, creation::always_new) != std::errc::permission_denied) return 15;
   if (qio::cached_file::open(made_by_root, "secret").error() != std::errc::permission_denied) return 16;
   if (opening(made_by_root, "public", access::read).exists()) return 17;
-  // What is open stays open: leave was asked when it was opened.
+  // An open file stays open: the permission was checked when it was opened.
   std::array<std::byte, 16> block{};
   if (!made_by_root.run(kept.value().async_write_at(0, block))) return 18;
   return 0;
 }
 
-/// 0 if a write by a context that root has made, and used, counts as one by whoever the process is by then: the kernel
-/// lets root's leave the set-user-ID bit of a program as it is, and takes it away at others'.
+/// 0 if a write by a context that root created and used counts as one by the process's current user. The kernel clears
+/// the set-user-ID bit of a program that another user than root writes to.
 template <class Engine>
 int writes_as_who_it_is(qio::basic_context<Engine>& made_by_root, bool (*give_up)()) {
   auto file = qio::cached_file::open(made_by_root, "program", access::read_write, creation::open_existing,
@@ -84,8 +84,8 @@ int writes_as_who_it_is(qio::basic_context<Engine>& made_by_root, bool (*give_up
   return runs_as_root_when_executed("program") ? 23 : 0;
 }
 
-/// What `check` answers on a context of each engine, each in a child and a directory of its own; the first that is not
-/// 0.
+/// Calls `check` with a context of each engine, each in a child process and a directory of its own. Returns the first
+/// result that is not 0.
 template <class Check>
 int in_children(Check check) {
   int worst = 0;
@@ -94,7 +94,7 @@ int in_children(Check check) {
     const int answer = fault::in_child([&] {
       if (::chmod(directory.path.c_str(), 0755) != 0 || ::chdir(directory.path.c_str()) != 0 || !make_files()) return 1;
       auto made_by_root = qio::basic_context<Engine>::create();
-      return made_by_root ? check(made_by_root.value()) : 0;  // other tests say why there is no ring
+      return made_by_root ? check(made_by_root.value()) : 0;  // other tests report why there is no ring
     });
     if (worst == 0) worst = answer;
   };
@@ -108,23 +108,23 @@ int in_children(Check check) {
 
 }  // namespace
 
-TEST_CASE("a context that root has made opens nothing as root once the process is somebody else's") {
+TEST_CASE("a context that root created opens nothing as root after the process has changed its user") {
   if (::geteuid() != 0) QIO_SKIP("needs root");
   CHECK(in_children([](auto& context) { return opens_as_who_it_is(context, &become_nobody); }) == 0);
   CHECK(in_children([](auto& context) { return opens_as_who_it_is(context, &act_as_nobody); }) == 0);
 }
 
-TEST_CASE("a context that root has made writes as who the process is by then") {
+TEST_CASE("a context that root created writes as the user that the process has at the time") {
   if (::geteuid() != 0) QIO_SKIP("needs root");
   CHECK(in_children([](auto& context) { return writes_as_who_it_is(context, &become_nobody); }) == 0);
   CHECK(in_children([](auto& context) { return writes_as_who_it_is(context, &act_as_nobody); }) == 0);
 }
 
-TEST_CASE("open asks for leave as the thread that calls it, though others of the process are root") {
+TEST_CASE("open checks the permissions of the calling thread, even if other threads are root") {
   if (::geteuid() != 0) QIO_SKIP("needs root");
   CHECK(in_children([](auto& context) {
           if (opening(context, "secret", access::read).exists()) return 10;  // a worker has begun as root
-          ::setfsuid(nobody);                                                // of this thread only
+          ::setfsuid(nobody);                                                // for this thread only
           if (qio::cached_file::open(context, "secret").error() != std::errc::permission_denied) return 11;
           return qio::cached_file::open("secret").error() != std::errc::permission_denied ? 12 : 0;
         }) == 0);

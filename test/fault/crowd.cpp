@@ -25,7 +25,7 @@ constexpr unsigned queue_depth = 8;
 
 using record = std::uint64_t;
 
-/// What a file has, or gets, at each of its places. No two are alike.
+/// The record at each place of a file. No two are the same.
 record record_of(std::size_t file, std::size_t place) { return (file + 1) * 1000 + place; }
 constexpr std::uint64_t offset_of(std::size_t place) { return place * sizeof(record); }
 auto bytes_of(record& value) { return std::as_writable_bytes(std::span(&value, 1)); }
@@ -40,7 +40,7 @@ std::string why_not_so_many_files() {
   return ::setrlimit(RLIMIT_NOFILE, &files) == 0 ? "" : "the process may not have 10 000 files open (RLIMIT_NOFILE)";
 }
 
-/// The files, with what is to be read in them, open on a context.
+/// The files, with their contents, open on a context.
 template <class Engine>
 class crowd {
  public:
@@ -50,7 +50,7 @@ class crowd {
   explicit crowd(const context& on) {
     files.reserve(file_count);
     for (std::size_t number = 0; number < file_count; ++number) {
-      // The attempts before the engine is asked would leave little to it.
+      // Inline attempts would leave little to the engine.
       files.push_back(qio::cached_file::open(on, path_of(number), access::read_write, creation::only_if_missing,
                                              {.inline_writes = false})
                           .value());
@@ -60,7 +60,7 @@ class crowd {
     }
   }
 
-  /// The operations of every file that were told to have been served.
+  /// The number of operations that the statistics of all files count.
   std::uint64_t served() const {
     std::uint64_t all = 0;
     for (const file& each : files) {
@@ -87,7 +87,7 @@ class crowd {
   qio_test::directory where;
 };
 
-/// A transfer of one record, and what came of it.
+/// A transfer of one record, and its result.
 template <class File>
 class started {
  public:
@@ -99,13 +99,13 @@ class started {
     transfer_.start([this](qio::result<std::size_t> told) {
       ++calls;
       failed = !told || told.value() != sizeof(record) || value_ != expected_;
-      cancelled = !told && told.error() == std::errc::operation_canceled;
+      canceled = !told && told.error() == std::errc::operation_canceled;
     });
   }
 
   int calls = 0;
   bool failed = true;
-  bool cancelled = false;
+  bool canceled = false;
 
  private:
   record expected_, value_;
@@ -148,7 +148,7 @@ TEMPLATE_LIST_TEST_CASE("ten thousand files and a hundred thousand operations go
   REQUIRE(by_callback.size() + by_coroutine.size() == operation_count);
   std::size_t told = 0;
   for (const auto& each : by_callback) told += each.calls != 0;
-  CHECK(told == 0);  // all of them are in flight, or about to be told
+  CHECK(told == 0);  // all of them are in flight, or not yet called back
 
   std::size_t right = 0;
   for (const bool each : context.value().run(qio::when_all(std::move(by_coroutine)))) right += each;
@@ -177,6 +177,6 @@ TEMPLATE_LIST_TEST_CASE("ten thousand files are closed with a hundred thousand o
   CHECK(closed == file_count);
   context.value().run();
   std::size_t truly_told = 0;
-  for (const auto& each : operations) truly_told += each.calls == 1 && (!each.failed || each.cancelled);
+  for (const auto& each : operations) truly_told += each.calls == 1 && (!each.failed || each.canceled);
   CHECK(truly_told == operation_count);
 }

@@ -11,7 +11,7 @@
 
 namespace fault {
 
-/// A file of which some blocks cannot be read. Its file system (ext2) is told that they are at the end of the device,
+/// A file of which some blocks cannot be read. Its inode (ext2) is changed so that they are at the end of the device,
 /// and the end is cut off.
 class damaged_file {
  public:
@@ -50,7 +50,7 @@ class damaged_file {
   }
 
   std::string path;
-  std::string missing;  ///< why there is none; else empty
+  std::string missing;  ///< why there is no damaged file; otherwise empty
 
  private:
   loop_device device_;

@@ -1,4 +1,4 @@
-// Faults of devices and file systems, for real.
+// Real faults of devices and file systems.
 #include "catch.hpp"
 #include "disk.hpp"
 #include "engines.hpp"
@@ -44,7 +44,7 @@ TEST_CASE("a block device has a size, and is read and written in each mode") {
   CHECK(direct.write_at(4 * mebibyte, block).error() == std::errc::no_space_on_device);
 }
 
-TEST_CASE("a device that cannot read is an I/O error, with what was read before, and no dead process") {
+TEST_CASE("a device that cannot be read is an I/O error with the bytes read before it, and the process survives") {
   const fault::loop_device device(4 * mebibyte);
   if (!device.missing.empty()) QIO_SKIP(device.missing);
   REQUIRE(::truncate(device.image().c_str(), mebibyte) == 0);
@@ -57,7 +57,7 @@ TEST_CASE("a device that cannot read is an I/O error, with what was read before,
   CHECK(is_refused(qio::cached_file::open(device.path).value().read_at(2 * mebibyte, buffer)));
   CHECK(is_refused(qio::mapped_file::open(device.path).value().read_at(3 * mebibyte, buffer)));
 
-  // Across the end of what is there: what had been read is told.
+  // Across the end of the device: the error reports the bytes read before it.
   const auto partly = qio::cached_file::open(device.path).value().read_at(mebibyte / 2, buffer);
   REQUIRE(!partly);
   CHECK(partly.error() == std::errc::io_error);
@@ -72,7 +72,7 @@ TEST_CASE("a device that cannot read is an I/O error, with what was read before,
   });
 }
 
-TEST_CASE("a full disk is std::errc::no_space_on_device, and what was written before it is told") {
+TEST_CASE("a write to a full disk fails with no_space_on_device and the number of bytes written") {
   const fault::mounted disk("ext4", 16 * mebibyte);
   if (!disk.missing.empty()) QIO_SKIP(disk.missing);
   auto buffer = qio::aligned_buffer::allocate(64 * mebibyte).value();
@@ -101,7 +101,7 @@ TEST_CASE("a full disk is std::errc::no_space_on_device, and what was written be
     CHECK(is_full(file.write_at(0, buffer), path));
   }
   {
-    // A hole that cannot be filled: the page fault fails, and the process lives.
+    // A hole that cannot be filled: the page fault fails, and the process survives.
     auto file = fresh([&] { return qio::mapped_file::open(path, wanted, how).value(); });
     REQUIRE(file.resize(64 * mebibyte));
     CHECK(is_full(file.write_at(0, buffer), path));
@@ -116,7 +116,7 @@ TEST_CASE("a full disk is std::errc::no_space_on_device, and what was written be
   });
 }
 
-TEST_CASE("a disk that fills up is told by writes at once as by those of the engine") {
+TEST_CASE("inline writes report a full disk as the engine's writes do") {
   const fault::mounted disk("ext4", 16 * mebibyte);
   if (!disk.missing.empty()) QIO_SKIP(disk.missing);
   const std::vector<std::byte> buffer(64 * 1024, std::byte{7});
@@ -139,7 +139,7 @@ TEST_CASE("a disk that fills up is told by writes at once as by those of the eng
   });
 }
 
-TEST_CASE("a write that has to wait is noticed and counted, and the engine gets the next ones for a while") {
+TEST_CASE("an inline write that waits is counted, and the engine gets the next ones for a while") {
   using clock = std::chrono::steady_clock;
   const fault::mounted disk("ext4", 16 * mebibyte);
   if (!disk.missing.empty()) QIO_SKIP(disk.missing);
@@ -151,8 +151,8 @@ TEST_CASE("a write that has to wait is noticed and counted, and the engine gets 
   REQUIRE(context.run(write(file.value(), 0, buffer)));
   REQUIRE(statistics.served_inline == 1);
 
-  // Nobody writes to a frozen file system until it is thawed. On a busy machine it may take more than one to be sure
-  // that the thread waited, and was not kept from running.
+  // A write to a frozen file system waits until it is thawed. On a busy machine, several attempts may be needed to be
+  // sure that the thread waited, and was not preempted.
   clock::time_point begin, end;
   std::uint64_t at_once = 1;
   for (int attempt = 0; attempt < 20 && statistics.blocked_submissions == 0; ++attempt) {
@@ -180,7 +180,7 @@ TEST_CASE("a write that has to wait is noticed and counted, and the engine gets 
   CHECK(statistics.blocked_submissions == 1);
 }
 
-TEST_CASE("direct I/O on an overlay is direct where what is below is, and refused where that is memory") {
+TEST_CASE("direct I/O on an overlay works if the file system below supports it, and is refused if that is in memory") {
   if (::geteuid() != 0) QIO_SKIP("needs root");
   for (const bool in_memory : {false, true}) {
     const fault::scratch where;

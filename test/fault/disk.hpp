@@ -1,4 +1,4 @@
-// File systems and devices made for one test, and gone with it: needs root.
+// File systems and devices that exist for one test only. Needs root.
 #pragma once
 
 #include "catch.hpp"
@@ -15,7 +15,7 @@
 
 namespace fault {
 
-/// The output of a shell command without its last line's end; `ok` tells whether it succeeded.
+/// The output of a shell command without the final newline. Sets `ok` to whether it succeeded.
 inline std::string output_of(const std::string& command, bool* ok = nullptr) {
   std::string text;
   std::FILE* const pipe = ::popen(("{ " + command + "; } 2>&1").c_str(), "r");
@@ -27,7 +27,7 @@ inline std::string output_of(const std::string& command, bool* ok = nullptr) {
   return text;
 }
 
-/// A directory, removed with what is in it.
+/// A directory, which the destructor removes with its contents.
 class scratch {
  public:
   scratch() {
@@ -42,7 +42,7 @@ class scratch {
   std::string path = std::filesystem::current_path() / "fault-XXXXXX";
 };
 
-/// A loop device over a file of `bytes`, in a directory of its own or the one given, with direct I/O to it.
+/// A loop device over a file of `bytes`, in a new or the given directory, with direct I/O to that file.
 class loop_device {
  public:
   explicit loop_device(std::size_t bytes, std::string directory = {})
@@ -67,7 +67,7 @@ class loop_device {
 
   std::string image() const { return directory_ + "/image"; }
   std::string path;
-  std::string missing;  ///< why there is none; else empty
+  std::string missing;  ///< why there is no device; otherwise empty
 
  private:
   scratch own_;
@@ -104,8 +104,8 @@ class mounted {
   scratch directory_;
 };
 
-/// A device that cannot store what is written to it, until there is room: its image is a hole in a file system that is
-/// full, as with thin provisioning.
+/// A device that cannot store what is written to it until there is space: as with thin provisioning, its image is a
+/// hole in a full file system.
 class full_device {
  public:
   full_device() : below_("ext4", 16 << 20), missing(below_.missing) {

@@ -1,4 +1,4 @@
-// What is durable, and what is not any more, where a device cannot store what it is given.
+// Durability on a device that cannot store what is written to it.
 #include "catch.hpp"
 #include "disk.hpp"
 #include "engines.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto every_kind = {qio::sync_kind::data, qio::sync_kind::data_and_size, qio::sync_kind::everything};
 
-/// A file whose last sync has failed: writes, syncs by `sync`, and makes room for what was written.
+/// A file whose last sync has failed. It writes, syncs by `sync`, and then makes space for what was written.
 template <class File, class Sync>
 void fail_sync(fault::full_device& device, File& file, Sync sync) {
   const std::vector<std::byte> data(64 * 1024, std::byte{7});
@@ -24,7 +24,7 @@ void fail_sync(fault::full_device& device, File& file, Sync sync) {
   device.make_room();
 }
 
-/// Whether a write to a file opened for durable ones has failed as the device did, and syncs fail from then on.
+/// Whether a write to a file opened with durable_writes failed with the device's error, and all later syncs fail.
 template <class Answer, class Sync>
 bool is_told(const Answer& written, Sync sync) {
   if (written || written.error().transferred() != 0) return false;
@@ -32,7 +32,7 @@ bool is_told(const Answer& written, Sync sync) {
   return !synced && synced.error() == written.error();
 }
 
-/// What such a file answers through the page cache, and past it.
+/// The error of such a write, for a file in the page cache or a direct one.
 template <class Mode>
 constexpr std::errc refusal = Mode::is_direct ? std::errc::no_space_on_device : std::errc::io_error;
 
@@ -40,8 +40,8 @@ constexpr qio::open_options durably{.durable_writes = true};
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a sync that failed is the answer of all later ones, though the device is well again", "",
-                   qio::cached, qio::mapped) {
+TEMPLATE_TEST_CASE("after a failed sync all later ones fail, even if the device works again", "", qio::cached,
+                   qio::mapped) {
   fault::full_device device;
   if (!device.missing.empty()) QIO_SKIP(device.missing);
   const auto open = [&] { return qio::basic_file<TestType>::open(device.path(), qio::access::read_write).value(); };
@@ -56,7 +56,8 @@ TEMPLATE_TEST_CASE("a sync that failed is the answer of all later ones, though t
   CHECK(file.sync());
 }
 
-TEMPLATE_TEST_CASE("so it is on a context, whichever of the syncs blocks", "", qio::cached, qio::mapped) {
+TEMPLATE_TEST_CASE("after a failed sync on a context all later ones fail, whichever of them blocks", "", qio::cached,
+                   qio::mapped) {
   fault::on_every_engine([&](auto& context) {
     fault::full_device device;
     if (!device.missing.empty()) QIO_SKIP(device.missing);
@@ -78,8 +79,8 @@ TEMPLATE_TEST_CASE("so it is on a context, whichever of the syncs blocks", "", q
   });
 }
 
-TEMPLATE_TEST_CASE("a durable write that the device does not store fails, where others are accepted", "", qio::cached,
-                   qio::direct, qio::mapped) {
+TEMPLATE_TEST_CASE("a durable write that the device does not store fails, and an ordinary write succeeds", "",
+                   qio::cached, qio::direct, qio::mapped) {
   using file_type = qio::basic_file<TestType>;
   auto block = qio::aligned_buffer::allocate(4096).value();
   std::fill(block.begin(), block.end(), std::byte{7});
@@ -100,7 +101,7 @@ TEMPLATE_TEST_CASE("a durable write that the device does not store fails, where 
     auto file = file_type::open(device.path(), qio::access::read_write, how, durably).value();
     REQUIRE(!file.write_at(4096, block));
     device.make_room();
-    CHECK(file.write_at(4096, block));  // of itself
+    CHECK(file.write_at(4096, block));  // the write itself succeeds
     CHECK(file.sync().error() == refusal<TestType>);
   }
   fault::on_every_engine([&](auto& context) {

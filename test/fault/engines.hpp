@@ -1,4 +1,4 @@
-// The same check on a context of each engine that can be had here.
+// The same check on a context of each engine that is available here.
 #pragma once
 
 #include <qio/qio.hpp>

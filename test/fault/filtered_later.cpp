@@ -1,4 +1,5 @@
-// A seccomp filter that forbids io_uring, and comes after a context was created: the context goes on by its workers.
+// A seccomp filter that forbids io_uring, installed after a context was created: worker threads then carry out its
+// operations.
 #include "catch.hpp"
 #include "child.hpp"
 #include "disk.hpp"
@@ -30,7 +31,7 @@ using ring_file = qio::basic_file<qio::cached, qio::uring>;
 
 bool has_a_ring() { return ring_context::create().has_value(); }
 
-/// 0 if `context` serves reads and writes, else where it failed.
+/// 0 if `context` can read and write; otherwise a number for the step that failed.
 int read_and_write(ring_context& context, ring_file& file) {
   return context.run([](ring_file& on) -> qio::task<int> {
     std::vector<std::byte> block(4096, std::byte{7});
@@ -55,14 +56,14 @@ ring_file open(const ring_context& context, const std::string& path) {
       .value();
 }
 
-/// A pipe with a name, empty: a read of it stays in the kernel.
+/// An empty named pipe: a read of it stays in the kernel.
 std::string make_pipe(const fault::scratch& in) {
   std::string path = in.path + "/pipe";
   ::mkfifo(path.c_str(), 0600);
   return path;
 }
 
-/// An open file that is a pipe underneath, since open() refuses pipes.
+/// An open file whose handle is that of a pipe, because open() refuses pipes.
 ring_file open_pipe(const ring_context& context, const std::string& pipe, const qio::open_options& options = {}) {
   auto file = qio::cached_file::open(context, pipe + ".file", access::read_write, creation::if_needed, options).value();
   const int opened = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
@@ -73,7 +74,7 @@ ring_file open_pipe(const ring_context& context, const std::string& pipe, const 
 
 using read_operation = qio::operation<qio::uring, std::size_t>;
 
-/// A read that remembers its answer.
+/// A read that stores its result.
 struct pending_read {
   pending_read(ring_file& file, std::size_t bytes)
       : buffer(bytes, std::byte{1}), operation(file.async_read_at(0, buffer)) {
@@ -95,7 +96,7 @@ struct moment {
 
 }  // namespace
 
-TEST_CASE("a filter that comes after create() leaves the context to its workers") {
+TEST_CASE("if a seccomp filter is installed after create(), workers carry out all operations") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   for (const moment each :
@@ -119,7 +120,7 @@ TEST_CASE("a filter that comes after create() leaves the context to its workers"
   }
 }
 
-TEST_CASE("many operations that the kernel had not taken when the filter came are carried out by workers") {
+TEST_CASE("workers carry out the operations that the kernel had not taken when the filter was installed") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   for (const qio::wait_policy policy : {qio::wait_policy::sleep, qio::wait_policy::spin, qio::wait_policy::adaptive}) {
@@ -143,7 +144,9 @@ TEST_CASE("many operations that the kernel had not taken when the filter came ar
   }
 }
 
-TEST_CASE("operations that the kernel had taken when the filter came fail with its reason, and their memory is free") {
+TEST_CASE(
+    "operations that the kernel had taken when the filter was installed fail with its error, and release their "
+    "memory") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   const std::string pipe = make_pipe(directory);
@@ -161,7 +164,7 @@ TEST_CASE("operations that the kernel had taken when the filter came fail with i
           if (!one.has_failed() || !two.has_failed()) return 3;
           if (one.answer->error().transferred() != 0) return 4;
           if (!later.answer || !*later.answer || later.answer->value() != 4096) return 5;
-          // Nobody else takes what is written from now on.
+          // Nothing else reads what is written from now on.
           const int writer = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
           const std::array<char, 64> sent{};
           if (::write(writer, sent.data(), sent.size()) != 64) return 6;
@@ -173,7 +176,7 @@ TEST_CASE("operations that the kernel had taken when the filter came fail with i
         }) == 0);
 }
 
-TEST_CASE("what is in the kernel when a filter comes can be destroyed, closed and ended") {
+TEST_CASE("operations, files and contexts with requests in the kernel may be destroyed after a filter is installed") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   const std::string pipe = make_pipe(directory);
@@ -200,14 +203,14 @@ TEST_CASE("what is in the kernel when a filter comes can be destroyed, closed an
   }
 }
 
-TEST_CASE("a durable write whose answer was lost with the ring fails every later sync") {
+TEST_CASE("after a durable write whose result was lost with the ring, every sync fails") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   const std::string pipe = make_pipe(directory);
   CHECK(fault::in_child([&] {
           auto context = ring_context::create().value();
           auto full = open_pipe(context, pipe, {.inline_writes = false, .durable_writes = true});
-          const std::vector<std::byte> data(1 << 20);  // more than a pipe takes
+          const std::vector<std::byte> data(1 << 20);  // more than a pipe holds
           auto write = full.async_write_at(0, data);
           std::optional<qio::result<std::size_t>> answer;
           write.start([&answer](qio::result<std::size_t> told) { answer.emplace(told); });
@@ -216,14 +219,14 @@ TEST_CASE("a durable write whose answer was lost with the ring fails every later
           if (!fault::forbid_io_uring(EPERM, true)) return 2;
           context.run();
           if (!answer || *answer || answer->error() != std::errc::operation_not_permitted) return 3;
-          if (answer->error().transferred() == 0) return 4;  // as much as the pipe took
+          if (answer->error().transferred() == 0) return 4;  // as much as the pipe held
           const auto synced = full.sync();
           return !synced && synced.error() == std::errc::io_error ? 0 : 5;
         }) == 0);
 }
 
-// Were it to go on, the kernel could write into memory that the program uses for something else.
-TEST_CASE("where all of io_uring is forbidden while the kernel has operations, the program ends") {
+// If the program continued, the kernel could write into memory that the program uses for something else.
+TEST_CASE("if all of io_uring is forbidden while the kernel has operations, the program ends with a message") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   const std::string pipe = make_pipe(directory);

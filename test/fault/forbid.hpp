@@ -11,7 +11,7 @@
 
 namespace fault {
 
-/// Has `number` answer with the error `code` from now on, in this thread and its children.
+/// From now on, the system call `number` fails with `code` in this thread and its children.
 inline bool forbid(long number, int code) {
   std::array<sock_filter, 4> program{{
       {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},

@@ -1,4 +1,4 @@
-// Directories of somebody else, who exchanges what is in them while files are opened there.
+// Directories of another user, who exchanges what is in them while files are opened there.
 #include "hostile.hpp"
 
 #include "child.hpp"
@@ -45,7 +45,7 @@ std::size_t entries(const std::string& directory) {
 
 }  // namespace
 
-TEST_CASE("an open that fails late removes what it made, where it made it, whatever the path leads to by then",
+TEST_CASE("an open that fails late removes the file that it created, even if the path leads elsewhere by then",
           "[hostile]") {
   const fault::hostile_directory d;
   if (!d.missing.empty()) QIO_SKIP(d.missing);
@@ -66,7 +66,7 @@ TEST_CASE("an open that fails late removes what it made, where it made it, whate
   }
 }
 
-TEST_CASE("an open that fails late leaves what somebody else has put in the place of its file", "[hostile]") {
+TEST_CASE("an open that fails late keeps a file that another user has put in place of its own", "[hostile]") {
   const fault::hostile_directory d;
   if (!d.missing.empty()) QIO_SKIP(d.missing);
   const std::string directory = d.theirs + "/real";
@@ -85,7 +85,8 @@ TEST_CASE("an open that fails late leaves what somebody else has put in the plac
   }
 }
 
-TEST_CASE("no open that fails late touches a victim, while a directory is exchanged for a link to it", "[hostile]") {
+TEST_CASE("an open that fails late never changes a victim's directory, while its own is exchanged for a link to that",
+          "[hostile]") {
   const fault::hostile_directory d;
   if (!d.missing.empty()) QIO_SKIP(d.missing);
   const auto beneath = qio::directory::open(d.root);
@@ -111,8 +112,7 @@ TEST_CASE("no open that fails late touches a victim, while a directory is exchan
   CHECK(entries(d.theirs + "/real") + entries(d.theirs + "/link") == 1);  // the victim's file; nothing is left behind
 }
 
-TEST_CASE("what is opened beneath a directory of somebody else is never outside, whatever is exchanged there",
-          "[hostile]") {
+TEST_CASE("an open beneath another user's directory never leaves it, while names are exchanged there", "[hostile]") {
   const fault::hostile_directory d;
   if (!d.missing.empty()) QIO_SKIP(d.missing);
   const auto beneath = qio::directory::open(d.theirs);
@@ -133,7 +133,7 @@ TEST_CASE("what is opened beneath a directory of somebody else is never outside,
   CHECK(losses == 0);
 }
 
-TEST_CASE("always_new follows no link of a stranger's where everybody may make them", "[hostile]") {
+TEST_CASE("always_new follows no link of another user in a sticky directory that everybody may write to", "[hostile]") {
   const fault::hostile_directory d;
   if (!d.missing.empty()) QIO_SKIP(d.missing);
   const std::string shared = d.root + "/shared";
@@ -177,7 +177,8 @@ TEST_CASE("always_new follows no link of a stranger's where everybody may make t
   }
 }
 
-TEST_CASE("always_new replaces no victim's file, while a stranger's file is exchanged for a link to it", "[hostile]") {
+TEST_CASE("always_new never replaces a victim's file, while another user's file is exchanged for a link to it",
+          "[hostile]") {
   const fault::hostile_directory d;
   if (!d.missing.empty()) QIO_SKIP(d.missing);
   const std::string shared = d.root + "/shared", name = shared + "/name", link = shared + "/link";

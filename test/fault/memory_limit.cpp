@@ -1,5 +1,4 @@
-// A process that may not have as much memory as its files are large: a container's limit, and address space that is
-// refused.
+// A process with less memory than its files are large: a container's limit, and a limit of the address space.
 #include "../engines.hpp"
 #include "catch.hpp"
 #include "child.hpp"
@@ -32,7 +31,7 @@ constexpr std::size_t limit = std::size_t(48) << 20, file_bytes = 3 * limit;
 constexpr std::size_t chunk = std::size_t(256) << 10;  // beyond what is written inline
 constexpr std::size_t in_flight = 16;
 
-/// A control group of this test's own that limits memory: page cache included. Needs root.
+/// A new control group that limits memory, including the page cache. Needs root.
 class memory_group {
  public:
   memory_group() {
@@ -41,7 +40,7 @@ class memory_group {
       return;
     }
     const std::string name = "qio-test-" + std::to_string(::getpid());
-    // Version 1 has a tree of its own for memory; in version 2 the controller must have been handed down.
+    // Version 1 has a separate tree for memory; in version 2 the controller must have been delegated.
     for (const auto& [root, file, counter] :
          {std::tuple{"/sys/fs/cgroup/memory/", "memory.limit_in_bytes", "memory.failcnt"},
           {"/sys/fs/cgroup/", "memory.max", "memory.events"}}) {
@@ -66,7 +65,7 @@ class memory_group {
 
   bool enter() const { return put("cgroup.procs", std::to_string(::getpid())); }
 
-  /// How often it was full, and pages had to be given back. ("max 12" of version 2, a plain number of version 1.)
+  /// How often it was full, so that pages had to be reclaimed. ("max 12" in version 2, a plain number in version 1.)
   std::uint64_t times_full() const {
     std::ifstream file(counter_);
     std::string word;
@@ -90,7 +89,7 @@ class memory_group {
   std::string path_, counter_;
 };
 
-/// What the file has at `offset` after its `turn`th writing.
+/// The file's contents at `offset` after it was written `turn` times.
 std::uint64_t word_of(std::uint64_t offset, std::uint64_t turn) { return (offset + turn) * 0x9e3779b97f4a7c15u; }
 
 void fill(std::span<std::byte> bytes, std::uint64_t offset, std::uint64_t turn) {
@@ -108,7 +107,8 @@ bool holds(std::span<const std::byte> bytes, std::uint64_t offset, std::uint64_t
   return bytes.size() % sizeof(std::uint64_t) == 0;
 }
 
-/// Transfers what others have left of the file, chunk by chunk. False when one has failed, or read what is not there.
+/// Transfers the rest of the file, chunk by chunk, concurrently with others. False if a transfer failed or read wrong
+/// contents.
 template <class File>
 qio::task<bool> transfer_chunks(File& file, std::uint64_t& next, std::uint64_t turn, bool writes) {
   auto buffer = qio::aligned_buffer::allocate(chunk).value();
@@ -140,7 +140,7 @@ bool serves(std::type_identity<Mode>, Context& context, const std::string& path,
          file.value().sync().has_value();
 }
 
-/// By views: what is stored there is dirty memory that only the device can take.
+/// Through views: what is stored there is dirty memory, which only writing to the device can free.
 template <class Context>
 bool serves_views(Context& context, const std::string& path, std::uint64_t turn) {
   auto file = qio::mapped_file::open(context, path, access::read_write);
@@ -152,11 +152,11 @@ bool serves_views(Context& context, const std::string& path, std::uint64_t turn)
   return file.value().sync().has_value();
 }
 
-/// 0 if all the modes serve a file that is larger than the memory of this process may be.
+/// 0 if every mode can read and write a file that is larger than this process's memory limit.
 template <class Engine>
 int serves_everything(const std::string& path) {
   auto context = qio::basic_context<Engine>::create();
-  if (!context) return 0;  // other tests say why there is no ring
+  if (!context) return 0;  // other tests report why there is no ring
   if (!serves(std::type_identity<qio::cached>(), context.value(), path, 1)) return 10;
   if (!serves(std::type_identity<qio::direct>(), context.value(), path, 2)) return 11;
   if (!serves(std::type_identity<qio::mapped>(), context.value(), path, 3)) return 12;
@@ -176,8 +176,8 @@ TEMPLATE_LIST_TEST_CASE("a file larger than a container's memory is read and wri
       return serves_everything<TestType>(directory.path + "/file");
     });
   };
-  // A group of version 1 does not make writers wait while too much is dirty. Where the disk is busy with others the
-  // kernel may then find nothing to throw out, and ends the process; it would each time, if this kept memory.
+  // A group of version 1 does not make writers wait while too much is dirty. If the disk is busy with other writes,
+  // the kernel may find nothing to reclaim, and ends the process. If this kept memory, that would happen every time.
   constexpr int ended_by_the_kernel = -SIGKILL;
   int answer = served();
   for (int again = 0; again < 2 && answer == ended_by_the_kernel; ++again) answer = served();
@@ -185,7 +185,8 @@ TEMPLATE_LIST_TEST_CASE("a file larger than a container's memory is read and wri
   CHECK(group.times_full() > 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("memory that is refused is an error, and nothing else comes of it", "", qio_test::engines) {
+TEMPLATE_LIST_TEST_CASE("a failed allocation is reported as an error, and everything else still works", "",
+                        qio_test::engines) {
   const fault::scratch directory;
   const std::string path = directory.path + "/file";
   CHECK(fault::in_child([&] {
@@ -194,7 +195,7 @@ TEMPLATE_LIST_TEST_CASE("memory that is refused is an error, and nothing else co
           auto file = qio::cached_file::open(context.value(), path, access::read_write, creation::if_needed);
           std::byte byte{7};
           if (!file || !file.value().write_at(0, std::span(&byte, 1))) return 1;
-          // Whatever has been mapped so far, and no more.
+          // What has been mapped so far stays, and nothing can be added.
           const rlimit nothing{0, 0};
           if (::setrlimit(RLIMIT_AS, &nothing) != 0) return 2;
           if (qio::aligned_buffer::allocate(std::size_t(64) << 20).error() != std::errc::not_enough_memory) return 3;
@@ -202,7 +203,7 @@ TEMPLATE_LIST_TEST_CASE("memory that is refused is an error, and nothing else co
           if (mapped || mapped.error() != std::errc::not_enough_memory) return 4;
           const auto another = qio::basic_context<TestType>::create({.queue_depth = 4096});
           if (!another && another.error() != std::errc::not_enough_memory) return 5;
-          // What is open goes on.
+          // Open files still work.
           byte = {};
           const auto read = context.value().run(file.value().async_read_at(0, std::span(&byte, 1)));
           return read && byte == std::byte{7} ? 0 : 6;

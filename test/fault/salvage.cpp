@@ -1,4 +1,4 @@
-// What is read of a file with bad sectors.
+// Reading a file with bad sectors.
 #include "catch.hpp"
 #include "damaged_file.hpp"
 #include <qio/qio.hpp>
@@ -14,7 +14,7 @@ using fault::damaged_file;
 constexpr std::size_t block = damaged_file::block;
 constexpr std::size_t file_bytes = 11 * block + 500;
 
-/// Whether the bytes of `memory`, which are those of the file from `offset` on, are the file's, or zero where lost.
+/// Whether `memory` has the file's bytes from `offset` on, and zeros where they are lost.
 bool is_right(const qio::salvaged& found, std::span<const std::byte> memory, std::uint64_t offset) {
   for (std::size_t i = 0; i < found.bytes; ++i) {
     const std::uint64_t at = offset + i;
@@ -26,7 +26,7 @@ bool is_right(const qio::salvaged& found, std::span<const std::byte> memory, std
   return true;
 }
 
-/// What should be lost of a file of whose blocks of `unit` bytes those are bad that hold a bad one.
+/// The expected losses: all blocks of `unit` bytes that contain a bad block.
 std::vector<qio::unreadable> expected(const std::vector<std::size_t>& bad, std::size_t unit) {
   std::vector<qio::unreadable> lost;
   for (const std::size_t each : bad) {
@@ -50,7 +50,7 @@ const std::vector<std::vector<std::size_t>> damages = {
 
 }  // namespace
 
-TEST_CASE("of a damaged file all is read but the bad blocks, and these are told") {
+TEST_CASE("salvage reads all of a damaged file except the bad blocks, and reports these") {
   auto memory = qio::aligned_buffer::allocate(64 * 1024).value();
   for (const auto& bad : damages) {
     CAPTURE(bad);
@@ -67,7 +67,7 @@ TEST_CASE("of a damaged file all is read but the bad blocks, and these are told"
   }
 }
 
-TEMPLATE_TEST_CASE("through the page cache no more is lost than the pages of the bad blocks", "", qio::cached,
+TEMPLATE_TEST_CASE("through the page cache, salvage loses only the pages of the bad blocks", "", qio::cached,
                    qio::mapped) {
   std::vector<std::byte> memory(64 * 1024);
   for (const auto& bad : damages) {
@@ -89,7 +89,7 @@ TEMPLATE_TEST_CASE("through the page cache no more is lost than the pages of the
   }
 }
 
-TEST_CASE("what is no damage is answered as by read_at") {
+TEST_CASE("salvage returns the error of read_at if it is not damage") {
   const damaged_file damaged(file_bytes, {5});
   if (!damaged.missing.empty()) QIO_SKIP(damaged.missing);
   auto memory = qio::aligned_buffer::allocate(8 * block).value();

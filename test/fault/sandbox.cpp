@@ -1,4 +1,4 @@
-// io_uring forbidden, and limits on the process: the context falls back or goes on, and says why.
+// io_uring forbidden, and limits on the process: the context falls back or continues, and reports why.
 #include "catch.hpp"
 #include "child.hpp"
 #include "disk.hpp"
@@ -14,7 +14,7 @@
 
 namespace {
 
-/// 0 if a default context serves reads and writes here, else where it failed.
+/// 0 if a default context can read and write here; otherwise a number for the step that failed.
 int read_and_write(const std::string& path) {
   auto context = qio::context::create();
   if (!context) return 10;
@@ -41,7 +41,7 @@ struct variant {
 }  // namespace
 
 #if QIO_HAS_URING && !defined(__SANITIZE_THREAD__)
-TEST_CASE("where io_uring is forbidden the context falls back to the pool, and says why") {
+TEST_CASE("if io_uring is forbidden, the context falls back to the pool, and explain() says why") {
   const fault::scratch directory;
   for (const variant each :
        {variant{"EPERM", EPERM, false}, variant{"ENOSYS", ENOSYS, false}, variant{"entering forbidden", EPERM, true}}) {
@@ -60,7 +60,7 @@ TEST_CASE("where io_uring is forbidden the context falls back to the pool, and s
   }
 }
 
-TEST_CASE("the strict ring says with the system's own code why there is none") {
+TEST_CASE("basic_context<uring> fails with the system's error if io_uring is unavailable") {
   const int answer = fault::in_child([&] {
     if (!fault::forbid_io_uring(ENOSYS, false)) return 1;
     const auto refused = qio::basic_context<qio::uring>::create();
@@ -70,7 +70,7 @@ TEST_CASE("the strict ring says with the system's own code why there is none") {
 }
 #endif
 
-TEST_CASE("without preadv2 reads go to the engine") {
+TEST_CASE("without preadv2, reads go to the engine") {
   const fault::scratch directory;
   for (const int code : {ENOSYS, EPERM, EOPNOTSUPP}) {
     CAPTURE(code);
@@ -82,7 +82,7 @@ TEST_CASE("without preadv2 reads go to the engine") {
 }
 
 #if !defined(__SANITIZE_THREAD__)
-TEST_CASE("with little lockable memory and few threads a context still serves") {
+TEST_CASE("with little lockable memory and few threads, a context still works") {
   const fault::scratch directory;
   const int answer = fault::in_child([&] {
     const rlimit none{0, 0};
@@ -93,13 +93,13 @@ TEST_CASE("with little lockable memory and few threads a context still serves") 
 }
 
 #if QIO_HAS_URING
-TEST_CASE("where too little memory may be locked, explain() names the limit, and what was to be registered is there") {
-  if (!qio::basic_context<qio::uring>::create()) QIO_SKIP("io_uring cannot be had here");
+TEST_CASE("if too little memory may be locked, explain() names the limit, and registered_memory() is still available") {
+  if (!qio::basic_context<qio::uring>::create()) QIO_SKIP("io_uring is unavailable here");
   const int answer = fault::in_child([] {
     constexpr rlim_t limit = 1 << 20;  // enough for a ring, which some kernels count, too
     const rlimit small{limit, limit};
     if (::setrlimit(RLIMIT_MEMLOCK, &small) != 0) return 1;
-    if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) return 2;  // root may lock what it likes
+    if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) return 2;  // root may lock any amount
     auto context = qio::basic_context<qio::uring>::create({.registered_bytes = 4 * limit});
     if (!context) return 3;
     if (context.value().registered_memory().size() != 4 * limit) return 4;
@@ -111,7 +111,7 @@ TEST_CASE("where too little memory may be locked, explain() names the limit, and
 }
 #endif
 
-TEST_CASE("the pool carries operations out itself where no thread can be had") {
+TEST_CASE("the pool carries out operations on the context's thread if no other can be started") {
   const fault::scratch directory;
   const int answer = fault::in_child([&] {
     if (!fault::forbid(__NR_clone3, EAGAIN) || !fault::forbid(__NR_clone, EAGAIN)) return 1;
@@ -131,7 +131,7 @@ TEST_CASE("the pool carries operations out itself where no thread can be had") {
 }
 #endif
 
-TEST_CASE("a write past the largest size allowed fails, and says how far it came") {
+TEST_CASE("a write past RLIMIT_FSIZE fails, and reports the bytes written") {
   const fault::scratch directory;
   const std::string path = directory.path + "/file";
   const int answer = fault::in_child([&] {
@@ -146,7 +146,7 @@ TEST_CASE("a write past the largest size allowed fails, and says how far it came
       return !told && told.error() == std::errc::file_too_large && told.error().transferred() == transferred;
     };
     if (!is_right(file.write_at(4096, block), limit - 4096)) return 2;
-    // SIGXFSZ, which this process ignores, would end others: a worker gets it instead of the context's thread.
+    // This process ignores SIGXFSZ, which would end others: a worker thread gets it instead of the context's thread.
     if (file.explain().find("inline writes")->value != "off") return 7;
     const auto write = [](auto& on, auto& data) -> qio::task<qio::result<std::size_t>> {
       co_return co_await on.async_write_at(4096, data);

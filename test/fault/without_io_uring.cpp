@@ -1,5 +1,5 @@
 // without_io_uring EPERM|ENOSYS|enter PROGRAM ARGUMENT...: runs a program that may not use io_uring, as in a container.
-// "enter" lets it make a ring, and forbids to use it.
+// With "enter", it may create a ring, but not use it.
 #include "forbid.hpp"
 
 #include <unistd.h>

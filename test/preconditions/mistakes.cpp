@@ -206,7 +206,7 @@ MISTAKE("an operation is started by another thread", "an operation was started b
 }  // namespace
 
 int main(int count, char** arguments) {
-  // Not a core dump for each of them; and CTest takes a signal for a failure.
+  // No core dump for each mistake; and CTest counts a signal as a failure.
   std::signal(SIGABRT, [](int) { std::_Exit(3); });
   for (const auto& [name, make] : mistakes()) {
     if (count != 2 || std::strcmp(name, arguments[1]) != 0) continue;

@@ -148,7 +148,7 @@ TEST_CASE("an open that fails or is abandoned changes nothing") {
   CHECK(one.open("data", creation::truncate_existing).value().size().value() == 0);
 }
 
-TEST_CASE("a full disk fails with ENOSPC, and keeps what it has") {
+TEST_CASE("a write to a full disk fails with ENOSPC, and the disk keeps its contents") {
   qio::simulated_disk disk({.capacity = 3 * 4096});
   program writer(disk);
   auto data = writer.open("data").value();
@@ -354,7 +354,7 @@ TEST_CASE("everything fails while the power is cut, and works after a restart") 
   }
 }
 
-TEST_CASE("files from before a restart fail, and do no harm") {
+TEST_CASE("operations of files opened before a restart fail, and change nothing") {
   qio::simulated_disk disk;
   program old(disk);
   auto forgotten = old.open("data").value();

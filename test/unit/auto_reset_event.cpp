@@ -8,7 +8,7 @@ namespace {
 using qio::wait_limit;
 using qio::detail::auto_reset_event;
 
-TEST_CASE("an event that is set before anybody waits is remembered, once") {
+TEST_CASE("an event that is set before a wait ends one wait") {
   auto_reset_event event;
   CHECK_FALSE(event.take());
   event.set();
@@ -21,7 +21,7 @@ TEST_CASE("an event that is set before anybody waits is remembered, once") {
   CHECK_FALSE(event.take());
 }
 
-TEST_CASE("a wait for an event that nobody sets ends at its limit") {
+TEST_CASE("a wait for an event that is not set ends at its limit") {
   auto_reset_event event;
   event.wait(wait_limit::until(wait_limit::time_point::clock::now()));
   CHECK_FALSE(event.take());

@@ -22,7 +22,7 @@ std::atomic<std::size_t> allocations = 0;
 
 }  // namespace
 
-// Those that the library and its coroutines use; the rest of the program goes by the same.
+// Replaces the operators that the library and its coroutines use, and the whole program with them.
 // Not inlined: GCC would see malloc() and free() without the operators between, and call them mismatched.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   ++allocations;
@@ -54,7 +54,7 @@ namespace {
 using qio::access;
 using qio::creation;
 
-// CTest runs the cases as processes of their own, at the same time.
+// CTest runs the cases in separate processes, at the same time.
 const std::string path = "cost-" + std::to_string(::getpid()) + ".tmp";
 
 struct removed_at_end {
@@ -96,7 +96,7 @@ bool write_file() {
 
 template <class Engine, class Mode>
 void allocates_nothing() {
-  // One worker: a second one begins when the first falls behind, which may be at any time.
+  // One worker, because a second one would start when the first falls behind, which may be at any time.
   auto context = qio::basic_context<Engine>::create({.queue_depth = 8, .workers = 1});
   if (!context) QIO_SKIP("no engine: " + context.error().message());
   auto opened = open<Mode>(context.value());
@@ -105,7 +105,7 @@ void allocates_nothing() {
   const std::array<qio::mutable_buffer, 2> pair{part(0), part(1)};
   const auto everything = [&](bool& right) -> qio::task<> {
     for (int round = 0; round < 10; ++round) {
-      if (round == 1) allocations = 0;  // whatever is made once has been made
+      if (round == 1) allocations = 0;  // everything that is allocated once has been allocated
       const auto first = co_await file.async_write_at(0, part(0));
       const auto second = co_await file.async_read_at(0, part(0));
       const auto third = co_await file.async_read_at(0, pair, {.deadline = std::chrono::hours(1)});
@@ -143,7 +143,7 @@ TEST_CASE("blocking transfers allocate nothing") {
     right = right && cached.value().read_at(0, part(0)) && cached.value().write_at(0, part(0)) &&
             cached.value().read_at(0, pair) && mapped.value().read_at(0, pair) && mapped.value().write_at(0, part(1)) &&
             mapped.value().view(0, 4096);
-    right = right && !cached.value().read_at(~std::uint64_t(0), part(0));  // nor do refusals
+    right = right && !cached.value().read_at(~std::uint64_t(0), part(0));  // nor do failed operations
   }
   const std::size_t counted = allocations;
   CHECK(counted == 0);
@@ -172,7 +172,7 @@ qio::task<> repeat(int times, Operation operation, bool& right) {
 
 }  // namespace
 
-TEST_CASE("only what a device does for the ring itself is waited for awake") {
+TEST_CASE("a context waits awake only for what a device completes for the ring itself") {
   const removed_at_end cleaner;
   REQUIRE(write_file());
   for (const auto policy : {qio::wait_policy::sleep, qio::wait_policy::spin}) {
@@ -198,7 +198,7 @@ TEST_CASE("only what a device does for the ring itself is waited for awake") {
   }
 }
 
-TEST_CASE("a durable write is waited for asleep") {
+TEST_CASE("a context waits asleep for a durable write") {
   const removed_at_end cleaner;
   REQUIRE(write_file());
   for (const bool durable : {true, false}) {
@@ -221,7 +221,7 @@ TEST_CASE("a durable write is waited for asleep") {
 #if QIO_HAS_URING && !defined(__SANITIZE_THREAD__)
 namespace {
 
-// In the traced child: what is between two of these is counted.
+// In the traced child: system calls between two of these are counted.
 void marker() { ::syscall(SYS_getpgid, 0); }
 
 using call_info = decltype(__ptrace_syscall_info::entry);
@@ -288,14 +288,14 @@ long calls_of_reads(int reads) {
 TEST_CASE("a read costs one system call: inline from the cache, or by the ring from the device") {
   const removed_at_end cleaner;
   REQUIRE(write_file());
-  // At the 64th the ring gets to know the file, once.
+  // At the 64th read, the file is registered with the ring, once.
   const long cached = calls_of_reads<qio::cached>(50), direct = calls_of_reads<qio::direct>(50);
   if (cached < 0 || direct < 0) QIO_SKIP("no ptrace, no io_uring or no direct I/O here");
   CHECK(cached == 50);
   CHECK(direct == 50);
 }
 
-TEST_CASE("of 32 direct reads the device gets four at a time") {
+TEST_CASE("32 direct reads are handed to the device four at a time") {
   const removed_at_end cleaner;
   REQUIRE(write_file());
   const long submissions = system_calls_of(

@@ -89,7 +89,7 @@ struct release_takes_a_request : complete<release_takes_a_request> {
 };
 static_assert(!qio::engine<release_takes_a_request>);
 
-// What a call would convert to.
+// A type that the call's result would convert to.
 struct release_takes_a_const_activity : complete<release_takes_a_const_activity> {
   void release(const qio::file_activity&) noexcept {}
 };
@@ -153,7 +153,7 @@ static_assert(!qio::engine<wait_may_throw>);
 
 }  // namespace
 
-TEST_CASE("an engine that spells every hook runs a context") {
+TEST_CASE("an engine that declares every hook can run a context") {
   auto context = qio::basic_context<names_end_of_no_hook>::create().value();
   CHECK_FALSE(context.poll());
 }

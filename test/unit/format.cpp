@@ -1,7 +1,7 @@
 #include "catch.hpp"
 #include <qio/format.hpp>
 
-TEST_CASE("errors, alignments, explanations and results are written by fmt") {
+TEST_CASE("fmt formats errors, alignments, explanations and results") {
   const qio::error failure(qio::errc::beyond_end, 20, 10);
   CHECK(fmt::format("{}", failure) == "the range ends at 20, but the file ends at 10 [qio 5]");
   CHECK(fmt::format("{}", qio::alignment{512, 512, 4096}) == "memory 512, read 512, write 4096");

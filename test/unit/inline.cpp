@@ -1,4 +1,4 @@
-// What the attempt to carry out a transfer at once goes by.
+// What decides whether a transfer is attempted inline.
 #include "catch.hpp"
 #include <qio/file/inline_writes.hpp>
 #include <qio/loop/inline_turn.hpp>
@@ -10,7 +10,7 @@
 
 using namespace std::chrono_literals;
 
-TEST_CASE("a turn lets transfers go on at once for a while, and carries some more out") {
+TEST_CASE("a turn lets coroutines continue at once for a while, and then only completes transfers") {
   qio::detail::inline_turn turn;
   turn.spend(63us);
   CHECK(turn.may_go_on());
@@ -25,16 +25,16 @@ TEST_CASE("a turn lets transfers go on at once for a while, and carries some mor
   CHECK(turn.time_of_copy(4096) == 1024ns);
 }
 
-TEST_CASE("a thread has waited if it gave up its processor, and that was not taken away") {
+TEST_CASE("a thread has waited if it gave up its CPU and was not preempted") {
   qio::detail::thread_waits waits;
-  CHECK(!waits.has_waited({0, 1}));  // kept from running
+  CHECK(!waits.has_waited({0, 1}));  // was preempted
   CHECK(waits.has_waited({1, 1}));   // waited
-  CHECK(!waits.has_waited({2, 2}));  // cannot be told
+  CHECK(!waits.has_waited({2, 2}));  // unknown
   CHECK(!waits.has_waited({2, 2}));  // was busy
   CHECK(waits.has_waited({10, 2}));
 }
 
-TEST_CASE("after a write that waited there is a pause of sixteen times as long") {
+TEST_CASE("after a write that waited, inline writes pause for sixteen times as long") {
   qio::detail::inline_writes writes;
   qio::request r;
   std::vector<std::byte> page(qio::platform::page_size());

@@ -1,4 +1,5 @@
-// instructions WORKLOAD OPERATIONS FILE: carries out so many operations. Counted by the script beside it.
+// instructions WORKLOAD OPERATIONS FILE: carries out that number of operations. The script beside it counts the
+// instructions.
 #include <qio/qio.hpp>
 
 #include <sys/resource.h>
@@ -31,7 +32,7 @@ T had(qio::result<T> answer) {
   return std::move(answer).value();
 }
 
-// Each reader has memory of its own.
+// Each reader has its own memory.
 struct memory {
   qio::aligned_buffer buffer = qio::aligned_buffer::allocate(block).value();
 };

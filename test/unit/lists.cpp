@@ -34,7 +34,7 @@ TEST_CASE("timers agree with a multiset through 20 000 random insertions and rem
       if (in[index]) {
         remove(index);
       } else {
-        nodes[index].when = time(std::chrono::nanoseconds(random() % 300));  // equal ones among them
+        nodes[index].when = time(std::chrono::nanoseconds(random() % 300));  // some of them equal
         heap.insert(nodes[index]);
         model.insert(nodes[index].when);
         in[index] = true;
@@ -95,7 +95,7 @@ TEST_CASE("a queue agrees with a deque through random pushes, pops and removals"
   CHECK(queue.pop() == nullptr);
 }
 
-TEST_CASE("arrivals come in the order of each thread, every one once, and the first says so") {
+TEST_CASE("arrivals keep the order of each thread, arrive once each, and the first one is reported") {
   constexpr int threads = 4, each_thread = 5000;
   std::vector<element> elements(threads * each_thread);
   for (std::size_t i = 0; i < elements.size(); ++i) elements[i].number = static_cast<int>(i);

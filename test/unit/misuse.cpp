@@ -1,4 +1,4 @@
-// Mistakes in the use of an engine, which end the program where checks are on.
+// Incorrect uses of an engine, which end the program if checks are enabled.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
@@ -12,7 +12,7 @@
 
 namespace {
 
-/// A read of a file that no list knows yet.
+/// A read of a file that is in no list yet.
 struct single {
   explicit single(std::size_t bytes = 512) {
     r.op = qio::opcode::read;
@@ -75,7 +75,7 @@ TEMPLATE_TEST_CASE("a request that is complete cannot be canceled", "", qio::uri
   }));
 }
 
-TEMPLATE_TEST_CASE("a transfer of nothing cannot be submitted", "", qio::uring, qio::pool) {
+TEMPLATE_TEST_CASE("a transfer that has nothing to move cannot be submitted", "", qio::uring, qio::pool) {
   if (!TestType::create({})) QIO_SKIP("not available here");
   CHECK(is_caught("nothing left to move", [] {
     const auto engine = TestType::create({}).value();
@@ -96,7 +96,7 @@ TEMPLATE_TEST_CASE("an engine cannot be destroyed with requests in flight", "", 
   }));
 }
 
-TEST_CASE("correct use of an engine is not taken for a mistake") {
+TEST_CASE("correct use of an engine passes all checks") {
   CHECK(fault::in_child([] {
           const auto engine = qio::pool::create({}).value();
           single one;

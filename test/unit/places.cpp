@@ -1,4 +1,4 @@
-// Room in the completion queue: what is counted, and that a miscount ends the program where checks are on.
+// Space in the completion queue: what is counted, and that a miscount ends the program if checks are enabled.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
@@ -60,11 +60,11 @@ TEST_CASE("a request is counted once, in the ring or elsewhere") {
 }
 
 #if QIO_CHECKS && !defined(__SANITIZE_THREAD__)
-TEST_CASE("a miscount of what the kernel owes ends the program") {
+TEST_CASE("a miscount of outstanding completions ends the program") {
   CHECK(is_caught("no room for the completion", [] { of(2); }));
   CHECK(is_caught("request that was not in the ring", [] { of(8).give_back(); }));
   CHECK(is_caught("cancellation that was not in the ring", [] { of(8).give_back_cancel(); }));
-  CHECK(is_caught("that was in none", [] { of(8).leave_elsewhere(); }));
+  CHECK(is_caught("but was in none", [] { of(8).leave_elsewhere(); }));
   CHECK(is_caught("more requests than", [] {
     places room = of(4);
     room.take();

@@ -1,5 +1,5 @@
-// Polling, where it cannot be had: what is told, and that everything works all the same. What works where it can be had
-// is tested in test/vm.
+// Polling where it is unavailable: explain() reports why, and everything still works. Polling where it is available is
+// tested in test/vm.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
@@ -33,7 +33,7 @@ class numbered_file {
   numbered_file& operator=(const numbered_file&) = delete;
   ~numbered_file() { std::filesystem::remove(path); }
 
-  const std::string path = "polling-" + std::to_string(::getpid()) + ".data";  // cases run at once, in processes
+  const std::string path = "polling-" + std::to_string(::getpid()) + ".data";  // cases run concurrently, in processes
 };
 
 qio::basic_context<qio::uring> polling_context(qio::polling how = qio::polling::busy) {
@@ -42,7 +42,7 @@ qio::basic_context<qio::uring> polling_context(qio::polling how = qio::polling::
   return qio::basic_context<qio::uring>::create(options).value();
 }
 
-TEST_CASE("a context tells whether it polls") {
+TEST_CASE("explain() reports whether a context polls") {
   CHECK(polling_context(qio::polling::off).explain().find("polling")->value == "off");
   const qio::fact asked = *polling_context().explain().find("polling");
   CHECK((asked.value == "busy" || (asked.value == "off" && !asked.reason.empty())));
@@ -50,7 +50,8 @@ TEST_CASE("a context tells whether it polls") {
   CHECK((hybrid.value == "hybrid" || !hybrid.reason.empty()));
 }
 
-TEST_CASE("a direct file on a polling context works whether its device can be polled or not, and tells") {
+TEST_CASE(
+    "a direct file on a polling context works whether or not its device can be polled, and explain() says which") {
   const numbered_file numbered;
   auto context = polling_context();
   auto opened = qio::direct_file::open(context, numbered.path, access::read_write);
@@ -72,7 +73,7 @@ TEST_CASE("a direct file on a polling context works whether its device can be po
   CHECK(!told.reason.empty());
 }
 
-TEST_CASE("a file that may only be written works on a polling context") {
+TEST_CASE("a write-only file works on a polling context") {
   const numbered_file numbered;
   auto context = polling_context();
   auto opened = qio::direct_file::open(context, numbered.path, access::write);
@@ -87,9 +88,9 @@ TEST_CASE("a file that may only be written works on a polling context") {
   CHECK(std::ifstream(numbered.path, std::ios::binary).get() == 77);
 }
 
-// One whose device answers no more is imitated by one that never could: a polled read through the page cache is refused
-// on every kernel and device.
-TEST_CASE("polled transfers that are refused are carried out by the ordinary ring, and the file is polled no more") {
+// A device that no longer supports polling is simulated by a file that never does: a polled read through the page cache
+// is refused on every kernel and device.
+TEST_CASE("the ordinary ring carries out polled transfers that are refused, and the file is no longer polled") {
   const numbered_file numbered;
   auto created = qio::uring::create([] {
     qio::context_options options;

@@ -1,4 +1,4 @@
-// Files that the ring holds by itself: that it really does, from when to when, and that nobody notices.
+// Files that are registered with the ring: when it holds them, and that operations work the same either way.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
@@ -45,7 +45,7 @@ file_on_ring open(const context_of_ring& context, const block_file& file) {
   return qio::cached_file::open(context, file.path, qio::access::read_write).value();
 }
 
-/// What the last of so many reads of the block at the same time has read; all but the first are served by the ring.
+/// Reads the block several times concurrently, and returns what the last read got. The ring serves all but the first.
 std::byte read_at_once(context_of_ring& context, file_on_ring& file, std::size_t times) {
   const auto before = file.statistics().served_by_ring;
   const qio_test::reads_at_once done = qio_test::read_at_once(context, file, times);
@@ -56,7 +56,7 @@ std::byte read_at_once(context_of_ring& context, file_on_ring& file, std::size_t
 
 void make_busy(context_of_ring& context, file_on_ring& file) { read_at_once(context, file, 70); }
 
-/// Puts another file in the place of its descriptor, and reads: what is read is what the ring holds, or looks up.
+/// Replaces the descriptor's file with another and reads, which shows whether the ring holds the file or looks it up.
 std::byte read_behind_descriptor(context_of_ring& context, file_on_ring& file, const block_file& other) {
   const int opened = ::open(other.path.c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(::dup3(opened, file.native_handle(), O_CLOEXEC) == file.native_handle());
@@ -69,7 +69,7 @@ bool is_open_somewhere(const block_file& file) {
   REQUIRE((answer == 0 || answer == EAGAIN));
   return answer != 0;
 }
-/// … and does not stop to be. What has taken a file's last reference may be a kernel's thread, a moment later.
+/// … and stays so. A kernel thread may drop the last reference to the file a moment later.
 bool stays_open(const block_file& file) {
   for (int look = 0; look < 1000; ++look) {
     if (!is_open_somewhere(file)) return false;
@@ -78,7 +78,7 @@ bool stays_open(const block_file& file) {
   return true;
 }
 
-/// Empty if leases tell here who has a file open.
+/// Empty if leases show here whether a file is open.
 std::string why_no_leases() {
   const block_file probe('0');
   const auto opened = qio::cached_file::open(probe.path, qio::access::read_write);
@@ -86,16 +86,16 @@ std::string why_no_leases() {
   return open == EAGAIN ? "" : "no leases here: " + std::generic_category().message(open);
 }
 
-/// Why the ring holds no files here; empty if it does.
+/// Why the ring does not hold files here; empty if it does.
 std::string why_none() {
   const auto context = context_of_ring::create();
-  if (!context) return "io_uring cannot be had here";
+  if (!context) return "io_uring is unavailable here";
   return context.value().explain().find("registered files")->reason;
 }
 
 }  // namespace
 
-TEST_CASE("a file that has been busy is held by the ring, one that has not is looked up") {
+TEST_CASE("the ring holds a file that has been busy, and looks up other files") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   const block_file ones('1'), twos('2');
   auto context = context_of_ring::create().value();
@@ -105,7 +105,7 @@ TEST_CASE("a file that has been busy is held by the ring, one that has not is lo
   CHECK(read_behind_descriptor(context, busy, twos) == std::byte{'1'});
 }
 
-TEST_CASE("a file that the ring holds takes every kind of operation") {
+TEST_CASE("a file that the ring holds supports every kind of operation") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   const block_file ones('1'), twos('2');
   auto context = context_of_ring::create().value();
@@ -128,7 +128,7 @@ TEST_CASE("a file that the ring holds takes every kind of operation") {
   CHECK(seen == "xxxxxxxxyyyyyyyyxxxxxxxx1");
 }
 
-TEST_CASE("the ring lets go of a file that is closed, also when the context has ended before") {
+TEST_CASE("the ring releases a file that is closed, even after the context has ended") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   if (const std::string why = why_no_leases(); !why.empty()) QIO_SKIP(why);
   const block_file first('1'), second('2'), third('3'), fourth('4');
@@ -144,12 +144,12 @@ TEST_CASE("the ring lets go of a file that is closed, also when the context has 
 
   context.reset();
   REQUIRE(is_open_somewhere(third));
-  std::thread([&orphan] { orphan.reset(); }).join();  // from which the ring would have taken no orders
+  std::thread([&orphan] { orphan.reset(); }).join();  // a thread that the ring is not bound to
   CHECK_FALSE(stays_open(third));
   CHECK(is_open_somewhere(fourth));
 }
 
-TEST_CASE("a context that another thread destroys lets go of files, too, at the latest when its own thread ends") {
+TEST_CASE("a context that another thread destroys releases its files, at the latest when its own thread ends") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   if (const std::string why = why_no_leases(); !why.empty()) QIO_SKIP(why);
   const block_file ones('1'), twos('2');
@@ -171,7 +171,7 @@ TEST_CASE("a context that another thread destroys lets go of files, too, at the 
   CHECK(is_open_somewhere(twos));
 }
 
-TEST_CASE("slots are used again, and where all are taken, files are looked up") {
+TEST_CASE("slots are reused, and files are looked up if all slots are taken") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   constexpr std::size_t slots = 256;
   rlimit files{};
@@ -196,7 +196,7 @@ TEST_CASE("slots are used again, and where all are taken, files are looked up") 
   CHECK(read_behind_descriptor(context, next, twos) == std::byte{'3'});
 }
 
-TEST_CASE("a child process that closes its copy of a file leaves the ring its parent's") {
+TEST_CASE("a child process that closes its copy of a file does not affect its parent's ring") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   const block_file ones('1'), twos('2');
   auto context = context_of_ring::create().value();
@@ -209,7 +209,7 @@ TEST_CASE("a child process that closes its copy of a file leaves the ring its pa
   CHECK(read_behind_descriptor(context, *file, twos) == std::byte{'1'});
 }
 
-TEST_CASE("where fewer files may be open than the ring has slots for, it holds none, and tells") {
+TEST_CASE("if fewer files may be open than the ring has slots, it holds none, and explain() says why") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   const block_file ones('1');
   CHECK(fault::in_child([&] {
@@ -225,7 +225,7 @@ TEST_CASE("where fewer files may be open than the ring has slots for, it holds n
         }) == 0);
 }
 
-TEST_CASE("of a process that was killed, busy files are open until its children have ended") {
+TEST_CASE("the busy files of a killed process stay open until its children have ended") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   if (const std::string why = why_no_leases(); !why.empty()) QIO_SKIP(why);
   const block_file ones('1');
@@ -242,7 +242,7 @@ TEST_CASE("of a process that was killed, busy files are open until its children 
       const pid_t self = ::getpid();
       if (::write(ready[1], &self, sizeof self) != sizeof self) ::_exit(1);
     }
-    ::alarm(60);  // both, should nobody kill them
+    ::alarm(60);  // ends both if they are not killed
     while (true) ::pause();
   }
   pid_t child = 0;

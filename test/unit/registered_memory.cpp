@@ -1,4 +1,4 @@
-// Registered memory over io_uring: that the kernel really is spared the look-up, and where it is not.
+// Registered memory over io_uring: when the kernel uses the registered pages, and when it does not.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
@@ -29,11 +29,12 @@ struct file_of_sevens {
   file_of_sevens& operator=(const file_of_sevens&) = delete;
   ~file_of_sevens() { std::filesystem::remove(path); }
 
-  const std::string path = "registered-" + std::to_string(::getpid()) + ".data";  // cases run at once, in processes
+  const std::string path =
+      "registered-" + std::to_string(::getpid()) + ".data";  // cases run concurrently, in processes
 };
 
-/// Such a file, a context with registered memory, and new pages mapped over the middle of that: what is
-/// transferred by the pages that the kernel has held since does not show there.
+/// Such a file, a context with registered memory, and new pages mapped over the middle of that memory. A transfer that
+/// uses the pages which the kernel holds is not visible there.
 template <class Mode>
 class replaced_memory {
  public:
@@ -45,7 +46,7 @@ class replaced_memory {
   replaced_memory(const replaced_memory&) = delete;
   replaced_memory& operator=(const replaced_memory&) = delete;
 
-  /// Whether a read into it appears there.
+  /// Whether a read into it is visible there.
   template <class Buffer>
   bool shows_read_into(const Buffer& buffer) {
     auto file = qio::basic_file<Mode>::open(context, file_.path, qio::access::read).value();
@@ -75,8 +76,8 @@ bool can_be_direct() {
 
 }  // namespace
 
-TEST_CASE("a direct transfer in registered memory goes by the pages that the kernel holds") {
-  if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
+TEST_CASE("a direct transfer in registered memory uses the pages that the kernel holds") {
+  if (!has_a_ring()) QIO_SKIP("io_uring is unavailable here");
   if (!can_be_direct()) QIO_SKIP("no direct files here");
   replaced_memory<qio::direct> memory;
   const qio::fact told = *memory.context.explain().find("registered memory");
@@ -86,8 +87,8 @@ TEST_CASE("a direct transfer in registered memory goes by the pages that the ker
   CHECK(memory.shows_read_into(std::array{qio::mutable_buffer(memory.replaced.first(block))}));
 }
 
-TEST_CASE("a child process does not have registered memory, and the ring goes on with that of its parent") {
-  if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
+TEST_CASE("a child process does not inherit registered memory, and the ring still uses its parent's") {
+  if (!has_a_ring()) QIO_SKIP("io_uring is unavailable here");
   if (!can_be_direct()) QIO_SKIP("no direct files here");
   const file_of_sevens sevens;
   auto context = qio::basic_context<qio::uring>::create({.registered_bytes = registered_bytes}).value();
@@ -106,7 +107,7 @@ TEST_CASE("a child process does not have registered memory, and the ring goes on
 }
 
 TEST_CASE("registered memory consists of whole pages") {
-  if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
+  if (!has_a_ring()) QIO_SKIP("io_uring is unavailable here");
   auto context = qio::basic_context<qio::uring>::create({.registered_bytes = 1}).value();
   const std::span<std::byte> memory = context.registered_memory();
   CHECK(reinterpret_cast<std::uintptr_t>(memory.data()) % qio::platform::page_size() == 0);
@@ -120,8 +121,8 @@ TEST_CASE("memory that a child process would inherit is not registered") {
   CHECK_FALSE(memory.exists());
 }
 
-TEST_CASE("what is served at once, without the ring, goes by the memory that is there") {
-  if (!has_a_ring()) QIO_SKIP("io_uring cannot be had here");
+TEST_CASE("an inline transfer in registered memory uses the pages that are mapped at the time") {
+  if (!has_a_ring()) QIO_SKIP("io_uring is unavailable here");
   replaced_memory<qio::cached> memory;
   const bool shows = memory.shows_read_into(memory.replaced.first(block));
   if (!memory.was_served_inline) QIO_SKIP("reads are not attempted on this file system");
@@ -129,7 +130,7 @@ TEST_CASE("what is served at once, without the ring, goes by the memory that is 
 }
 #endif
 
-TEST_CASE("an engine that registers no memory has it all the same, and tells") {
+TEST_CASE("an engine that cannot register memory still provides it, and explain() says so") {
   auto context = qio::basic_context<qio::pool>::create({.registered_bytes = 1}).value();
   CHECK(context.registered_memory().size() == qio::platform::page_size());
   const qio::fact told = *context.explain().find("registered memory");
@@ -137,7 +138,7 @@ TEST_CASE("an engine that registers no memory has it all the same, and tells") {
   CHECK(told.reason == "only a context over io_uring registers memory");
 }
 
-TEST_CASE("a context for which there is not the memory cannot be had") {
+TEST_CASE("create() fails with not_enough_memory if the registered memory cannot be allocated") {
   const auto refused = qio::context::create({.registered_bytes = ~std::size_t(0)});
   REQUIRE(!refused);
   CHECK(refused.error() == std::errc::not_enough_memory);

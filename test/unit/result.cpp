@@ -19,7 +19,7 @@ qio::result<int> fails_with(error why) { return why; }
 
 namespace outcome = BOOST_OUTCOME_V2_NAMESPACE;
 
-// A function that knows nothing of qio's error class.
+// A function that does not use qio's error class.
 outcome::std_result<int> in_terms_of_codes(const qio::result<int>& from) {
   if (!from) return from.error().code();
   return from.value();
@@ -85,7 +85,7 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
   CHECK(std::strcmp(qio::qio_category().name(), "qio") == 0);
 }
 
-TEST_CASE("messages tell the numbers") {
+TEST_CASE("messages contain the numbers") {
   CHECK(error(errc::misaligned_offset, 1000, 512).message() ==
         "offset 1000 is not a multiple of 512, which direct I/O on this file needs");
   CHECK(error(errc::misaligned_length, 100, 4096).message().find("length 100 is not a multiple of 4096") == 0);
@@ -93,7 +93,7 @@ TEST_CASE("messages tell the numbers") {
   CHECK(error(errc::invalid_alignment, 3, 0).message() == "alignment 3 is not a power of two");
 }
 
-TEST_CASE("the system's errors keep their code, and tell the bytes that were transferred") {
+TEST_CASE("errors of the system keep their code, and report the bytes that were transferred") {
   const error failure = error::of_transfer({os::disk_full, qio::platform::system_category()}, 4096);
   CHECK(failure == std::errc::no_space_on_device);
   CHECK(failure.code() == std::error_code(os::disk_full, qio::platform::system_category()));
@@ -130,7 +130,7 @@ TEST_CASE("what() of the exception is the message of the error, and nothing else
     }
 }
 
-TEST_CASE("a condition of std::errc that the library reports has a text of its own") {
+TEST_CASE("a condition of std::errc that the library reports has a message of its own") {
   const auto says = [](std::errc condition) { return error(std::make_error_code(condition)).message(); };
   CHECK(says(std::errc::timed_out) == "the deadline passed before the operation completed");
   CHECK(says(std::errc::bad_file_descriptor) == "the file is not open");
@@ -153,14 +153,14 @@ TEST_CASE("the path of a failed open is part of the message until 64 later opens
   CHECK(first.message() == plain.message());
 }
 
-TEST_CASE("failures travel on by TRY, and into results of other libraries as std::error_code") {
+TEST_CASE("TRY propagates failures, and into results of other libraries as std::error_code") {
   CHECK(tried(5).value() == 1);
   CHECK(tried(fails_with({errc::misaligned_offset, 1000, 512})).error().given() == 1000);
   CHECK(in_terms_of_codes(5).value() == 5);
   CHECK(in_terms_of_codes(fails_with(errc::beyond_end)).error() == errc::beyond_end);
 }
 
-TEST_CASE("aligned memory has the address and the size that were asked for, rounded up") {
+TEST_CASE("aligned memory has the requested alignment, and the requested size rounded up") {
   for (const std::size_t alignment : {std::size_t(1), std::size_t(512), std::size_t(4096), std::size_t(1) << 20})
     for (const std::size_t bytes : {0u, 1u, 511u, 4096u, 5000u}) {
       auto buffer = qio::aligned_buffer::allocate(bytes, alignment).value();
@@ -172,7 +172,7 @@ TEST_CASE("aligned memory has the address and the size that were asked for, roun
   CHECK(qio::aligned_buffer::allocate(1).value().size() == qio::default_buffer_alignment);
 }
 
-TEST_CASE("an alignment that is none, and a size that cannot be, are errors") {
+TEST_CASE("an invalid alignment and an impossible size are errors") {
   for (const std::size_t wrong : {0u, 3u, 4097u}) {
     const auto refused = qio::aligned_buffer::allocate(10, wrong);
     REQUIRE(!refused);
@@ -183,7 +183,7 @@ TEST_CASE("an alignment that is none, and a size that cannot be, are errors") {
   CHECK(qio::aligned_buffer::allocate(~std::size_t(0) - 4094).error() == std::errc::not_enough_memory);
 }
 
-TEST_CASE("aligned memory moves, and is given back once") {
+TEST_CASE("aligned memory can be moved, and is freed once") {
   auto first = qio::aligned_buffer::allocate(4096).value();
   std::byte* const address = first.data();
   auto second = std::move(first);

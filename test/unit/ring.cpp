@@ -23,7 +23,7 @@ int open_without(qio::detail::ring& made, std::size_t lacking) {
 
 }  // namespace
 
-TEST_CASE("what is put into a ring comes out of it, round after round") {
+TEST_CASE("every entry that is put into a ring completes, round after round") {
   for (std::size_t lacking = 0; lacking <= std::size(qio::detail::ring_features); ++lacking) {
     CAPTURE(lacking);
     qio::detail::ring ring;
@@ -82,7 +82,7 @@ TEST_CASE("entries that the kernel has not taken can be taken back, oldest first
   }
 }
 
-TEST_CASE("a ring that could not be opened is as before") {
+TEST_CASE("a failed open leaves a ring unchanged") {
   qio::detail::ring ring;
   io_uring_params nonsense{};
   nonsense.flags = ~0u;

@@ -1,4 +1,4 @@
-// What is remembered of a sync that failed.
+// Which failures of a sync are remembered.
 #include "catch.hpp"
 #include "os.hpp"
 #include <qio/request/sync_failure.hpp>
@@ -10,7 +10,7 @@ qio::error system_error(int code) { return std::error_code(code, qio::platform::
 
 }  // namespace
 
-TEST_CASE("the first failure that may have lost data is the answer to every sync from then on") {
+TEST_CASE("after a failure that may have lost data, every sync returns that failure") {
   sync_failure remembered;
   int calls = 0;
   const auto sync = [&](int code) {
@@ -28,13 +28,13 @@ TEST_CASE("the first failure that may have lost data is the answer to every sync
   CHECK(calls == 2);
 }
 
-TEST_CASE("a full disk is remembered, too") {
+TEST_CASE("a full disk makes every later sync fail, too") {
   sync_failure remembered;
   remembered.note(system_error(os::disk_full));
   CHECK(remembered.get() == std::errc::no_space_on_device);
 }
 
-TEST_CASE("what says that a call was wrong, or was ended, is not remembered") {
+TEST_CASE("an invalid or canceled sync does not make later ones fail") {
   sync_failure remembered;
   remembered.note(std::make_error_code(std::errc::operation_canceled));
   remembered.note(system_error(os::interrupted));

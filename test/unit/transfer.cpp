@@ -1,4 +1,4 @@
-// detail::transfer: what is asked of the system, and what its answers mean.
+// detail::transfer: what it requests from the system, and what the results mean.
 #include "catch.hpp"
 #include "os.hpp"
 #include <qio/request/transfer.hpp>
@@ -11,8 +11,8 @@ using progress = transfer::progress;
 
 namespace {
 
-// Addresses only: nothing is read or written there. The compiler is not to know how few bytes there are, since some
-// transfers are said to be gigabytes long.
+// Addresses only: nothing is read or written there. The compiler must not know how few bytes there are, because some
+// transfers claim to be gigabytes long.
 std::byte storage[64];
 std::byte* volatile somewhere = storage;
 std::byte* const memory = somewhere;
@@ -23,7 +23,7 @@ std::span<const qio::mutable_buffer> several(const std::vector<qio::mutable_buff
 
 }  // namespace
 
-TEST_CASE("one buffer: every answer to a read") {
+TEST_CASE("one buffer: every result of a read") {
   struct row {
     qio::detail::raw_result answer;
     std::uint32_t alignment;
@@ -57,7 +57,7 @@ TEST_CASE("one buffer: every answer to a read") {
   }
 }
 
-TEST_CASE("one buffer: every answer to a write") {
+TEST_CASE("one buffer: every result of a write") {
   const std::pair<int, int> table[] = {
       {10, 0}, {0, static_cast<int>(std::errc::io_error)}, {-os::disk_full, os::disk_full}};
   for (const auto& [answer, code] : table) {
@@ -76,7 +76,7 @@ TEST_CASE("one buffer: every answer to a write") {
   CHECK(failure.message().find("after 3 bytes") != std::string::npos);
 }
 
-TEST_CASE("the common answer is taken at once, and no other") {
+TEST_CASE("the fast path accepts the common result, and no other") {
   transfer io(0, piece_of(0, 10));
   for (const int other : {0, -os::interrupted, -os::io_error, 9, 11}) CHECK(!io.is_finished_by(other));
   CHECK(io.transferred() == 0);
@@ -84,7 +84,7 @@ TEST_CASE("the common answer is taken at once, and no other") {
   CHECK(io.transferred() == 10);
 }
 
-TEST_CASE("a buffer larger than a call moves is asked for in pieces that keep the alignment") {
+TEST_CASE("a buffer larger than one call can move is split into aligned pieces") {
   constexpr std::size_t limit = qio::detail::max_transfer_bytes;
   transfer io(0, qio::mutable_buffer(memory, 3 * limit));
   qio::error failure;
@@ -94,7 +94,7 @@ TEST_CASE("a buffer larger than a call moves is asked for in pieces that keep th
   CHECK(io.next().offset % 4096 == 0);
 }
 
-TEST_CASE("several buffers are asked for 1024 at a time, and from within one by itself") {
+TEST_CASE("several buffers are requested 1024 at a time, and the rest of one by itself") {
   const std::vector<qio::mutable_buffer> buffers(3000, piece_of(0, 2));
   transfer io(100, several(buffers));
   CHECK(io.total() == 6000);
@@ -116,7 +116,7 @@ TEST_CASE("several buffers are asked for 1024 at a time, and from within one by 
   CHECK(io.transferred() == 6000);
 }
 
-TEST_CASE("empty buffers are passed over, wherever they are") {
+TEST_CASE("empty buffers are skipped, wherever they are") {
   const std::vector<qio::mutable_buffer> buffers{{}, {}, piece_of(0, 2), {}, piece_of(2, 2), {}};
   transfer io(0, several(buffers));
   qio::error failure;
@@ -128,12 +128,12 @@ TEST_CASE("empty buffers are passed over, wherever they are") {
   CHECK(transfer(0, several(std::vector<qio::mutable_buffer>(3))).total() == 0);
 }
 
-TEST_CASE("a sum of lengths that overflows stays too large") {
+TEST_CASE("a sum of lengths that overflows saturates") {
   const std::vector<qio::mutable_buffer> buffers(5, qio::mutable_buffer(memory, std::size_t(1) << 62));
   CHECK(transfer(0, several(buffers)).total() > qio::detail::max_offset);
 }
 
-TEST_CASE("any way of cutting a transfer short moves every byte once") {
+TEST_CASE("however the system splits a transfer, every byte is moved once") {
   for (std::size_t step = 1; step <= 7; ++step) {
     std::vector<qio::mutable_buffer> buffers;
     for (std::size_t size : {3u, 0u, 5u, 1u, 0u, 8u}) buffers.push_back(piece_of(0, size));

@@ -1,4 +1,4 @@
-// How a context decides to wait: by the policy, and by how its waits went.
+// How a context decides to wait: by the policy, and by its earlier waits.
 #include "catch.hpp"
 #include <qio/engine/uring/waiting.hpp>
 
@@ -18,7 +18,7 @@ void learn(waiting& decided, bool what, std::chrono::nanoseconds waited) {
 
 }  // namespace
 
-TEST_CASE("spinning is awake at once, and bounded") {
+TEST_CASE("spin waits awake from the start, for a bounded time") {
   waiting decided(wait_policy::spin);
   learn(decided, reads, 10ms);
   const waiting::plan plan = decided.next(reads);
@@ -26,7 +26,7 @@ TEST_CASE("spinning is awake at once, and bounded") {
   CHECK(plan.awake == 200us);
 }
 
-TEST_CASE("the adaptive policy is awake where waits have been short, and asleep where they have been long") {
+TEST_CASE("the adaptive policy waits awake if waits have been short, and asleep if they have been long") {
   waiting decided(wait_policy::adaptive);
   learn(decided, reads, 10us);
   CHECK(decided.next(reads).nap == 0ns);  // a nap would outlast it
@@ -37,12 +37,12 @@ TEST_CASE("the adaptive policy is awake where waits have been short, and asleep 
   CHECK(decided.next(reads).awake == 200us);
   learn(decided, reads, 10ms);
   CHECK(decided.next(reads).is_asleep());
-  CHECK_FALSE(decided.next(writes).is_asleep());  // of which nothing is known yet
+  CHECK_FALSE(decided.next(writes).is_asleep());  // nothing is known about writes yet
   learn(decided, reads, 10us);
   CHECK_FALSE(decided.next(reads).is_asleep());
 }
 
-TEST_CASE("a wait awake in vain is followed by waits asleep, each time by twice as many") {
+TEST_CASE("an unsuccessful wait awake is followed by waits asleep, each time by twice as many") {
   for (const wait_policy policy : {wait_policy::spin, wait_policy::adaptive}) {
     waiting decided(policy);
     const auto asleep = [&] {
@@ -63,11 +63,11 @@ TEST_CASE("a wait awake in vain is followed by waits asleep, each time by twice 
   }
 }
 
-TEST_CASE("naps that make waits longer are left out, each time twice as often, until they do not") {
+TEST_CASE("naps that make waits longer are skipped, each time twice as often, until they do not") {
   waiting decided(wait_policy::adaptive);
   learn(decided, reads, 60us);
   for (int wait = 0; wait < 100; ++wait) decided.learn(reads, 60us, true);
-  // Every eighth wait is without a nap in any case, so it is found out whether one of so many has one.
+  // Every eighth wait has no nap in any case, so this checks whether any of several waits has one.
   const auto waits_until_nap = [&] {
     int count = 0;
     while (decided.next(reads).nap == 0ns) ++count;
@@ -86,7 +86,7 @@ TEST_CASE("naps that make waits longer are left out, each time twice as often, u
   CHECK(waits_until_nap() <= 3);
 }
 
-TEST_CASE("one wait that took very long does not make the others long") {
+TEST_CASE("one very long wait does not make later waits sleep") {
   waiting decided(wait_policy::adaptive);
   learn(decided, reads, 50us);
   decided.learn(reads, 10ms, false);

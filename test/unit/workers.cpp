@@ -1,4 +1,4 @@
-// How many workers a context may ask for.
+// How many workers a context may request.
 #include "catch.hpp"
 #include "engines.hpp"
 #include <qio/qio.hpp>
@@ -6,17 +6,17 @@
 #include <string>
 #include <system_error>
 
-TEMPLATE_LIST_TEST_CASE("a context that asks for too many workers is refused, with both numbers", "",
+TEMPLATE_LIST_TEST_CASE("create() refuses too many workers, and the message contains both numbers", "",
                         qio_test::engines) {
   const auto created = qio::basic_context<TestType>::create({.workers = 4'000'000'000});
   REQUIRE(!created);
   CHECK(created.error() == qio::errc::too_many_workers);
   CHECK(created.error() == std::errc::invalid_argument);
-  CHECK(created.error().message() == "4000000000 workers are more than a context may have, 4096");
+  CHECK(created.error().message() == "4000000000 workers were requested, but a context may have at most 4096");
   CHECK_FALSE(qio::basic_context<TestType>::create({.workers = 4097}).has_value());
 }
 
-TEMPLATE_LIST_TEST_CASE("a context may ask for the largest number of workers", "", qio_test::engines) {
+TEMPLATE_LIST_TEST_CASE("create() accepts the largest number of workers", "", qio_test::engines) {
   const auto created = qio::basic_context<TestType>::create({.workers = 4096});
   if (!created) QIO_SKIP("not available here: " + created.error().message());
   CHECK(created.value().explain().find("engine") != nullptr);

@@ -20,7 +20,7 @@ bool is_bad(std::uint64_t number) { return number == 1000 || number == 1001 || (
 
 }  // namespace
 
-TEST_CASE("of a device with bad sectors all others are read", "[bad_sectors]") {
+TEST_CASE("salvage reads all sectors of a device except the bad ones", "[bad_sectors]") {
   auto memory = qio::aligned_buffer::allocate(bytes).value();
   {
     for (std::uint64_t number = 0; number < bytes / sector; ++number)

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string>
 
-TEST_CASE("a busy file that is closed is open no more, while another one is busy", "[closing]") {
+TEST_CASE("a busy file that is closed is released while another one is busy", "[closing]") {
   const qio_test::directory here;
   for (const char* const name : {"closed", "busy"})
     std::ofstream(here / name, std::ios::binary) << std::string(4096, 'x');

@@ -101,7 +101,7 @@ TEST_CASE("reads on a context that does not poll raise interrupts", "[polling]")
   CHECK(file.statistics().polled == 0);
 }
 
-TEST_CASE("of a block device, writes are polled, too", "[polling]") {
+TEST_CASE("writes to a block device are polled", "[polling]") {
   auto polling = context(qio::polling::busy);
   auto drive = qio::direct_file::open(polling, "/dev/raw", access::read_write).value();
   INFO(drive.explain().text());
@@ -113,7 +113,7 @@ TEST_CASE("of a block device, writes are polled, too", "[polling]") {
   CHECK(drive.statistics().polled == 2 * blocks);
 }
 
-TEST_CASE("only small reads are polled, and large ones end as well", "[polling]") {
+TEST_CASE("only small reads are polled, and large ones complete, too", "[polling]") {
   auto polling = context(qio::polling::busy);
   auto drive = qio::direct_file::open(polling, "/dev/raw", access::read).value();
   auto memory = qio::aligned_buffer::allocate(64 << 20).value();
@@ -137,7 +137,7 @@ TEST_CASE("a drive without a polled queue is not polled, and explain() says so",
   CHECK(drive.statistics().polled == 0);
 }
 
-TEST_CASE("polled reads, syncs and what other threads post get on together", "[polling]") {
+TEST_CASE("polled reads, syncs and work posted by other threads complete together", "[polling]") {
   auto polling = context(qio::polling::busy);
   auto file = qio::direct_file::open(polling, in_directory("both"), access::read_write, creation::always_new).value();
   REQUIRE(polling.run(write_all(file)));

@@ -1,5 +1,5 @@
-// The kernel's own rules for directories that everybody may write to (Documentation/admin-guide/sysctl/fs.rst): run in
-// the emulated machine, since their switches are the whole system's.
+// The kernel's own rules for world-writable directories (Documentation/admin-guide/sysctl/fs.rst). They run in the
+// emulated machine, because their settings apply to the whole system.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
@@ -23,7 +23,7 @@ void switch_to(const char* rule, int value) {
   REQUIRE(file);
 }
 
-/// Where everybody may make files and nobody may remove those of others; with a file and a pipe of a stranger's.
+/// A sticky world-writable directory, with a file and a pipe of another user.
 struct shared_directory {
   shared_directory() {
     std::filesystem::remove_all(path);
@@ -45,7 +45,7 @@ struct shared_directory {
 
 }  // namespace
 
-TEST_CASE("if_needed goes by fs.protected_regular and fs.protected_fifos", "[protected]") {
+TEST_CASE("if_needed respects fs.protected_regular and fs.protected_fifos", "[protected]") {
   const shared_directory d;
   for (const int value : {0, 1, 2}) {
     CAPTURE(value);
@@ -56,11 +56,11 @@ TEST_CASE("if_needed goes by fs.protected_regular and fs.protected_fifos", "[pro
     CHECK((value == 0 ? of_pipe == qio::errc::no_offsets : of_pipe == std::errc::permission_denied));
     CHECK(!d.open("/own", creation::if_needed).exists());
     CHECK(!d.open("/own", creation::if_needed).exists());
-    CHECK(!d.open("/file", creation::open_existing).exists());  // which asks for nothing to be created
+    CHECK(!d.open("/file", creation::open_existing).exists());  // which creates nothing
   }
 }
 
-TEST_CASE("always_new goes by the rule of fs.protected_symlinks, whatever that is set to", "[protected]") {
+TEST_CASE("always_new applies the rule of fs.protected_symlinks, whatever its setting", "[protected]") {
   const shared_directory d;
   std::ofstream(d.path + "/../victim") << "contents";
   std::filesystem::create_symlink("../victim", d.path + "/link");

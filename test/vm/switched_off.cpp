@@ -6,7 +6,7 @@
 #include <string>
 
 #if QIO_HAS_URING
-TEST_CASE("where io_uring is switched off the context falls back, and explain() names the switch", "[switched_off]") {
+TEST_CASE("if io_uring is disabled, the context falls back, and explain() names the sysctl", "[switched_off]") {
   std::ofstream("/proc/sys/kernel/io_uring_disabled") << 2;
 
   const auto ring = qio::basic_context<qio::uring>::create();

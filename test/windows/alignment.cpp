@@ -1,4 +1,4 @@
-// Direct files: where their alignment is known from, and that Windows is never asked for what it would refuse.
+// Direct files: the source of their alignment, and that no call reaches Windows that it would refuse.
 #include "catch.hpp"
 #include "world.hpp"
 
@@ -15,7 +15,7 @@ struct windows_minds_sectors {
 
 }  // namespace
 
-TEST_CASE("the alignment is the storage's where it tells, else the volume's") {
+TEST_CASE("the alignment is the device's if it reports one, otherwise the volume's") {
   const directory where;
   const auto source_of = [&] {
     auto file = qio::direct_file::open(where / "file", access::read_write, creation::always_new).value();
@@ -28,7 +28,7 @@ TEST_CASE("the alignment is the storage's where it tells, else the volume's") {
   CHECK(source_of() == "FileStorageInfo");
 }
 
-TEST_CASE("what is misaligned is refused before Windows would, and what is not is not") {
+TEST_CASE("misaligned transfers are refused before Windows would, and aligned ones are not") {
   const windows_minds_sectors strict;
   const directory where;
   auto file = qio::direct_file::open(where / "file", access::read_write, creation::always_new).value();
@@ -46,10 +46,10 @@ TEST_CASE("what is misaligned is refused before Windows would, and what is not i
 
   OVERLAPPED overlapped{};
   CHECK(qio::platform::calls::ReadFile(file.native_handle(), buffer.data(), 100, nullptr, &overlapped) == 0);
-  CHECK(shim::now.refused == 1);  // the shim would have said it
+  CHECK(shim::now.refused == 1);  // the shim would have reported it
 }
 
-TEST_CASE("a file system that cannot do without its cache refuses, or lets degrade") {
+TEST_CASE("a direct open on a file system that requires its cache fails, or falls back if that is allowed") {
   const directory where;
   shim::fail_next(shim::call::create_file, ERROR_INVALID_PARAMETER);
   CHECK(qio::direct_file::open(where / "file", access::read_write, creation::if_needed).error() ==
@@ -65,7 +65,7 @@ TEST_CASE("a file system that cannot do without its cache refuses, or lets degra
   CHECK(file.value().write_at(512, buffer.all()).error() == errc::misaligned_offset);
 }
 
-TEST_CASE("an invalid parameter is the end of the file behind it, and an error before") {
+TEST_CASE("ERROR_INVALID_PARAMETER means the end of the file past it, and is an error before it") {
   const directory where;
   auto file = qio::direct_file::open(where / "file", access::read_write, creation::always_new).value();
   memory buffer(4096);

@@ -1,11 +1,10 @@
-// Durable writes, as far as Windows is asked for them, and syncs that fail.
+// That durable writes are requested from Windows, and syncs that fail.
 #include "catch.hpp"
 #include "world.hpp"
 
 using namespace contract;
 
-TEMPLATE_TEST_CASE("a file opened for durable writes writes through, others do not", "", qio::cached, qio::direct,
-                   qio::mapped) {
+TEMPLATE_TEST_CASE("only a file opened for durable writes writes through", "", qio::cached, qio::direct, qio::mapped) {
   const directory where;
   for (const bool durable : {true, false})
     for (const creation how : {creation::always_new, creation::open_existing}) {
@@ -16,7 +15,7 @@ TEMPLATE_TEST_CASE("a file opened for durable writes writes through, others do n
     }
 }
 
-TEMPLATE_TEST_CASE("a sync that failed is the answer of all later ones", "", qio::cached, qio::direct, qio::mapped) {
+TEMPLATE_TEST_CASE("after a failed sync all later ones fail", "", qio::cached, qio::direct, qio::mapped) {
   const directory where;
   auto context = qio::context::create().value();
   auto file =
@@ -29,7 +28,7 @@ TEMPLATE_TEST_CASE("a sync that failed is the answer of all later ones", "", qio
   CHECK(file.close());
 }
 
-TEMPLATE_TEST_CASE("so is a durable write that failed", "", qio::cached, qio::direct, qio::mapped) {
+TEMPLATE_TEST_CASE("after a failed durable write all later syncs fail", "", qio::cached, qio::direct, qio::mapped) {
   const directory where;
   memory block(4096);
   for (const bool durable : {true, false}) {

@@ -2,7 +2,7 @@
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
-TEST_CASE("a code of Windows is kept, and means what std::errc says") {
+TEST_CASE("a Windows error keeps its code, and equals its std::errc") {
   const std::pair<DWORD, std::errc> table[] = {
       {ERROR_FILE_NOT_FOUND, std::errc::no_such_file_or_directory},
       {ERROR_PATH_NOT_FOUND, std::errc::no_such_file_or_directory},
@@ -33,7 +33,7 @@ TEST_CASE("a code of Windows is kept, and means what std::errc says") {
   }
 }
 
-TEST_CASE("a code that std::errc has no word for is itself, and no errno of the same number") {
+TEST_CASE("a Windows error without a std::errc does not equal the errno of the same number") {
   const qio::error failure = qio::platform::system_error(ERROR_BAD_LENGTH);  // 24, which is EMFILE
   CHECK(failure != std::errc::too_many_files_open);
   CHECK(failure == std::error_code(ERROR_BAD_LENGTH, qio::platform::system_category()));

@@ -1,4 +1,4 @@
-// The events by which threads wait for their blocking transfers.
+// The events with which threads wait for their blocking transfers.
 #include "catch.hpp"
 #include "world.hpp"
 
@@ -25,7 +25,7 @@ struct blocking_world : contract::world<contract::under<qio::no_engine, qio::cac
 
 }  // namespace
 
-TEST_CASE("threads that follow one another wait by the same event, which the end of a thread does not touch") {
+TEST_CASE("consecutive threads use the same event, which outlives each of them") {
   blocking_world w;
   const unsigned before = shim::now.events_made;
   bool all = w.reads();
@@ -34,7 +34,7 @@ TEST_CASE("threads that follow one another wait by the same event, which the end
   CHECK(shim::now.events_made == before);
 }
 
-TEST_CASE("threads that wait at once have an event each") {
+TEST_CASE("threads that wait at the same time have an event each") {
   blocking_world w;
   std::atomic<int> right = 0;
   std::vector<std::thread> threads;
@@ -58,10 +58,10 @@ TEST_CASE("threads that wait at once have an event each") {
   CHECK(std::ranges::count_if(different, is_kept) == 64);
 }
 
-TEST_CASE("where no event can be had a blocking transfer says so, and the next one may succeed") {
+TEST_CASE("a blocking transfer fails if no event can be created, and the next one may succeed") {
   blocking_world w;
   {
-    std::deque<lent_event> held;  // all that there are
+    std::deque<lent_event> held;  // all that are available
     for (const unsigned before = shim::now.events_made; shim::now.events_made == before;) held.emplace_back();
     memory buffer(4096);
     shim::fail_next(shim::call::create_event, ERROR_NOT_ENOUGH_MEMORY);

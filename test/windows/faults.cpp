@@ -1,4 +1,4 @@
-// Copies from memory that is not there.
+// Copies that fault.
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
-/// Two pages, the second of which cannot be touched.
+/// Two pages, of which the second is inaccessible.
 struct half_there {
   half_there() : memory(static_cast<std::byte*>(::VirtualAlloc(nullptr, 2 * page, MEM_RESERVE, PAGE_NOACCESS))) {
     ::VirtualAlloc(memory, page, MEM_COMMIT, PAGE_READWRITE);
@@ -33,7 +33,7 @@ LONG CALLBACK commit_page(EXCEPTION_POINTERS* raised) {
 
 }  // namespace
 
-TEST_CASE("a guarded copy that faults says so, in either direction, and leaves the thread able to do the next") {
+TEST_CASE("a guarded copy that faults returns false, in either direction, and the next one works") {
   qio::platform::install_copy_guard();
   const half_there half;
   const std::span<const std::byte> mapped(half.memory, 2 * page);
@@ -63,16 +63,16 @@ TEST_CASE("a guarded copy moves bytes that overlap, in either direction") {
   }
 }
 
-TEST_CASE("a fault that is not the copy's goes to other handlers") {
+TEST_CASE("a fault outside the guarded copy goes to other handlers") {
   qio::platform::install_copy_guard();
   const half_there half;
   foreign_page = half.memory + page;
   foreign_faults = 0;
   void* const handler = ::AddVectoredExceptionHandler(0, &commit_page);
-  half.memory[page] = std::byte{1};  // by no copy
+  half.memory[page] = std::byte{1};  // outside a copy
   CHECK(foreign_faults == 1);
 
-  // By the copy, but at its other end, which is the caller's.
+  // Within the copy, but in the caller's memory.
   const half_there other;
   foreign_page = other.memory + page;
   CHECK(qio::platform::guarded_copy(other.memory + page, half.memory, 1, {half.memory, page}));

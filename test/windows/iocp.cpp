@@ -1,4 +1,5 @@
-// Each branch of the completion port's engine, most of which Wine does not take: by a shim at the calls to Windows.
+// Each branch of the completion port's engine. Wine does not take most of them, so a shim replaces the calls to
+// Windows.
 #include "catch.hpp"
 #include "reader.hpp"
 #include "world.hpp"
@@ -7,16 +8,16 @@
 
 using namespace contract;
 using shim::call;
-using shim::cancelling;
+using shim::canceling;
 using shim::completion;
 
 namespace {
 
 using here = under<qio::iocp, qio::cached>;
 
-/// A world in which transfers behave so.
+/// A world in which transfers complete as specified.
 struct strange : world<here> {
-  explicit strange(completion completes, cancelling cancels = cancelling::aborts) {
+  explicit strange(completion completes, canceling cancels = canceling::aborts) {
     shim::now.completes = completes;
     shim::now.cancels = cancels;
   }
@@ -25,19 +26,19 @@ struct strange : world<here> {
 
 }  // namespace
 
-TEST_CASE("a read that Windows answers at once never passes through the port") {
+TEST_CASE("a read that Windows completes at once does not pass through the port") {
   strange w(completion::at_once);
   auto file = w.with(64 * 4096);
   std::deque<reader<world<here>>> readers;
   for (std::size_t i = 0; i < 64; ++i) readers.emplace_back(4096).start(file, i * 4096);
-  CHECK(readers.front().calls == 0);  // told by the loop, never from within start()
+  CHECK(readers.front().calls == 0);  // called back by the loop, never from within start()
   CHECK(w.context->poll());
   for (auto& each : readers) CHECK(each.is_right());
   CHECK(file.statistics().served_inline == 64);
   CHECK(file.statistics().served_by_ring == 0);
 }
 
-TEST_CASE("reads that are answered at once leave the others their turn") {
+TEST_CASE("reads that Windows completes at once do not starve other coroutines") {
   strange w(completion::at_once);
   auto file = w.with(4096);
   bool done = false;
@@ -53,7 +54,7 @@ TEST_CASE("reads that are answered at once leave the others their turn") {
   CHECK(done);
 }
 
-TEST_CASE("the end of the file is the end, told at once or later") {
+TEST_CASE("the end of the file ends a read, whether reported at once or later") {
   for (const auto how : {completion::as_it_is, completion::at_once, completion::late}) {
     strange w(how);
     auto file = w.with(5000);
@@ -64,8 +65,8 @@ TEST_CASE("the end of the file is the end, told at once or later") {
   }
 }
 
-TEST_CASE("a read that is cancelled while it is late tells what really happened") {
-  const auto cancelled = [](cancelling how) {
+TEST_CASE("a pending read that is canceled reports what really happened") {
+  const auto canceled = [](canceling how) {
     strange w(completion::late, how);
     auto file = w.with(4096);
     reader<world<here>> one(4096);
@@ -76,13 +77,13 @@ TEST_CASE("a read that is cancelled while it is late tells what really happened"
     CHECK(one.is_real());
     return one.answer.has_value();
   };
-  CHECK(!cancelled(cancelling::aborts));
-  CHECK(cancelled(cancelling::is_ignored));
-  CHECK(cancelled(cancelling::is_too_late));
+  CHECK(!canceled(canceling::aborts));
+  CHECK(canceled(canceling::is_ignored));
+  CHECK(canceled(canceling::is_too_late));
 }
 
-TEST_CASE("an operation, a file or a context that is destroyed waits for what is late") {
-  for (const auto how : {cancelling::aborts, cancelling::is_ignored, cancelling::is_too_late}) {
+TEST_CASE("destroying an operation, a file or a context waits for pending transfers") {
+  for (const auto how : {canceling::aborts, canceling::is_ignored, canceling::is_too_late}) {
     strange w(completion::late, how);
     auto file = w.with(64 * 4096);
     memory buffer(4096);
@@ -100,7 +101,7 @@ TEST_CASE("an operation, a file or a context that is destroyed waits for what is
   }
 }
 
-TEST_CASE("a transfer fails with Windows' own code, whether at once or later") {
+TEST_CASE("a transfer fails with the code of Windows, whether at once or later") {
   strange w(completion::as_it_is);
   auto file = w.with(4096);
   memory buffer(4096);
@@ -115,7 +116,7 @@ TEST_CASE("a transfer fails with Windows' own code, whether at once or later") {
   CHECK(w.read(file, 0, buffer.all()).value() == 4096);
 }
 
-TEST_CASE("what Windows has no memory for waits until something else is over, and fails if there is nothing else") {
+TEST_CASE("a transfer that Windows has no memory for waits for another to complete, and fails if there is none") {
   strange w(completion::late);
   auto file = w.with(4 * 4096);
   for (const auto code : {ERROR_INVALID_USER_BUFFER, ERROR_NOT_ENOUGH_MEMORY, ERROR_NO_SYSTEM_RESOURCES}) {
@@ -125,22 +126,22 @@ TEST_CASE("what Windows has no memory for waits until something else is over, an
     w.context->run();
     CHECK(alone.answer.error() == std::errc::not_enough_memory);
 
-    reader<world<here>> first(4096), second(4096), cancelled(4096);
+    reader<world<here>> first(4096), second(4096), canceled(4096);
     first.start(file, 0);
     shim::fail_next(call::transfer, DWORD(code));
     second.start(file, 4096);
     shim::fail_next(call::transfer, DWORD(code));
-    cancelled.start(file, 8192);
-    cancelled.read->cancel();
+    canceled.start(file, 8192);
+    canceled.read->cancel();
     w.context->run();
     CHECK(first.is_right());
     CHECK(second.is_right());
-    CHECK(cancelled.answer.error() == std::errc::operation_canceled);
-    CHECK(cancelled.answer.error().transferred() == 0);
+    CHECK(canceled.answer.error() == std::errc::operation_canceled);
+    CHECK(canceled.answer.error().transferred() == 0);
   }
 }
 
-TEST_CASE("a write that is known to make the file longer is a worker's, another one is not") {
+TEST_CASE("a write that extends the file goes to a worker, and others do not") {
   strange w(completion::late);
   auto file = w.with(4096);
   const auto before = file.statistics();
@@ -153,7 +154,7 @@ TEST_CASE("a write that is known to make the file longer is a worker's, another 
   CHECK(file.statistics().served_by_ring == before.served_by_ring + 2);
 }
 
-TEST_CASE("a handle belongs to one port, and one that cannot be bound is refused when it is opened") {
+TEST_CASE("a handle belongs to one port, and opening a file that cannot be bound fails") {
   strange w(completion::as_it_is);
   auto file = w.with(4096);
   auto other = qio::iocp::create({}).value();
@@ -167,7 +168,7 @@ TEST_CASE("a handle belongs to one port, and one that cannot be bound is refused
   CHECK(!std::filesystem::exists(w.where / "new"));
 }
 
-TEST_CASE("where no port can be had the default context runs the pool, and says why") {
+TEST_CASE("if no port can be created, the default context uses the pool, and explain() says why") {
   shim::fail_next(call::create_port, ERROR_NO_SYSTEM_RESOURCES);
   auto fallback = qio::context::create().value();
   const qio::explanation facts = fallback.explain();
@@ -188,7 +189,7 @@ TEST_CASE("where no port can be had the default context runs the pool, and says 
   CHECK(qio::basic_context<qio::iocp>::create().error() == std::errc::not_enough_memory);
 }
 
-TEST_CASE("a packet that cannot be posted for want of memory is posted again") {
+TEST_CASE("a packet that could not be posted because memory was short is posted again") {
   strange w(completion::as_it_is);
   shim::fail_next(call::post, ERROR_NO_SYSTEM_RESOURCES);
   bool there = false;
@@ -200,9 +201,9 @@ TEST_CASE("a packet that cannot be posted for want of memory is posted again") {
   CHECK(there);
 }
 
-TEST_CASE("more transfers than one call takes packets of are all told") {
+TEST_CASE("all transfers complete if there are more packets than one call returns") {
   for (const auto how : {completion::as_it_is, completion::late, completion::by_turns}) {
-    strange w(how, cancelling::by_turns);
+    strange w(how, canceling::by_turns);
     auto file = w.with(64 * 4096);
     std::deque<reader<world<here>>> readers;
     for (std::size_t i = 0; i < 500; ++i) readers.emplace_back(4096).start(file, i % 64 * 4096);

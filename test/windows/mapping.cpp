@@ -1,10 +1,10 @@
-// Mapped files, which Windows neither shows beyond their end nor cuts off.
+// Mapped files: Windows does not map them beyond their end, and does not truncate them.
 #include "catch.hpp"
 #include "world.hpp"
 
 using namespace contract;
 
-TEST_CASE("views stay where they are when a mapped file is cut off beyond them") {
+TEST_CASE("views keep their addresses when a mapped file is truncated beyond them") {
   const directory where;
   auto file = qio::mapped_file::open(where / "file", access::read_write, creation::always_new).value();
   auto source = memory::with_pattern(0, 64 * 4096);
@@ -26,7 +26,7 @@ TEST_CASE("views stay where they are when a mapped file is cut off beyond them")
   CHECK(holds_pattern(file.view(0, 64 * 4096).value(), 0));
 }
 
-TEST_CASE("what is appended is read back before and after it is mapped") {
+TEST_CASE("appended data can be read before and after it is mapped") {
   const directory where;
   auto file = qio::mapped_file::open(where / "file", access::read_write, creation::always_new).value();
   memory target(100);
@@ -39,7 +39,7 @@ TEST_CASE("what is appended is read back before and after it is mapped") {
   CHECK(holds_pattern(file.view(0, 30000).value(), 0));
 }
 
-TEST_CASE("what is written through a view is in the file after sync, asynchronous or not") {
+TEST_CASE("what is stored in a view is in the file after sync, asynchronous or not") {
   const directory where;
   auto context = qio::context::create().value();
   auto file = qio::mapped_file::open(context, where / "file", access::read_write, creation::always_new).value();
@@ -54,7 +54,7 @@ TEST_CASE("what is written through a view is in the file after sync, asynchronou
   CHECK(contents(where / "file")[5000] == 42);
 }
 
-TEST_CASE("sync flushes the earlier views of a file that has grown, too: each knows only what was written through it") {
+TEST_CASE("sync flushes each view of a file that has grown, the earlier ones too") {
   const directory where;
   auto file = qio::mapped_file::open(where / "file", access::read_write, creation::always_new).value();
   REQUIRE(file.resize(64 * 4096));
@@ -68,7 +68,7 @@ TEST_CASE("sync flushes the earlier views of a file that has grown, too: each kn
   CHECK(shim::flushed_views.count(late.data()) == 1);
 }
 
-TEST_CASE("a mapped file that cannot be mapped again after being cut off says so, and is mapped when it can be") {
+TEST_CASE("a mapped file that cannot be mapped again after a truncation reports that, and is mapped later") {
   const directory where;
   auto file = qio::mapped_file::open(where / "file", access::read_write, creation::always_new).value();
   auto source = memory::with_pattern(0, 64 * 4096);

@@ -16,7 +16,7 @@ TEST_CASE("paths are UTF-8") {
   CHECK(found == 1);
 }
 
-TEST_CASE("what is not UTF-8 is refused, and nothing created") {
+TEST_CASE("a path that is not UTF-8 is refused, and no file is created") {
   const contract::directory where;
   const auto refused = qio::cached_file::open(where / "a\xff", access::read_write, creation::if_needed);
   REQUIRE(!refused);
@@ -24,7 +24,7 @@ TEST_CASE("what is not UTF-8 is refused, and nothing created") {
   CHECK(where.entries() == 0);
 }
 
-TEST_CASE("a path may be longer than MAX_PATH, absolute or not, in each creation") {
+TEST_CASE("a path may be longer than MAX_PATH, absolute or not, for each creation") {
   const contract::directory where;
   std::string deep = where.path();
   for (int i = 0; i < 8; ++i) {
@@ -49,7 +49,7 @@ TEST_CASE("a path may be longer than MAX_PATH, absolute or not, in each creation
   CHECK(where.entries() == 0);
 }
 
-TEST_CASE("no path can be kept beneath a directory, and asking for it says so") {
+TEST_CASE("opening beneath a directory fails with beneath_not_supported") {
   const contract::directory where;
   const auto refused = qio::directory::open(where.path());
   REQUIRE(!refused);

@@ -1,4 +1,4 @@
-// A named pipe: its other end, and a file of qio's at this one. What it does not have yet it makes the reader wait for.
+// A named pipe with a qio file at this end. A read waits until the other end has sent data.
 #pragma once
 
 #include "world.hpp"

@@ -1,4 +1,4 @@
-// Reads that are really pending, and really cancelled: of named pipes, with nothing between the engine and the system.
+// Reads that are really pending and really canceled: on named pipes, without the shim.
 #include "catch.hpp"
 #include "pipe.hpp"
 
@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using windows::pending_read;
 using windows::piped;
 
-TEST_CASE("a read waits until there is something, and goes on until its buffer is full") {
+TEST_CASE("a read waits for data, and continues until its buffer is full") {
   piped p;
   pending_read read(*p.file, 5);
   CHECK(!p.context->poll());
@@ -24,7 +24,7 @@ TEST_CASE("a read waits until there is something, and goes on until its buffer i
   CHECK(p.file->statistics().served_by_ring == 1);
 }
 
-TEST_CASE("what is there already is read without passing through the port") {
+TEST_CASE("data that is already there is read without passing through the port") {
   piped p;
   p.other.send("abcde");
   pending_read read(*p.file, 5);
@@ -35,7 +35,7 @@ TEST_CASE("what is there already is read without passing through the port") {
   CHECK(!p.context->poll());
 }
 
-TEST_CASE("a write arrives") {
+TEST_CASE("a write arrives at the other end") {
   piped p;
   const auto written = p.context->run([](windows::file& to) -> qio::task<qio::result<std::size_t>> {
     std::array<std::byte, 3> text{std::byte{'a'}, std::byte{'b'}, std::byte{'c'}};
@@ -46,7 +46,7 @@ TEST_CASE("a write arrives") {
   CHECK(p.file->statistics().served_by_worker == 0);
 }
 
-TEST_CASE("a read that is cancelled ends, tells what it had read, and takes nothing more") {
+TEST_CASE("a read that is canceled ends, reports what it has read, and takes nothing more") {
   piped p;
   {
     pending_read read(*p.file, 5);
@@ -65,7 +65,7 @@ TEST_CASE("a read that is cancelled ends, tells what it had read, and takes noth
   CHECK(next.text() == "cde");
 }
 
-TEST_CASE("a cancellation that comes when the read is over, and not yet told, changes nothing") {
+TEST_CASE("canceling a read that is complete but not yet reported changes nothing") {
   piped p;
   pending_read read(*p.file, 3);
   CHECK(!p.context->poll());
@@ -76,7 +76,7 @@ TEST_CASE("a cancellation that comes when the read is over, and not yet told, ch
   CHECK(read.text() == "abc");
 }
 
-TEST_CASE("of several reads one is cancelled, and no other") {
+TEST_CASE("canceling one of several reads does not affect the others") {
   piped p;
   pending_read first(*p.file, 2), second(*p.file, 2), third(*p.file, 2);
   second.read.cancel();
@@ -87,7 +87,7 @@ TEST_CASE("of several reads one is cancelled, and no other") {
   CHECK(third.text() == "cd");
 }
 
-TEST_CASE("a deadline ends a read that waits, and a stop from another thread does") {
+TEST_CASE("a deadline, or a stop from another thread, ends a read that waits") {
   piped p;
   pending_read late(*p.file, 1, {.deadline = 20ms});
   p.context->run();
@@ -102,7 +102,7 @@ TEST_CASE("a deadline ends a read that waits, and a stop from another thread doe
   CHECK(stopped.answer.error() == std::errc::operation_canceled);
 }
 
-TEST_CASE("a reader whose peer has gone is told so, and not that the file ends") {
+TEST_CASE("a read fails if the peer has closed its end, and does not report the end of the file") {
   piped p;
   pending_read read(*p.file, 3);
   CHECK(!p.context->poll());
@@ -113,7 +113,7 @@ TEST_CASE("a reader whose peer has gone is told so, and not that the file ends")
   CHECK(read.answer.error().code().value() == ERROR_BROKEN_PIPE);
 }
 
-TEST_CASE("a read that is destroyed while it waits is gone, and its memory nobody's") {
+TEST_CASE("destroying a read that waits ends it, and its memory is not touched afterwards") {
   piped p;
   std::vector<std::byte> memory(3);
   bool called = false;
@@ -130,7 +130,7 @@ TEST_CASE("a read that is destroyed while it waits is gone, and its memory nobod
   CHECK(!called);
 }
 
-TEST_CASE("a file or a context that is destroyed ends the reads that wait") {
+TEST_CASE("destroying a file or a context ends the reads that wait") {
   {
     piped p;
     pending_read read(*p.file, 3);
@@ -149,7 +149,7 @@ TEST_CASE("a file or a context that is destroyed ends the reads that wait") {
   CHECK(p.file->read_at(0, three).value() == 3);  // as a file without a context
 }
 
-TEST_CASE("a blocking read of a file on a port waits for itself, and leaves nothing in the port") {
+TEST_CASE("a blocking read of a file on a port leaves nothing in the port") {
   piped p;
   std::thread sender([&] {
     std::this_thread::sleep_for(20ms);

@@ -1,4 +1,4 @@
-// creation::always_new beside others who have the file open, and files that others keep for themselves.
+// creation::always_new while others have the file open, and files that others hold exclusively.
 #include "catch.hpp"
 #include "world.hpp"
 
@@ -7,7 +7,7 @@ using qio::creation;
 
 namespace {
 
-/// Has a file open, and lets others do as `share` says.
+/// Holds a file open with the share mode `share`.
 struct holder {
   holder(const std::string& path, DWORD share)
       : handle(::CreateFileW(std::filesystem::path(path).c_str(), GENERIC_READ, share, nullptr, OPEN_EXISTING, 0,
@@ -22,7 +22,7 @@ struct holder {
 
 }  // namespace
 
-TEST_CASE("a file that somebody keeps for himself is busy") {
+TEST_CASE("opening a file that another handle holds exclusively fails with device_or_resource_busy") {
   const contract::directory where;
   contract::put(where / "file", "contents");
   const holder own(where / "file", 0);
@@ -45,7 +45,7 @@ TEST_CASE("a file that may not be renamed is not replaced, and nothing is left b
   CHECK(contract::contents(where / "file") == "contents");
 }
 
-TEST_CASE("a read-only file is not replaced, and one is created on demand") {
+TEST_CASE("a read-only file is not replaced, and can be created") {
   const contract::directory where;
   {
     auto made = qio::cached_file::open(where / "file", access::read_write, creation::if_needed, {.permissions = 0444});
@@ -61,7 +61,7 @@ TEST_CASE("a read-only file is not replaced, and one is created on demand") {
   std::filesystem::permissions(where / "file", std::filesystem::perms::owner_write, std::filesystem::perm_options::add);
 }
 
-TEST_CASE("an open that fails late removes what it created, be it read-only") {
+TEST_CASE("an open that fails late removes the file it created, even a read-only one") {
   const contract::directory where;
   const auto context = qio::basic_context<qio::iocp>::create();
   for (const std::uint32_t permissions : {0666u, 0444u}) {
@@ -75,7 +75,7 @@ TEST_CASE("an open that fails late removes what it created, be it read-only") {
   }
 }
 
-TEST_CASE("an open that fails late leaves what somebody else has put in the place of its file") {
+TEST_CASE("an open that fails late keeps a file that another user has put in place of its own") {
   const contract::directory where;
   {
     const auto begun = qio::platform::opening::begin(where / "new", qio::platform::anywhere, access::read_write,
@@ -88,7 +88,7 @@ TEST_CASE("an open that fails late leaves what somebody else has put in the plac
   CHECK(contract::contents(where / "new") == "theirs");
 }
 
-TEST_CASE("always_new is not kept from its work by names that somebody has taken before") {
+TEST_CASE("always_new succeeds if others have taken predictable temporary names") {
   const contract::directory where;
   const std::string stem = where / ".qio-" + std::to_string(::GetCurrentProcessId()) + '-';
   for (int number = 0; number < 100; ++number) contract::put(stem + std::to_string(number), "theirs");

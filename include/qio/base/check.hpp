@@ -17,7 +17,7 @@ namespace qio::inline QIO_CONFIGURATION::detail {
   std::abort();
 }
 
-/// A flag that only checks read. It takes no space where checks are off.
+/// A flag that only checks read. It takes no space if checks are disabled.
 class checked_flag {
  public:
   void set(bool value) noexcept { value_ = value; }

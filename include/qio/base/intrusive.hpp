@@ -18,7 +18,7 @@ struct list_hook {
   bool is_linked() const noexcept { return after != nullptr; }
 
   void unlink() noexcept {
-    QIO_CHECK(is_linked(), "an element leaves a list that is in none");
+    QIO_CHECK(is_linked(), "an element was removed that is in no list");
     before->after = after;
     after->before = before;
     after = nullptr;
@@ -35,7 +35,7 @@ class list {
   list() noexcept { ends_.before = ends_.after = &ends_; }
 
   void insert(list_hook& member) noexcept {
-    QIO_CHECK(!member.is_linked(), "an element enters a list that is in one already");
+    QIO_CHECK(!member.is_linked(), "an element was added that is already in a list");
     member.before = &ends_;
     member.after = ends_.after;
     ends_.after->before = &member;

@@ -102,8 +102,8 @@ struct no_hook {
 /// - `release(activity)`: the file is about to be closed, and none of its requests is in flight. The engine releases
 ///   what it holds for the file.
 /// - `end()`: the context has ended. Nothing is submitted, canceled or waited for afterwards; wake() may still be
-///   called. Any thread, so perhaps another one than that which ran the context. The engine may live on with files that
-///   outlive the context.
+///   called. Any thread, not necessarily the one that ran the context. Files that outlive the context may keep the
+///   engine alive.
 /// - `waits()`: how often it waited, and how.
 /// - `explain(out)` adds the facts about this engine, "engine" first.
 /// - destruction: with nothing in flight (the context cancels and drains first).
@@ -133,7 +133,7 @@ namespace detail {
 /// Every engine calls this when it takes a request …
 inline void take_over(request& r) noexcept {
   QIO_CHECK(r.activity != nullptr && r.is_held(),
-            "submit() needs a request that is in the list of its file's requests");
+            "a request was submitted that is not in the list of its file's requests");
   QIO_CHECK(!r.submitted.is_set(), "a request was submitted twice");
   QIO_CHECK(r.op == opcode::sync || r.op == opcode::call || r.io.transferred() < r.io.total(),
             "a transfer was submitted that has nothing left to move");

@@ -255,7 +255,7 @@ class iocp : detail::no_hook {
   }
 
   void finish(request& r, completed_requests& completed) noexcept {
-    QIO_CHECK(in_flight_ > in_port_, "a request is complete that the port has still");
+    QIO_CHECK(in_flight_ > in_port_, "a request was finished while it was still in the port");
     --in_flight_;
     detail::complete(r, completed);
   }

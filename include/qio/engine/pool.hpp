@@ -75,7 +75,7 @@ class pool : detail::no_hook {
   void explain(explanation& out) const {
     out.add("engine", "pool");
     out.add("workers", std::to_string(workers_.count()));
-    out.add("waiting", "sleep", "workers need the processors that waiting awake would hold");
+    out.add("waiting", "sleep", "waiting awake would occupy a CPU that the workers need");
   }
 
  private:

@@ -141,7 +141,7 @@ class uring : detail::no_hook {
     if (const int set = submission_.memory.set(memory); set < 0) {
       detail::registered_memory::unregister_from(ring_);
       polled_.ring().forget_memory();
-      return "a child process would inherit it: " + platform::system_error(-set).message();
+      return "child processes would inherit the memory: " + platform::system_error(-set).message();
     }
     return {};
   }
@@ -159,7 +159,7 @@ class uring : detail::no_hook {
   }
 
   void release(file_activity& file) noexcept {
-    QIO_CHECK(file.in_flight == 0, "a file is closed while its requests are in flight");
+    QIO_CHECK(file.in_flight == 0, "a file was closed while its requests were in flight");
     if (detail::registered_files::has(file) && is_own_thread()) submission_.files.remove(ring_, file);
   }
 
@@ -183,7 +183,7 @@ class uring : detail::no_hook {
     out.add("engine", "io_uring");
     if (gate_.refusal() != 0)
       return out.add("ring", "off",
-                     "the kernel refuses io_uring_enter since the context was created (a seccomp filter?): " +
+                     "the kernel started to refuse io_uring_enter after the context was created (a seccomp filter?): " +
                          platform::system_error(gate_.refusal()).message() + "; workers carry out everything");
     out.add("ring",
             std::to_string(ring_.submission_capacity()) + " submissions, " +
@@ -191,13 +191,13 @@ class uring : detail::no_hook {
             setup_.reduced);
     for (const detail::ring_feature& each : detail::ring_features)
       out.add(each.name, ring_.has(each.flags) ? "on" : "off",
-              ring_.has(each.flags) ? "" : "not offered by this kernel; Linux " + std::string(each.since) + " has it");
+              ring_.has(each.flags) ? "" : "this kernel lacks it; it needs Linux " + std::string(each.since));
     submission_.files.explain(out);
     polled_.ring().explain(out);
     out.add("waiting", std::string(name_of(waiter_.policy())));
     for (const auto& [name, op] :
          {std::pair{"ring reads", opcode::read}, {"ring writes", opcode::write}, {"ring syncs", opcode::sync}})
-      if (!setup_.has(op)) out.add(name, "off", "the kernel's ring lacks the operation; workers carry it out");
+      if (!setup_.has(op)) out.add(name, "off", "this kernel's io_uring lacks the operation; workers carry it out");
   }
 
  private:
@@ -384,13 +384,13 @@ class uring : detail::no_hook {
       end();
     else if (!detail::close_and_wait({&ring_, &polled_.ring().queues()}))
       detail::fail_ring(
-          "the kernel refuses io_uring_enter and io_uring_register while operations are in flight, so nobody can learn "
-          "how long it uses their memory; give a process its seccomp filter while its contexts are idle");
+          "the kernel refuses io_uring_enter and io_uring_register while operations are in flight, so it is unknown "
+          "how long it uses their memory; install a seccomp filter only while the process's contexts are idle");
     else
       fail_taken(taken, completed);
     setup_.opcodes = 0;
     while (request* const r = submission_.pop_from_backlog()) give_to_workers(*r, completed);
-    QIO_CHECK(places_.taken() == 0 && polled_.in_flight() == 0, "requests are left in a ring that is closed");
+    QIO_CHECK(places_.taken() == 0 && polled_.in_flight() == 0, "a ring was closed with requests in it");
     return in_flight() != before;
   }
 
@@ -430,7 +430,7 @@ class uring : detail::no_hook {
         r->activity->sync_failure.note(platform::system_error(EIO));
       detail::complete(*r, completed);
     }
-    if (taken != 0) detail::fail_ring("a ring was lost, and with it requests of which only the kernel knew");
+    if (taken != 0) detail::fail_ring("a ring was lost with requests that only the kernel knew of");
   }
 
   void leave_ring(request& r) noexcept {

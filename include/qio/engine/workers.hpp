@@ -33,7 +33,7 @@ class workers {
       : count_(count != 0 ? count : lesser_of(greater_of(2 * std::thread::hardware_concurrency(), 4u), 64u)),
         finished_(finished),
         owner_(owner) {
-    QIO_CHECK(count_ <= most, "an engine was made with more workers than workers::check() accepts");
+    QIO_CHECK(count_ <= most, "an engine was created with more workers than workers::check() accepts");
     threads_.reserve(count_);
   }
 
@@ -69,7 +69,7 @@ class workers {
       if (refused) take_out(r);
     }
     if (!refused) return arrived_.notify_one();
-    // There is no thread at all: carrying it out here delays the loop, but loses nothing.
+    // No thread could be started: carrying it out here delays the loop, but loses nothing.
     perform(r);
     finished_(owner_, r);
   }
@@ -88,13 +88,13 @@ class workers {
 
  private:
   void take_out(request& r) noexcept {
-    QIO_CHECK(waiting_ != 0, "the workers have lost count of the requests that wait for them");
+    QIO_CHECK(waiting_ != 0, "the workers lost count of the requests that wait for them");
     queued_.remove(r);
     r.queued = false;
     --waiting_;
   }
 
-  // False only where there is no thread at all to do the work.
+  // False only if there is no thread to do the work.
   bool start_thread() noexcept {
     const platform::signals_blocked blocked;
     const bool started = succeeds([this] { threads_.emplace_back([this] { work(); }); });

@@ -86,7 +86,7 @@ class mode_policy<direct, System> {
     if (polling_.reads) file.activity.poll(opcode::read);
     if (polling_.writes && file.activity.writes_durably) {
       polling_.writes = false;
-      polling_.reason = "a durable write is more than one answer of the device";
+      polling_.reason = "a durable write takes more than one request to the device";
     }
     if (polling_.writes) file.activity.poll(opcode::write);
   }
@@ -96,7 +96,7 @@ class mode_policy<direct, System> {
     out.add("alignment",
             "memory " + std::to_string(needed_.memory) + ", read " + std::to_string(needed_.read) + ", write " +
                 std::to_string(needed_.write),
-            is_active_ ? source_ : "assumed, since there is no device to ask");
+            is_active_ ? source_ : "assumed, because there is no device to query");
     explain_polling(file.activity, out);
   }
 

@@ -63,7 +63,7 @@ class growing_map {
     return look_again(end);
   }
 
-  /// Before the file is synced: hands the changes made through each mapping to the system.
+  /// Hands the changes made through each mapping to the system. Call it before syncing the file.
   result<void> flush() {
     const std::lock_guard lock(mutex_);
     for (const platform::mapping& each : mappings_)
@@ -98,7 +98,8 @@ class growing_map {
     if (base_.load(std::memory_order_relaxed) == nullptr || (size.value() > mapped_ && is_worth_it)) {
       if (auto mapped = map(size.value()); !mapped) return mapped.error();
     }
-    QIO_CHECK(mapped_ != 0 || !platform::mapping::covers_growth, "a growing_map shows nothing after it was mapped");
+    QIO_CHECK(mapped_ != 0 || !platform::mapping::covers_growth,
+              "a growing_map has no mapping after the file was mapped");
     known_size_.store(lesser_of(size.value(), mapped_), std::memory_order_release);
     return size.value();
   }

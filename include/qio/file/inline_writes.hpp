@@ -26,7 +26,8 @@ class inline_writes {
   /// A longer write may have waited: see thread_waits.
   static constexpr clock::duration longest = std::chrono::microseconds(200);
 
-  const char* refusal = "the file was opened without a context";  ///< why no write is attempted; null if writes are
+  const char* refusal =
+      "the file was opened without a context";  ///< why no write is attempted; null if writes are attempted
 
   bool may_be_attempted(const request& r, clock::time_point now) noexcept {
     if (now < resume_) return false;

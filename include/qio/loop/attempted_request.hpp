@@ -12,8 +12,8 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// The base of every operation.
 struct attempted_request : request {
-  /// Tries to carry it out on the loop's thread. True if it is complete. Null if there is no such way. `company` is not
-  /// 0 if the engine has other requests, or is about to get some.
+  /// Tries to carry it out on the loop's thread. True if it is complete. Null if it cannot be attempted. `company` is
+  /// not 0 if the engine has other requests, or is about to get some.
   bool (*attempt)(request&, inline_turn& turn, std::size_t company) noexcept = nullptr;
 
   /// The attempt of `r`, which belongs to an operation.

@@ -15,7 +15,7 @@
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
-/// Of operations without a deadline or a stop token: they carry nothing for them.
+/// For operations that have neither a deadline nor a stop token. It takes no space and does nothing.
 class no_control {
  public:
   template <class Loop>

@@ -32,7 +32,7 @@ class loop final : public mailbox {
       : mailbox([](mailbox& self) noexcept { static_cast<loop&>(self).engine_->wake(); }),
         memory_(std::move(memory)),
         engine_(std::move(engine)),
-        why_not_registered_(memory_ ? engine_->register_memory(*memory_) : "not asked for") {
+        why_not_registered_(memory_ ? engine_->register_memory(*memory_) : "not requested") {
     engine_->observe(activities_);
   }
   ~loop() { QIO_CHECK(idle() && timers_.empty(), "bug in qio: a loop was destroyed with operations in flight"); }
@@ -53,13 +53,13 @@ class loop final : public mailbox {
 
   // --- for operations ---
 
-  /// Completes `r` at once, if there is a way to attempt that and the attempt succeeds. Operations that have completed
-  /// but wait for their turn count as company: those that they resume will start more, which makes one batch.
+  /// Completes `r` at once, if that can be attempted and the attempt succeeds. Operations that have completed but wait
+  /// for their turn count as company: the coroutines that they resume will start more, which makes one batch.
   bool try_inline(attempted_request& r) noexcept {
     return r.attempt != nullptr && r.attempt(r, inline_turn_, engine_->in_flight() + !completed_.empty());
   }
-  /// Whether a coroutine whose operation completed at once may continue at once. Otherwise complete_later() takes the
-  /// operation, because it is the turn of others.
+  /// Whether a coroutine whose operation completed at once may continue at once. If false, it is the turn of others,
+  /// and complete_later() takes the operation.
   bool may_go_on() const noexcept { return inline_turn_.may_go_on(); }
 
   void submit(request& r) noexcept {
@@ -71,8 +71,8 @@ class loop final : public mailbox {
     engine_->submit(r);
   }
 
-  /// `r` has completed without the engine; the loop calls it back like any other. After the loop has ended nobody would
-  /// do that, so it is called back here.
+  /// `r` has completed without the engine; the loop calls it back like any other. If the loop has ended, this function
+  /// calls it back, because nothing else would.
   void complete_later(request& r) noexcept {
     if (ended_) return r.completed(r);
     completed_.push(r);
@@ -128,7 +128,7 @@ class loop final : public mailbox {
   };
 
   /// Cancels everything in flight, waits until the system no longer uses its memory, and resumes or calls back. What
-  /// these start from then on is refused.
+  /// these start from then on fails.
   void close() noexcept {
     QIO_CHECK(!is_running_, "a context was destroyed by one of its own callbacks or coroutines");
     const running_scope scope(number());

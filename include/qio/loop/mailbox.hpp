@@ -99,7 +99,7 @@ class mailbox : list_hook {
     return true;
   }
 
-  /// From now on post_to() finds this loop no longer.
+  /// From now on, post_to() no longer finds this loop.
   void leave() noexcept {
     const std::lock_guard lock(loops().mutex);
     if (is_linked()) unlink();

@@ -10,7 +10,7 @@
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
-/// What a loop calls when a point in time has come. It lives in the object that sets it.
+/// A loop calls it when its time has come. It lives in the object that sets it.
 struct timer {
   std::chrono::steady_clock::time_point when;
   void (*expired)(timer&) noexcept;

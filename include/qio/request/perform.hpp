@@ -29,7 +29,8 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// Handles the system's result for the current piece of a read or a write. True if the request is finished.
 inline bool take_answer(request& r, raw_result answer) noexcept {
-  QIO_CHECK(r.op == opcode::read || r.op == opcode::write, "the answer to a transfer was taken for another operation");
+  QIO_CHECK(r.op == opcode::read || r.op == opcode::write,
+            "the result of a transfer was applied to another kind of operation");
   const auto progress =
       r.op == opcode::read ? r.io.after_read(answer, r.block, r.failure) : r.io.after_write(answer, r.failure);
   if (answer < 0 && progress == transfer::progress::finished) [[unlikely]]

@@ -41,7 +41,7 @@ class transfer {
 
   /// The next piece to transfer. Something must be left.
   [[gnu::always_inline]] piece next() const noexcept {
-    QIO_CHECK(transferred_ < total_, "the system is asked for a transfer that has nothing left to move");
+    QIO_CHECK(transferred_ < total_, "the next piece of a transfer was requested, but nothing is left to move");
     if (!has_one_buffer()) [[unlikely]]
       return next_of_several(next_offset());
     return {next_offset(), nullptr, 0, rest_of_buffer()};

@@ -1,4 +1,4 @@
-// Opening beneath a directory: what stays there is opened as elsewhere, what leads out is refused and left alone.
+// Opening beneath a directory: a path that stays there is opened, one that leads out is refused and changes nothing.
 #include "../world.hpp"
 #include "memory_directory.hpp"
 
@@ -51,7 +51,7 @@ struct tree {
   }
 };
 
-// Why nothing can be opened beneath a directory here; empty if it can.
+// Why opening beneath a directory is unavailable here; empty if it is available.
 std::string why_not_beneath() {
   const auto here = qio::directory::open(".");
   return here ? std::string() : here.error().message();
@@ -91,7 +91,7 @@ PROMISE(beneath_async_open, of_the_system, "async_open keeps a path beneath a di
   CHECK(t.outside_is_untouched());
 }
 
-PROMISE(beneath_creations, each_mode, "beneath a directory each creation does what it does elsewhere") {
+PROMISE(beneath_creations, each_mode, "each creation works beneath a directory as it does elsewhere") {
   BENEATH_OR_SKIP();
   const tree t(w.where);
   const auto open = [&](const char* path, creation how) {
@@ -121,7 +121,7 @@ PROMISE(beneath_creations, each_mode, "beneath a directory each creation does wh
 }
 
 PROMISE(beneath_refuses, each_mode,
-        "what leads out of the directory is refused by name, and nothing there is touched") {
+        "a path that leads out of the directory fails with leaves_directory, and changes nothing there") {
   BENEATH_OR_SKIP();
   const tree t(w.where);
   const std::string paths[] = {"../secret",     "deeper/../../secret", absolute(t.root + "/secret"),
@@ -133,7 +133,7 @@ PROMISE(beneath_refuses, each_mode,
       CAPTURE(path, static_cast<int>(how));
       const auto refused = w.open_path(path, access::read_write, how, {.beneath = &t.inside});
       REQUIRE(!refused);
-      // A new file is not put where a link is, wherever that leads.
+      // A new file does not replace a link, wherever the link leads.
       const bool is_there = how == creation::only_if_missing &&
                             std::filesystem::is_symlink(t.root + "/inside/" + path) && path.find("..") != 0;
       CHECK((refused.error() == errc::leaves_directory || (is_there && refused.error() == std::errc::file_exists)));
@@ -155,7 +155,7 @@ PROMISE(beneath_refuses, each_mode,
   }
 }
 
-PROMISE(beneath_magic, each_mode, "magic links lead nowhere beneath a directory") {
+PROMISE(beneath_magic, each_mode, "magic links are not followed beneath a directory") {
   BENEATH_OR_SKIP();
   const tree t(w.where);
   const auto process = qio::directory::open("/proc/self").value();
@@ -168,7 +168,8 @@ PROMISE(beneath_magic, each_mode, "magic links lead nowhere beneath a directory"
   CHECK(t.outside_is_untouched());
 }
 
-PROMISE(beneath_race, each_mode, "a link that somebody puts in the way leads no open out of the directory") {
+PROMISE(beneath_race, each_mode,
+        "a link that another process creates during an open does not lead it out of the directory") {
   BENEATH_OR_SKIP();
   const tree t(w.where);
   const std::string real = t.root + "/inside/deeper", link = t.root + "/inside/directory_link";
@@ -201,7 +202,7 @@ PROMISE(beneath_race, each_mode, "a link that somebody puts in the way leads no 
   CHECK(t.outside_is_untouched());
 }
 
-PROMISE(beneath_removed, direct_only, "an open beneath a directory that fails late removes what it has created there") {
+PROMISE(beneath_removed, direct_only, "an open beneath a directory that fails late removes the file it created there") {
   BENEATH_OR_SKIP();
   const memory_directory shm;
   if (shm.path.empty()) QIO_SKIP("/dev/shm is no tmpfs");
@@ -212,7 +213,7 @@ PROMISE(beneath_removed, direct_only, "an open beneath a directory that fails la
   }
 }
 
-PROMISE(beneath_handle, each_mode, "a directory is what was opened, whatever it is called later") {
+PROMISE(beneath_handle, each_mode, "a directory handle refers to the same directory after a rename") {
   BENEATH_OR_SKIP();
   tree t(w.where);
   CHECK(!os::is_inherited(t.inside.native_handle()));
@@ -232,7 +233,7 @@ PROMISE(beneath_handle, each_mode, "a directory is what was opened, whatever it 
   CHECK(qio::directory::open(t.root + "/secret").error() == std::errc::not_a_directory);
 }
 
-PROMISE(beneath_simulated, simulated, "a simulated disk keeps nothing beneath a directory, and says so") {
+PROMISE(beneath_simulated, simulated, "a simulated disk fails with beneath_not_supported") {
   BENEATH_OR_SKIP();
   const auto here = qio::directory::open(".").value();
   CHECK(w.open_path("file", access::read_write, creation::if_needed, {.beneath = &here}).error() ==

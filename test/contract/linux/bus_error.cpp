@@ -1,4 +1,4 @@
-// The handler of SIGBUS that mapped files install, and the programs that have one of their own.
+// The SIGBUS handler that mapped files install, in programs that have their own.
 #include "../../dies.hpp"
 #include "../world.hpp"
 
@@ -17,7 +17,7 @@
 namespace contract {
 
 #if !defined(__SANITIZE_THREAD__)
-// The thread sanitizer has handlers of its own, and is sensitive to fork.
+// The thread sanitizer has handlers of its own, and does not support fork well.
 
 namespace {
 
@@ -25,7 +25,7 @@ using qio_test::in_child;
 
 volatile std::sig_atomic_t host_calls = 0;
 
-// The library's installation, as in a process where it has not happened yet.
+// Installs the library's handler, as in a process where this has not happened yet.
 void install_again() {
   qio::platform::guard::install();
   qio::platform::install_copy_guard();
@@ -38,7 +38,7 @@ void wait_for_next_look() {
   while (now.tv_nsec == before.tv_nsec && now.tv_sec == before.tv_sec);
 }
 
-// Truncates the file behind the library's back, and reads what was cut off. 0 if that answers as a cached file's.
+// Truncates the file without the library, and reads what was cut off. 0 if the result is that of a cached file.
 template <class World>
 int read_cut_off(World& w, typename World::file& file) {
   memory buffer(4096);
@@ -49,7 +49,7 @@ int read_cut_off(World& w, typename World::file& file) {
 
 }  // namespace
 
-PROMISE(ignored_signal, mapped_only, "an ignored SIGBUS that is sent stays ignored") {
+PROMISE(ignored_signal, mapped_only, "a program that ignores SIGBUS still ignores one that is sent to it") {
   auto file = w.with(2 * 4096);
   const auto ended = in_child([&] {
     std::signal(SIGBUS, SIG_IGN);
@@ -61,7 +61,7 @@ PROMISE(ignored_signal, mapped_only, "an ignored SIGBUS that is sent stays ignor
   CHECK(ended.status == 0);
 }
 
-PROMISE(default_signal, mapped_only, "a SIGBUS that is sent ends a program that does nothing about it") {
+PROMISE(default_signal, mapped_only, "a SIGBUS that is sent ends a program that has no handler for it") {
   const auto ended = in_child([&] {
     std::signal(SIGBUS, SIG_DFL);
     install_again();
@@ -71,7 +71,7 @@ PROMISE(default_signal, mapped_only, "a SIGBUS that is sent ends a program that 
   CHECK(ended.status == -SIGBUS);
 }
 
-PROMISE(host_mask, mapped_only, "a handler that was there before runs with the signals blocked that it asked for") {
+PROMISE(host_mask, mapped_only, "a previous handler runs with the signals blocked that it requested") {
   const auto ended = in_child([&] {
     struct sigaction host {};
     host.sa_handler = [](int) {
@@ -92,7 +92,7 @@ PROMISE(host_mask, mapped_only, "a handler that was there before runs with the s
   CHECK(ended.status == 0);
 }
 
-PROMISE(replaced_handler, mapped_only, "where the program replaced the handler, transfers are system calls") {
+PROMISE(replaced_handler, mapped_only, "after the program replaces the handler, transfers are system calls") {
   auto file = w.with(2 * 4096);
   CHECK(file.explain().find("transfers")->value == "copies");
   const auto ended = in_child([&] {
@@ -104,7 +104,7 @@ PROMISE(replaced_handler, mapped_only, "where the program replaced the handler, 
   CHECK(ended.status == 0);
 }
 
-PROMISE(restored_handler, mapped_only, "where the program puts the handler back, transfers are copies again") {
+PROMISE(restored_handler, mapped_only, "after the program restores the handler, transfers are copies again") {
   auto file = w.with(2 * 4096);
   const auto ended = in_child([&] {
     struct sigaction ours {};
@@ -121,10 +121,11 @@ PROMISE(restored_handler, mapped_only, "where the program puts the handler back,
   CHECK(ended.status == 0);
 }
 
-PROMISE(other_copy, mapped_only, "another copy of the library on top of this one is no stranger") {
+PROMISE(other_copy, mapped_only,
+        "a handler that another copy of the library installs later does not count as foreign") {
   auto file = w.with(2 * 4096);
   const auto ended = in_child([&] {
-    // What a copy in another configuration does.
+    // This is what a copy in another configuration does.
     static struct sigaction below {};
     const auto above = [](int number, siginfo_t* information, void* context) {
       host_calls = host_calls + 1;
@@ -143,7 +144,7 @@ PROMISE(other_copy, mapped_only, "another copy of the library on top of this one
   CHECK(ended.status == 0);
 }
 
-PROMISE(declined, mapped_only, "a file that declines the handler transfers by system calls, and has views") {
+PROMISE(declined, mapped_only, "a file opened without guards_copies transfers by system calls, and has views") {
   { auto made = w.with(2 * 4096); }
   auto file = w.open("data", access::read_write, creation::open_existing, {.guards_copies = false}).value();
   CHECK(file.explain().find("transfers")->value == "system calls");
@@ -173,7 +174,7 @@ bool submits_writes_at_once(const std::string& where) {
 }
 
 PROMISE(limit_lowered, each_engine_of_the_system,
-        "a write past a limit on the size of files answers file_too_large, a millisecond after the limit was set") {
+        "a write past RLIMIT_FSIZE fails with file_too_large, a millisecond after the limit is set") {
   const auto ended = in_child([&] {
     using engine = typename Where::engine;
     auto on = qio::basic_context<engine>::create().value();
@@ -189,7 +190,7 @@ PROMISE(limit_lowered, each_engine_of_the_system,
     else
       std::signal(SIGXFSZ, SIG_IGN);
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the limit is looked at once a millisecond
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the limit is checked once a millisecond
     const auto refused = on.run(file.async_write_at(4096, buffer.all()));
     return !refused && refused.error() == std::errc::file_too_large ? 0 : 2;
   });

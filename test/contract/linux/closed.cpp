@@ -1,4 +1,4 @@
-// What a closed file cannot answer with a result ends the program, where preconditions are checked.
+// Functions of a closed file that return no result end the program, where preconditions are checked.
 #include "../../dies.hpp"
 #include "../world.hpp"
 
@@ -6,7 +6,7 @@ namespace contract {
 
 #if QIO_CHECKS && !defined(__SANITIZE_THREAD__)
 
-PROMISE(named_mistake, each_mode, "asking a closed file for its properties ends the program with one line") {
+PROMISE(named_mistake, each_mode, "reading a property of a closed file ends the program with one line") {
   auto file = w.with(4096);
   REQUIRE(file.close());
   const auto says = [&](auto ask) {

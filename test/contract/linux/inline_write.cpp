@@ -1,4 +1,4 @@
-// Writes that are carried out at once, on the context's thread: which, and which not.
+// Which writes run inline, on the context's thread.
 #include "../world.hpp"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ bool is_off(World& w) {
   return probe.explain().find("inline writes")->value == "off";
 }
 
-/// Whether the write that `write` makes was carried out at once; else an engine has done it.
+/// Whether the write that `write` makes ran inline. If not, an engine has carried it out.
 template <class World, class Write>
 bool is_inline(World& w, typename World::file& file, Write&& write) {
   const qio::file_statistics before = file.statistics();
@@ -33,7 +33,8 @@ bool is_inline(World& w, typename World::file& file, Write&& write) {
   return file.statistics().served_inline == before.served_inline + 1;
 }
 
-/// The same, or would have been, had not one before it had to wait: that may happen at any time.
+/// The same, but also true if an earlier write waited, which may happen at any time and keeps this one from the
+/// attempt.
 template <class World, class Write>
 bool may_be_inline(World& w, typename World::file& file, Write&& write) {
   const bool waited = file.statistics().blocked_submissions != 0;
@@ -61,8 +62,8 @@ bool is_cached(File& file, std::uint64_t offset) {
   return ::preadv2(file.native_handle(), &part, 1, static_cast<off_t>(offset), RWF_NOWAIT) == 1;
 }
 
-/// Writes everything back, and has the kernel forget it: which it does not do at once with a page that is still being
-/// read ahead, or that another processor has not yet put on its list. Says whether it did in the end.
+/// Writes everything back, and asks the kernel to drop it. The kernel does not do that at once for a page that is being
+/// read ahead, or that another CPU has not yet put on its list. Returns whether it has dropped it in the end.
 template <class File>
 bool drop_from_cache(File& file) {
   REQUIRE(file.sync());
@@ -76,7 +77,7 @@ bool drop_from_cache(File& file) {
 
 }  // namespace
 
-PROMISE(short_inline, attempting, "a write of 128 KiB is carried out at once, a longer one by the engine") {
+PROMISE(short_inline, attempting, "a write of 128 KiB runs inline, and a longer one goes to the engine") {
   if (is_off(w)) QIO_SKIP("no inline writes here");
   auto file = w.with(0);
   constexpr std::size_t most = 128 * 1024;
@@ -93,7 +94,7 @@ PROMISE(short_inline, attempting, "a write of 128 KiB is carried out at once, a 
   CHECK(file.statistics().blocked_submissions <= 3);
 }
 
-PROMISE(switched_off, attempting, "writes go to the engine if the file was opened so, and explain() says it") {
+PROMISE(switched_off, attempting, "writes go to the engine if inline_writes is false, and explain() says so") {
   auto file = w.open("data", access::read_write, creation::always_new, {.inline_writes = false}).value();
   auto source = memory::with_pattern(0, 4096);
   CHECK(!is_inline(w, file, [&] { return file.async_write_at(0, source.all()); }));
@@ -101,7 +102,7 @@ PROMISE(switched_off, attempting, "writes go to the engine if the file was opene
   CHECK(file.explain().find("inline writes")->reason == "switched off");
 }
 
-PROMISE(durable_not_inline, attempting, "a write that is over when it is durable goes to the engine") {
+PROMISE(durable_not_inline, attempting, "a durable write goes to the engine") {
   auto file = w.open("data", access::read_write, creation::always_new, {.durable_writes = true}).value();
   auto source = memory::with_pattern(0, 4096);
   CHECK(!is_inline(w, file, [&] { return file.async_write_at(0, source.all()); }));
@@ -109,8 +110,7 @@ PROMISE(durable_not_inline, attempting, "a write that is over when it is durable
   CHECK(!file.explain().find("inline writes")->reason.empty());
 }
 
-PROMISE(partial_pages, attempting_unmapped,
-        "a page that is written in part must be in the cache, or the engine gets the write") {
+PROMISE(partial_pages, attempting_unmapped, "a write to a part of a page that is not cached goes to the engine") {
   if (is_off(w)) QIO_SKIP("no inline writes here");
   auto file = w.with(8 * 4096 + 100);
   auto source = memory::with_pattern(0, 3 * 4096);
@@ -118,9 +118,9 @@ PROMISE(partial_pages, attempting_unmapped,
     REQUIRE(drop_from_cache(file));
     return is_inline(w, file, [&] { return file.async_write_at(offset, source.part(offset % 4096, bytes)); });
   };
-  // Asking whether a page is there has the kernel read it, and a fast drive may have done so before the answer.
-  // Where it always has, as reads by hand then show, too, nothing can be seen. They take turns with the writes, since
-  // what else is running here decides how fast a drive is at the moment, above all an emulated one.
+  // Asking whether a page is cached makes the kernel read it, and a fast device may complete that before the answer. If
+  // it always does, which the reads below show, this test cannot see anything. The reads alternate with the writes,
+  // because the speed of a device, above all of an emulated one, depends on what else is running.
   bool cannot_be_seen = false;
   const auto is_given_away = [&](std::uint64_t offset, std::size_t bytes) {
     int missed = 0;
@@ -136,21 +136,21 @@ PROMISE(partial_pages, attempting_unmapped,
   memory byte(1);
   REQUIRE(file.read_at(8 * 4096, byte.all()).value() == 1);  // the last page; the others may come with it
   if (!may_be_inline(w, file, [&] { return file.async_write_at(8 * 4096 + 50, source.part(50, 10)); }))
-    QIO_SKIP("the file system does not tell what is in its cache");
+    QIO_SKIP("the file system does not report what is in its cache");
 
   CHECK((write(0, 4096) || waited()));         // whole pages need not be read
   CHECK(is_given_away(4096 + 50, 100));        // within a page
   CHECK(is_given_away(2 * 4096 + 50, 4046));   // to the end of a page
   CHECK(is_given_away(3 * 4096, 4097));        // into the next page
   CHECK(is_given_away(5 * 4096 + 1, 8000));    // both
-  CHECK((write(10 * 4096, 100) || waited()));  // past the end of the file there is nothing to be read
-  // A record after the other, each in the page that the one before has left.
+  CHECK((write(10 * 4096, 100) || waited()));  // past the end of the file there is nothing to read
+  // One record after another, each in the page where the previous one ended.
   for (std::size_t i = 1; i < 100; ++i)
     CHECK(may_be_inline(w, file, [&] { return file.async_write_at(10 * 4096 + i * 100, source.part(0, 100)); }));
-  if (cannot_be_seen) QIO_SKIP("the drive here is as fast as the question whether it has to be asked");
+  if (cannot_be_seen) QIO_SKIP("the device is so fast that a page is cached before the kernel says whether it is");
 }
 
-PROMISE(not_behind_others, attempting, "a write that would wait for the file's own operations goes with them") {
+PROMISE(not_behind_others, attempting, "a write goes to the engine while the engine has other operations of the file") {
   if (is_off(w)) QIO_SKIP("no inline writes here");
   auto file = w.with(4096);
   auto source = memory::with_pattern(0, 4096);
@@ -162,7 +162,7 @@ PROMISE(not_behind_others, attempting, "a write that would wait for the file's o
   CHECK(may_be_inline(w, file, [&] { return file.async_write_at(0, source.all()); }));
 }
 
-PROMISE(fair_writes, each_engine, "writes that are carried out at once leave the others their turn") {
+PROMISE(fair_writes, each_engine, "inline writes do not starve other coroutines") {
   auto file = w.with(4096);
   bool done = false;
   std::size_t writes = 0;

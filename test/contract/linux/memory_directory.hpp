@@ -1,4 +1,4 @@
-// Where files are kept in memory, and nothing else.
+// A directory whose files are in memory only.
 #pragma once
 
 #include <linux/magic.h>
@@ -11,7 +11,7 @@
 
 namespace contract {
 
-/// A directory on tmpfs, for as long as it lives; its path is empty where there is none.
+/// A directory on tmpfs, which is removed by the destructor. Its path is empty if there is no tmpfs.
 class memory_directory {
  public:
   memory_directory() {

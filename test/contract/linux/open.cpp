@@ -1,4 +1,4 @@
-// Opening, as far as it is Linux's: links, pipes, permissions, file systems in memory.
+// Opening on Linux: links, pipes, permissions, file systems in memory.
 #include "../world.hpp"
 #include "memory_directory.hpp"
 
@@ -76,7 +76,8 @@ class lease_holder {
 
 }  // namespace
 
-PROMISE(always_new_limits, each_mode, "always_new replaces regular files only, and not the links that lead to them") {
+PROMISE(always_new_limits, each_mode,
+        "always_new replaces regular files only, and keeps the symbolic links that lead to them") {
   put(w.where / "target", "contents");
   std::filesystem::create_symlink("target", w.where / "link");
   CHECK(w.open("link", access::write, creation::always_new));
@@ -89,7 +90,7 @@ PROMISE(always_new_limits, each_mode, "always_new replaces regular files only, a
   CHECK(w.where.entries() == 3);
 }
 
-PROMISE(no_offsets, everywhere_in_the_system, "a pipe, a socket or a terminal is refused at once") {
+PROMISE(no_offsets, everywhere_in_the_system, "opening a pipe, a socket or a terminal fails at once") {
   REQUIRE(::mkfifo((w.where / "pipe").c_str(), 0600) == 0);
   make_socket(w.where / "socket");
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -109,7 +110,7 @@ PROMISE(no_offsets, everywhere_in_the_system, "a pipe, a socket or a terminal is
   CHECK(w.where.entries() == 2);
 }
 
-PROMISE(pipes_stall_nothing, of_the_system, "pipes that nobody writes to keep no other open waiting") {
+PROMISE(pipes_stall_nothing, of_the_system, "opening pipes that have no writer does not delay other opens") {
   REQUIRE(::mkfifo((w.where / "pipe").c_str(), 0600) == 0);
   put(w.where / "file", "contents");
   const auto open = [](auto& on, std::string path) -> qio::task<qio::error> {
@@ -124,8 +125,7 @@ PROMISE(pipes_stall_nothing, of_the_system, "pipes that nobody writes to keep no
   CHECK(std::count(failures.begin(), failures.end(), qio::error(errc::no_offsets)) == 16);
 }
 
-PROMISE(waits_for_no_data, everywhere_in_the_system,
-        "a file that was opened is one that waits, not one that asks again") {
+PROMISE(waits_for_no_data, everywhere_in_the_system, "an opened file does not have O_NONBLOCK, and keeps O_DSYNC") {
   put(w.where / "file", "contents");
   for (const auto how : {creation::open_existing, creation::if_needed, creation::always_new}) {
     auto file = w.open("file", access::read_write, how, {.durable_writes = true}).value();
@@ -144,14 +144,14 @@ PROMISE(leased, each_mode, "an open waits until another process has given up its
   }
 }
 
-PROMISE(names_taken, each_mode, "always_new is not kept from its work by names that somebody has taken before") {
+PROMISE(names_taken, each_mode, "always_new succeeds if others have taken predictable temporary names") {
   const std::string stem = w.where / ".qio-" + std::to_string(::getpid()) + '-';
   for (int number = 0; number < 100; ++number) put(stem + std::to_string(number), "theirs");
   CHECK(w.open("new", access::write, creation::always_new));
   CHECK(w.where.entries() == 101);
 }
 
-PROMISE(names_unpredictable, each_mode, "always_new uses a name that cannot be told from the one before") {
+PROMISE(names_unpredictable, each_mode, "the temporary name of always_new cannot be predicted from the previous one") {
   std::vector<std::string> names;
   for (int each = 0; each < 2; ++each) {
     const auto begun = qio::platform::opening::begin(w.where / "new", qio::platform::anywhere, access::write,
@@ -175,7 +175,7 @@ PROMISE(dangling, each_mode, "if_needed and always_new create what a dangling sy
   CHECK(w.open("link", access::read_write, creation::only_if_missing).error() == std::errc::file_exists);
 }
 
-PROMISE(permissions, each_mode, "a created file has the permissions asked for, less the umask") {
+PROMISE(permissions, each_mode, "a created file has the requested permissions, less the umask") {
   const mode_t before = ::umask(027);
   CHECK(w.open("default", access::write, creation::if_needed));
   CHECK(w.open("private", access::read_write, creation::only_if_missing, {.permissions = 0600}));
@@ -188,8 +188,7 @@ PROMISE(permissions, each_mode, "a created file has the permissions asked for, l
   CHECK(permissions_of(w.where / "unwritable") == 0440);
 }
 
-PROMISE(context_not_inherited, each_engine_of_the_system,
-        "what a context has open is not inherited by other programs") {
+PROMISE(context_not_inherited, each_engine_of_the_system, "other programs do not inherit what a context has open") {
   const auto open_handles = [] {
     std::vector<int> found;
     for (int handle = 0; handle < 1024; ++handle)
@@ -205,14 +204,14 @@ PROMISE(context_not_inherited, each_engine_of_the_system,
     if (std::find(before.begin(), before.end(), handle) == before.end()) CHECK(!os::is_inherited(handle));
 }
 
-PROMISE(direct_flag, everywhere_in_the_system, "a direct file, and no other, has the system's flag") {
+PROMISE(direct_flag, everywhere_in_the_system, "only a direct file has O_DIRECT") {
   auto file = w.with(0);
   CHECK(((::fcntl(file.native_handle(), F_GETFL) & O_DIRECT) != 0) == Where::mode::is_direct);
 }
 
-PROMISE(direct_refused, direct_only, "direct I/O that the file system would fake is refused, and nothing created") {
+PROMISE(direct_refused, direct_only, "direct I/O that the file system would fake is refused, and no file is created") {
   const memory_directory shm;
-  if (shm.path.empty()) QIO_SKIP("/dev/shm is no tmpfs");
+  if (shm.path.empty()) QIO_SKIP("/dev/shm is not a tmpfs");
   const std::string path = shm.path + "/file";
   for (const auto how : {creation::if_needed, creation::only_if_missing, creation::always_new}) {
     const auto refused = w.open_path(path, access::read_write, how);
@@ -228,7 +227,8 @@ PROMISE(direct_refused, direct_only, "direct I/O that the file system would fake
   }
 }
 
-PROMISE(direct_degraded, direct_only, "where it is let degrade it says so, and goes on demanding alignment") {
+PROMISE(direct_degraded, direct_only,
+        "a direct file that falls back to the cache reports that, and still requires alignment") {
   const memory_directory shm;
   if (shm.path.empty()) QIO_SKIP("/dev/shm is no tmpfs");
   auto file = w.open_path(shm.path + "/file", access::read_write, creation::if_needed,

@@ -12,8 +12,8 @@ namespace contract {
 
 namespace {
 
-/// Pages of a file's first `bytes` that are in the page cache (cachestat(2), Linux 6.5); nothing where that cannot be
-/// asked.
+/// The number of pages of a file's first `bytes` that are in the page cache (cachestat(2), Linux 6.5), if the kernel
+/// reports it.
 std::optional<std::uint64_t> pages_in_cache(int handle, std::uint64_t bytes) {
   constexpr long cachestat = 451;
   struct {
@@ -28,11 +28,11 @@ std::optional<std::uint64_t> pages_in_cache(int handle, std::uint64_t bytes) {
 
 }  // namespace
 
-PROMISE(lets_go, uncached_everywhere, "the pages of a transfer are gone when it is done with them") {
+PROMISE(lets_go, uncached_everywhere, "an uncached transfer leaves no pages in the cache") {
   constexpr std::size_t bytes = 64 * 4096;
   auto file = w.with(bytes);
   memory buffer(bytes);
-  REQUIRE(w.sync(file, qio::sync_kind::data));  // written back, and so let go
+  REQUIRE(w.sync(file, qio::sync_kind::data));  // writes the pages back, which drops them
   const auto after_writing = pages_in_cache(file.native_handle(), bytes);
   if (!after_writing) QIO_SKIP("this kernel has no cachestat");
   CHECK(*after_writing == 0);
@@ -44,7 +44,7 @@ PROMISE(lets_go, uncached_everywhere, "the pages of a transfer are gone when it 
   REQUIRE(w.read(file, 0, pair).value() == 4196);
   CHECK(*pages_in_cache(file.native_handle(), 4096) == 0);
 
-  // What others had read stays there. (Not what was read ahead for this file: that goes when it is read.)
+  // Pages that others have read stay in the cache. (Pages that were read ahead for this file are dropped when read.)
   REQUIRE(::posix_fadvise(file.native_handle(), 0, 0, POSIX_FADV_DONTNEED) == 0);
   auto cached = qio::cached_file::open(w.where / "data").value();
   REQUIRE(cached.read_at(0, buffer.all()).value() == bytes);
@@ -52,8 +52,8 @@ PROMISE(lets_go, uncached_everywhere, "the pages of a transfer are gone when it 
   CHECK(*pages_in_cache(file.native_handle(), bytes) == bytes / 4096);
 }
 
-// Not by the world: it would find no uncached file there, and skip.
-TEST_CASE("where a file cannot be uncached it is refused, or opened through the cache if that is allowed") {
+// Not through the world, which would find no uncached file there, and skip.
+TEST_CASE("where uncached I/O is unavailable, the open fails, or uses the cache if that is allowed") {
   const memory_directory shm;
   if (shm.path.empty()) QIO_SKIP("/dev/shm is no tmpfs");
   const std::string path = shm.path + "/file";

@@ -1,4 +1,4 @@
-// Mapped files that others cut off, and the signal that it raises.
+// Mapped files that others truncate, and the signal that this raises.
 #include "../world.hpp"
 
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 namespace contract {
 
 PROMISE(truncated_elsewhere, mapped_only,
-        "reads and writes of a file that others truncated answer as a cached file's") {
+        "transfers of a mapped file that others truncated return what a cached file's return") {
   auto file = w.with(3 * 4096);
   REQUIRE(::truncate((w.where / "data").c_str(), 100) == 0);
   memory buffer(3 * 4096);
@@ -27,8 +27,8 @@ PROMISE(truncated_elsewhere, mapped_only,
 }
 
 #if !defined(__SANITIZE_THREAD__)
-// The thread sanitizer has handlers of its own, and is sensitive to fork. (The address sanitizer is told to leave
-// SIGBUS alone: CMakePresets.json.)
+// The thread sanitizer has handlers of its own, and does not support fork well. (CMakePresets.json keeps the address
+// sanitizer from handling SIGBUS.)
 
 namespace {
 
@@ -48,12 +48,12 @@ void* foreign_page = nullptr;
 void foreign_handler(int, siginfo_t*, void*) {
   foreign_faults = foreign_faults + 1;
   void* const there = ::mmap(foreign_page, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-  if (there == MAP_FAILED) ::_exit(2);  // the fault would come again for ever
+  if (there == MAP_FAILED) ::_exit(2);  // the fault would recur forever
 }
 
 }  // namespace
 
-PROMISE(view_fault, mapped_only, "touching a view of what was cut off ends the process with SIGBUS, as ever") {
+PROMISE(view_fault, mapped_only, "accessing a view of what was cut off ends the process with SIGBUS") {
   auto file = w.with(2 * 4096);
   const int status = in_child([&] {
     const auto view = file.view(0, 8192).value();
@@ -64,7 +64,7 @@ PROMISE(view_fault, mapped_only, "touching a view of what was cut off ends the p
   CHECK(status == -SIGBUS);
 }
 
-PROMISE(foreign_fault, mapped_only, "a handler for SIGBUS that was there before goes on getting what is not qio's") {
+PROMISE(foreign_fault, mapped_only, "a previous SIGBUS handler still receives the faults that are not qio's") {
   // In an image of the program that has not installed the guard yet: the first open does.
   const int status = in_child([&] {
     struct sigaction foreign {};

@@ -1,4 +1,4 @@
-// What tests ask of the operating system: on Linux.
+// What tests need from the operating system: on Linux.
 #pragma once
 
 #include <qio/qio.hpp>
@@ -14,7 +14,7 @@
 
 namespace os {
 
-// Codes that the system answers with.
+// Error codes of the system.
 inline constexpr int io_error = EIO, no_file = EBADF, disk_full = ENOSPC, interrupted = EINTR;
 
 inline long process_number() { return ::getpid(); }
@@ -26,20 +26,20 @@ inline bool is_open(qio::platform::native_handle handle) { return ::fcntl(handle
 inline bool is_inherited(qio::platform::native_handle handle) { return (::fcntl(handle, F_GETFD) & FD_CLOEXEC) == 0; }
 inline void close(qio::platform::native_handle handle) { ::close(handle); }
 
-/// Whoever asks the system about this file from now on is told that it is none.
+/// From now on, system calls on this file's handle fail because it is not that of an ordinary file.
 inline void take_away(qio::platform::native_handle handle) {
   const int nothing = ::open("/", O_PATH | O_CLOEXEC);
   ::dup2(nothing, handle);
   ::close(nothing);
 }
 
-/// Why no stop may be requested by a thread while another one forgets it; empty if that is safe.
+/// Why a thread must not request a stop while another one destroys its callback; empty if that is safe.
 inline constexpr std::string_view why_stops_hang;
 
-/// Whether a file that is mapped may be made shorter by another handle.
+/// Whether a mapped file can be truncated through another handle.
 inline constexpr bool mapped_may_be_cut = true;
 
-/// Whether a mapping shows what direct transfers have written.
+/// Whether a mapping shows what direct transfers write.
 inline constexpr bool mapped_shows_direct = true;
 
 /// Whether this process has it open.

@@ -1,4 +1,4 @@
-// What tests ask of the operating system: on Windows.
+// What tests need from the operating system: on Windows.
 #pragma once
 
 #include <qio/qio.hpp>
@@ -10,7 +10,7 @@
 
 namespace os {
 
-// Codes that the system answers with.
+// Error codes of the system.
 inline constexpr int io_error = ERROR_IO_DEVICE, no_file = ERROR_INVALID_HANDLE, disk_full = ERROR_DISK_FULL,
                      interrupted = 10004;  // WSAEINTR
 
@@ -29,12 +29,12 @@ inline bool is_inherited(HANDLE handle) {
 }
 inline void close(HANDLE handle) { ::CloseHandle(handle); }
 
-/// Whoever asks the system about this file from now on is told that it is none.
+/// From now on, system calls on this file's handle fail because it is not that of an ordinary file.
 inline void take_away(HANDLE handle) { ::CloseHandle(handle); }
 
-/// Why no stop may be requested by a thread while another one forgets it; empty if that is safe. GCC's library does not
-/// check again under its lock what it waits for (__waiter_pool::_M_do_wait of GCC 12, where there is no futex), and
-/// ~stop_callback then sleeps for ever: about one of ten thousand times.
+/// Why a thread must not request a stop while another one destroys its callback; empty if that is safe. GCC's library
+/// does not check its condition again under the lock (__waiter_pool::_M_do_wait of GCC 12, where there is no futex),
+/// and ~stop_callback then sleeps forever: about once in ten thousand times.
 #ifdef __GLIBCXX__
 inline constexpr std::string_view why_stops_hang =
     "the destructor of std::stop_callback may hang (libstdc++ on Windows)";
@@ -42,13 +42,13 @@ inline constexpr std::string_view why_stops_hang =
 inline constexpr std::string_view why_stops_hang;
 #endif
 
-/// Whether a file that is mapped may be made shorter by another handle: ERROR_USER_MAPPED_FILE.
+/// Whether a mapped file can be truncated through another handle: ERROR_USER_MAPPED_FILE.
 inline constexpr bool mapped_may_be_cut = false;
 
-/// Whether a mapping shows what direct transfers have written. NTFS promises nothing, and neither here.
+/// Whether a mapping shows what direct transfers write. NTFS does not promise it.
 inline constexpr bool mapped_shows_direct = false;
 
-/// Whether this process has it open: then nobody may have it for himself.
+/// Whether this process has the file open: then it cannot be opened exclusively.
 inline bool has_open(const std::string& path) {
   const HANDLE own = ::CreateFileW(std::filesystem::path(path).c_str(), GENERIC_READ, 0, nullptr, OPEN_EXISTING,
                                    FILE_FLAG_BACKUP_SEMANTICS, nullptr);

@@ -60,12 +60,12 @@ inline void prepare_sync(io_uring_sqe& entry, sync_kind kind) noexcept {
 
 /// Fills in everything but the file, which each ring names in its own way. `entry` must be zeroed.
 inline void prepare(io_uring_sqe& entry, const request& r, const registered_memory& memory) noexcept {
-  QIO_CHECK(r.is_held(), "a request goes to the kernel that was not submitted, or is complete");
+  QIO_CHECK(r.is_held(), "a request was handed to the kernel that was not submitted or is complete");
   QIO_CHECK(r.op != opcode::call, "opcode::call is for workers; the kernel has no such operation");
   entry.user_data = reinterpret_cast<std::uintptr_t>(&r);
-  QIO_CHECK(is_of_request(entry.user_data), "a request lies at an odd address");
+  QIO_CHECK(is_of_request(entry.user_data), "the address of a request is odd");
   if (r.op == opcode::sync) return prepare_sync(entry, r.sync);
-  QIO_CHECK(r.io.transferred() < r.io.total(), "a transfer with nothing left to move goes to the kernel");
+  QIO_CHECK(r.io.transferred() < r.io.total(), "a transfer that has nothing left to move was handed to the kernel");
   entry.off = r.io.next_offset();
   entry.rw_flags = r.flags;
   if (r.io.has_one_buffer()) [[likely]]

@@ -58,7 +58,7 @@ class places {
 
   void enter_elsewhere() noexcept { ++elsewhere_; }
   void leave_elsewhere() noexcept {
-    QIO_CHECK(elsewhere_ != 0, "a request left the lists of the engine that was in none");
+    QIO_CHECK(elsewhere_ != 0, "a request was removed from the engine's lists, but was in none");
     --elsewhere_;
   }
   std::size_t elsewhere() const noexcept { return elsewhere_; }

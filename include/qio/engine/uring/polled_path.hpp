@@ -32,7 +32,7 @@ class polled_path {
     QIO_CHECK(r.op == opcode::read || r.op == opcode::write, "only transfers can be polled");
     io_uring_sqe* const entry = ring_.next_entry();
     if (entry == nullptr) return false;
-    QIO_CHECK(!r.queued && !r.in_polled_ring, "a request goes into the polled ring, and is elsewhere, too");
+    QIO_CHECK(!r.queued && !r.in_polled_ring, "a request was put into the polled ring while it was elsewhere");
     r.in_polled_ring = true;
     prepare(*entry, r, memory);
     entry->fd = r.handle;

@@ -34,7 +34,7 @@ class polled_ring {
     int made = wanted == polling::hybrid ? open_ring(ring_, entries, IORING_SETUP_IOPOLL | IORING_SETUP_HYBRID_IOPOLL)
                                          : -EINVAL;
     if (made == -EINVAL) made = open_ring(ring_, entries, IORING_SETUP_IOPOLL);
-    if (made < 0) refusal_ = "no polled ring can be set up: " + platform::system_error(-made).message();
+    if (made < 0) refusal_ = "the polled ring could not be set up: " + platform::system_error(-made).message();
   }
 
   bool is_open() const noexcept { return ring_.is_open(); }
@@ -89,7 +89,7 @@ class polled_ring {
 
   /// The ring was closed, which ended one request that was in flight.
   void lost_one() noexcept {
-    QIO_CHECK(!is_open() && in_flight_ != 0, "the polled ring lost a request that it did not have");
+    QIO_CHECK(!is_open() && in_flight_ != 0, "the polled ring dropped a request that was not in it");
     --in_flight_;
   }
 
@@ -97,11 +97,11 @@ class polled_ring {
 
   void explain(explanation& out) const {
     if (wanted_ == polling::off)
-      out.add("polling", "off", "not asked for");
+      out.add("polling", "off", "not requested");
     else if (!is_open())
       out.add("polling", "off", refusal_);
     else if (wanted_ == polling::hybrid && !ring_.has(IORING_SETUP_HYBRID_IOPOLL))
-      out.add("polling", "busy", "this kernel has no hybrid polling; Linux 6.13 has it");
+      out.add("polling", "busy", "this kernel lacks hybrid polling; it needs Linux 6.13");
     else
       out.add("polling", wanted_ == polling::hybrid ? "hybrid" : "busy");
   }

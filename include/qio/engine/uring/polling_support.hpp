@@ -57,15 +57,15 @@ inline polling_support find_polling_support(platform::native_handle handle, cons
   const bool is_device = S_ISBLK(status.st_mode);
   const dev_t device = is_device ? status.st_rdev : status.st_dev;
   const auto polls = platform::queue_attribute(device, "io_poll");
-  if (!polls) return {false, false, "which device the file is on is not known"};
+  if (!polls) return {false, false, "the device that holds the file is unknown"};
   if (*polls == 0) return {false, false, "the device has no queue that can be polled (io_poll in sysfs)"};
   if (platform::queue_attribute(device, "max_sectors_kb").value_or(0) < most_polled_bytes / 1024)
-    return {false, false, "the device takes less than " + std::to_string(most_polled_bytes) + " bytes at a time"};
+    return {false, false, "the device accepts less than " + std::to_string(most_polled_bytes) + " bytes per request"};
   const bool reads = (::fcntl(handle, F_GETFL) & O_ACCMODE) != O_WRONLY;
   if (reads)
     if (const int answer = read_polled(handle, needed); answer < 0)
       return {false, false, "a polled read failed: " + platform::system_error(-answer).message()};
-  return {reads, is_device, is_device ? "" : "writes are completed by a worker of the file system"};
+  return {reads, is_device, is_device ? "" : "a kernel worker thread completes writes to a file system"};
 }
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

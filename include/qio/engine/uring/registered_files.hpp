@@ -39,7 +39,7 @@ class registered_files {
     const int told = of.configure(IORING_REGISTER_FILES2, &table, sizeof table);
     if (told < 0) {
       // The limit applies to the size of the table, not to the number of open files.
-      refusal_ = told == -EMFILE ? "its slots are more than the files that may be open (RLIMIT_NOFILE)"
+      refusal_ = told == -EMFILE ? "the table has more slots than the process may have open files (RLIMIT_NOFILE)"
                                  : platform::system_error(-told).message();
       return;
     }

@@ -79,10 +79,10 @@ class registered_memory {
   std::size_t bytes_ = 0;
 };
 
-/// Why the kernel refused the memory, and so what can be changed.
+/// Why the kernel refused the memory, in terms of what can be changed.
 inline std::string why_not_registered(int code) {
   const std::string said = platform::system_error(code).message();
-  return code == ENOMEM ? "more than may be locked (RLIMIT_MEMLOCK), or than there is: " + said : said;
+  return code == ENOMEM ? "it exceeds the memory that may be locked (RLIMIT_MEMLOCK) or is available: " + said : said;
 }
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

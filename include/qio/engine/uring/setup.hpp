@@ -100,7 +100,7 @@ inline result<ring_setup> set_up_ring(ring& made, unsigned entries, unsigned dem
 /// Binds a disabled ring to the calling thread.
 inline void enable_ring(ring& disabled) noexcept { disabled.configure(IORING_REGISTER_ENABLE_RINGS, nullptr, 0); }
 
-/// Why there is no ring, and so what an administrator can change.
+/// Why there is no ring, in terms of what an administrator can change.
 inline std::string why_no_ring(const error& refusal) {
   const auto first_line_with = [](const char* file, const char* key) {
     std::string value;
@@ -124,7 +124,7 @@ inline std::string why_no_ring(const error& refusal) {
     return "a seccomp filter forbids io_uring, as containers' default profiles do: " + said;
   if (code == ENOSYS) return "this kernel has no io_uring, or lacks operations that qio needs (Linux 5.6): " + said;
   if (code == ENOMEM) return "not enough lockable memory for a ring (RLIMIT_MEMLOCK): " + said;
-  return "io_uring cannot be set up: " + said;
+  return "io_uring could not be set up: " + said;
 }
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

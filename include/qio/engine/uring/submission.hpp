@@ -31,7 +31,7 @@ class submission {
   bool try_straight(request& r, ring& into, places& room) noexcept {
     if (!goes_straight(r.op) || !room.has_free()) [[unlikely]]
       return false;
-    QIO_CHECK(backlog_.empty() && cancels_.empty(), "a request overtakes others that wait for a place in the ring");
+    QIO_CHECK(backlog_.empty() && cancels_.empty(), "a request overtook others that wait for a place in the ring");
     io_uring_sqe* const entry = into.next_entry();
     if (entry == nullptr) [[unlikely]]
       return false;
@@ -42,7 +42,8 @@ class submission {
   // --- requests that wait for a place ---
 
   void push_to_backlog(request& r) noexcept {
-    QIO_CHECK(!r.queued && !r.in_polled_ring, "a request waits for a place in the ring, and is elsewhere, too");
+    QIO_CHECK(!r.queued && !r.in_polled_ring,
+              "a request was made to wait for a place in the ring while it was elsewhere");
     backlog_.push(r);
     r.queued = true;
     call_attention();
@@ -66,7 +67,7 @@ class submission {
   }
 
   void remove_from_backlog(request& r) noexcept {
-    QIO_CHECK(r.queued, "a request was looked for among those that wait, and does not");
+    QIO_CHECK(r.queued, "a request was removed from those that wait for a place, but did not wait");
     backlog_.remove(r);
     r.queued = false;
   }
@@ -75,7 +76,7 @@ class submission {
 
   /// `r` is in the ring, and is not being canceled yet.
   void push_cancel(request& r) noexcept {
-    QIO_CHECK(r.is_held() && !r.queued, "a request is canceled that is not in the ring");
+    QIO_CHECK(r.is_held() && !r.queued, "a request was canceled that is not in the ring");
     cancels_.push(r);
     r.queued = true;
     call_attention();
@@ -110,7 +111,7 @@ class submission {
   bool goes_straight(opcode op) const noexcept { return ((straight_ >> static_cast<unsigned>(op)) & 1) != 0; }
 
   void hand_over(io_uring_sqe& entry, const request& r, ring& into, places& room) noexcept {
-    QIO_CHECK(!r.queued && !r.in_polled_ring, "a request goes into the ring, and is elsewhere, too");
+    QIO_CHECK(!r.queued && !r.in_polled_ring, "a request was put into the ring while it was elsewhere");
     room.take();
     prepare(entry, r, memory);
     files.name(entry, into, *r.activity, r.handle);

@@ -75,7 +75,7 @@ class wake_event {
   }
   /// The entry that listened is gone.
   void ignore() noexcept {
-    QIO_CHECK(is_listened_to_, "an entry that listens for wake() came back, and there was none");
+    QIO_CHECK(is_listened_to_, "an entry that listens for wake() completed, but there was none");
     is_listened_to_ = false;
   }
 

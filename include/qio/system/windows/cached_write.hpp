@@ -12,7 +12,7 @@ namespace qio::inline QIO_CONFIGURATION::platform {
 
 /// Why writes to an open file should not run on a thread that must not wait; null if they may.
 inline const char* why_writes_wait(native_handle) noexcept {
-  return "Windows itself answers at once what it can, when the engine starts the write";
+  return "when the engine starts a write, Windows completes it at once if it can";
 }
 
 /// Always false: Windows has no per-process limit on the size of files.

@@ -63,7 +63,7 @@ inline direct_support make_direct(const opening& file) {
     bytes = sector::of_volume(file.handle());
   }
   if (!std::has_single_bit(bytes)) {
-    source = "assumed: neither the device nor the file system says";
+    source = "assumed: neither the device nor the file system reports it";
     bytes = 4096;
   }
   return {{}, {std::max(bytes, sector::of_memory(file.handle())), bytes, bytes}, std::move(source)};

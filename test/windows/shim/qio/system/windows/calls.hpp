@@ -1,6 +1,6 @@
-// Stands before the library's header of this name: the library's calls to Windows go through here. By default they are
-// passed on. As `like_windows` says, transfers behave as they do on Windows and not under Wine; and a test may have the
-// next call of a kind fail.
+// Replaces the library's header of this name, so that its calls to Windows go through here. By default they are passed
+// on. With `like_windows`, transfers behave as on Windows instead of as under Wine. A test can make the next call of a
+// kind fail.
 #pragma once
 
 #include <qio/configuration.hpp>
@@ -27,21 +27,21 @@
 
 namespace shim {
 
-// --- what a test says ---
+// --- what a test sets ---
 
-/// How a transfer by an overlapped handle is answered.
+/// How a transfer on an overlapped handle completes.
 enum class completion : std::uint8_t {
-  as_it_is,  ///< as Wine does: pending, and over at once
+  as_it_is,  ///< as Wine does: pending, but complete at once
   at_once,   ///< by the call itself, with no completion queued
   late,      ///< pending, and carried out while the engine waits
-  by_turns,  ///< now so, now so
+  by_turns,  ///< alternates between the two
 };
 
-/// What comes of cancelling a transfer that is late.
-enum class cancelling : std::uint8_t {
-  aborts,       ///< its completion says ERROR_OPERATION_ABORTED
+/// The result of canceling a late transfer.
+enum class canceling : std::uint8_t {
+  aborts,       ///< it completes with ERROR_OPERATION_ABORTED
   is_ignored,   ///< CancelIoEx succeeds, and so does the transfer
-  is_too_late,  ///< CancelIoEx finds nothing: the transfer is over, its completion on the way
+  is_too_late,  ///< CancelIoEx finds nothing: the transfer is complete, but not yet reported
   by_turns,
 };
 
@@ -49,8 +49,8 @@ enum class call : std::uint8_t { create_file, create_port, set_modes, create_eve
 
 struct rules {
   std::atomic<completion> completes = completion::as_it_is;
-  std::atomic<cancelling> cancels = cancelling::aborts;
-  /// FILE_FLAG_NO_BUFFERING means what it says: sectors of 512 bytes, else ERROR_INVALID_PARAMETER.
+  std::atomic<canceling> cancels = canceling::aborts;
+  /// FILE_FLAG_NO_BUFFERING is enforced: sectors of 512 bytes, or else ERROR_INVALID_PARAMETER.
   std::atomic<bool> minds_sectors = false;
   std::atomic<bool> maps_nothing = false;  ///< ERROR_NOT_ENOUGH_MEMORY
   std::array<std::atomic<DWORD>, static_cast<std::size_t>(call::last_)> next_failure{};
@@ -61,7 +61,7 @@ struct rules {
     const char* const wanted = std::getenv("QIO_TEST_SHIM");
     if (wanted == nullptr || std::string_view(wanted) != "like_windows") return;
     completes = completion::by_turns;
-    cancels = cancelling::by_turns;
+    cancels = canceling::by_turns;
     minds_sectors = true;
   }
 };
@@ -75,7 +75,7 @@ inline bool fails(call which) {
   return code != 0;
 }
 
-// --- what is known of handles ---
+// --- what is known about handles ---
 
 struct known_handle {
   bool unbuffered = false;
@@ -85,7 +85,7 @@ struct known_handle {
   ULONG_PTR key = 0;
 };
 
-/// A transfer that is pending for those who asked for it, and has not been begun.
+/// A transfer that was reported as pending, but has not been started.
 struct late_transfer {
   HANDLE handle;
   bool writes;
@@ -146,7 +146,7 @@ inline BOOL failed(DWORD code) {
   return FALSE;
 }
 
-/// The answer to a transfer, or nothing: then it goes to the system as it is.
+/// The result of a transfer, or nothing: then the system carries it out unchanged.
 inline std::optional<BOOL> transfer(HANDLE handle, bool writes, void* memory, DWORD bytes, OVERLAPPED* overlapped) {
   if (fails(call::transfer)) return FALSE;
   const std::lock_guard lock(mutex);
@@ -177,7 +177,7 @@ inline std::optional<BOOL> transfer(HANDLE handle, bool writes, void* memory, DW
   return TRUE;
 }
 
-/// All that is late is carried out when somebody waits for it; one of them when somebody only looks.
+/// Carries out all late transfers if the caller waits, and one of them if it only polls.
 inline void carry_out_late(DWORD patience) {
   const std::lock_guard lock(mutex);
   for (std::size_t count = patience == 0 ? std::min<std::size_t>(1, late.size()) : late.size(); count != 0; --count) {
@@ -192,19 +192,19 @@ inline std::optional<BOOL> cancel(OVERLAPPED* overlapped) {
   const auto found =
       std::find_if(late.begin(), late.end(), [&](const late_transfer& each) { return each.overlapped == overlapped; });
   if (found == late.end()) return std::nullopt;
-  cancelling how = now.cancels;
-  if (how == cancelling::by_turns)
-    how = std::array{cancelling::aborts, cancelling::is_ignored, cancelling::is_too_late}[turn++ % 3];
-  if (how == cancelling::is_ignored) return TRUE;
-  const late_transfer cancelled = *found;
+  canceling how = now.cancels;
+  if (how == canceling::by_turns)
+    how = std::array{canceling::aborts, canceling::is_ignored, canceling::is_too_late}[turn++ % 3];
+  if (how == canceling::is_ignored) return TRUE;
+  const late_transfer canceled = *found;
   late.erase(found);
-  if (how == cancelling::aborts) {
+  if (how == canceling::aborts) {
     ++now.aborted;
-    complete(cancelled, {ERROR_OPERATION_ABORTED, 0});
+    complete(canceled, {ERROR_OPERATION_ABORTED, 0});
     return TRUE;
   }
   ++now.found_too_late;
-  complete(cancelled, carry_out(cancelled));
+  complete(canceled, carry_out(canceled));
   return failed(ERROR_NOT_FOUND);
 }
 
@@ -315,7 +315,7 @@ inline BOOL PostQueuedCompletionStatus(HANDLE port, DWORD bytes, ULONG_PTR key, 
   return shim::fails(shim::call::post) ? FALSE : ::PostQueuedCompletionStatus(port, bytes, key, overlapped);
 }
 
-/// What Wine does not know.
+/// What Wine lacks.
 inline BOOL GetFileInformationByHandleEx(HANDLE handle, FILE_INFO_BY_HANDLE_CLASS what, LPVOID information,
                                          DWORD bytes) {
   if (shim::now.minds_sectors && what == FileStorageInfo) {

@@ -4,7 +4,6 @@
 #include "compare/gate.hpp"
 #include "measure/tally.hpp"
 #include "output/json.hpp"
-#include "statistics/block_means.hpp"
 #include "statistics/histogram.hpp"
 
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -24,7 +24,7 @@ qd1::series measured(qd1::mode mode, double median, std::uint64_t seed, int samp
   std::mt19937_64 random(seed);
   std::lognormal_distribution<> latency(std::log(median), 0.2);
   qd1::histogram all;
-  qd1::block_means means;
+  std::vector<qd1::sampled_round> sampled;
   qd1::series made;
   made.work.mode = mode;
   for (int round = 0; round < rounds; ++round) {
@@ -32,12 +32,12 @@ qd1::series measured(qd1::mode mode, double median, std::uint64_t seed, int samp
     for (int each = 0; each < samples / rounds; ++each) {
       const double ns = latency(random);
       histogram.record(static_cast<std::uint64_t>(ns * 1000));
-      means.add(ns);
     }
     all.merge(histogram);
+    sampled.push_back(qd1::sampled(histogram));
     made.rounds.push_back({1. * round, {}, 1, histogram.samples(), histogram.mean_ns(), qd1::quantiles(histogram), {}});
   }
-  made.latency = qd1::summary(all, means);
+  made.latency = qd1::summary(all, sampled);
   made.iops = 1e9 / made.latency.mean.value;
   return made;
 }

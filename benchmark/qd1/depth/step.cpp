@@ -10,7 +10,6 @@
 #include "measure/totals.hpp"
 #include "platform/file.hpp"
 #include "platform/process.hpp"
-#include "statistics/block_means.hpp"
 #include "statistics/order_statistics.hpp"
 #include <qio/qio.hpp>
 
@@ -197,6 +196,7 @@ void step::add(kind& to, const transfers& counted, const round_facts& facts) con
   add_testimonies(to, counted, facts, round);
   found.rounds.push_back(std::move(round));
   found.seconds += seen.measured;
+  to.rounds.push_back(sampled(counted.latencies));
   to.all.merge({counted.started, counted.counted, counted.latencies, {}});
 }
 
@@ -230,7 +230,7 @@ series step::finished(const kind& from) const {
   out.complete = !interrupted();
   out.not_available = not_available_;
   if (!failure_.empty()) out.invalid.push_back(failure_);
-  out.latency = summary(from.all.latencies, block_means(), field_.percentiles);
+  out.latency = summary(from.all.latencies, from.rounds, field_.percentiles);
   out.latency.samples = from.all.counted;  // also those whose time was not taken
   complete(out, {from.all.counted, counted_ - from.all.counted, processor_seconds_, cycles_, from.below});
   if (out.latency.samples == 0 || out.seconds <= 0) return out;

@@ -8,6 +8,7 @@
 #include "depth/worker.hpp"
 #include "measure/verification.hpp"
 #include "report.hpp"
+#include "statistics/equal_rounds.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -36,6 +37,7 @@ class step {
   struct kind {
     series found;
     transfers all;
+    std::vector<sampled_round> rounds;
     std::optional<device_below> below;
   };
   /// How a round began, and what came of it.

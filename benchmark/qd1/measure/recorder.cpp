@@ -12,14 +12,13 @@ constexpr double slice_seconds = 0.1;
 
 }  // namespace
 
-recorder::recorder(const clock& clock, const work& work, limits most, const block_means& means)
+recorder::recorder(const clock& clock, const work& work, limits most)
     : clock_(clock),
       work_(work),
       most_samples_(most.samples),
       first_(clock.after()),
       last_(first_),
       deadline_(first_ + clock.ticks(most.seconds)),
-      means_(means),
       slice_begin_(first_),
       slice_ticks_(clock.ticks(slice_seconds)),
       slice_end_(first_ + slice_ticks_) {

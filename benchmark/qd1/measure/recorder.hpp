@@ -5,7 +5,6 @@
 #include "measure/clock.hpp"
 #include "measure/interruption.hpp"
 #include "report.hpp"
-#include "statistics/block_means.hpp"
 #include "statistics/histogram.hpp"
 #include <qio/result.hpp>
 
@@ -24,8 +23,8 @@ struct limits {
 
 class recorder {
  public:
-  /// The time begins to run. `means` are those of earlier rounds, which are continued.
-  recorder(const clock& clock, const work& work, limits most, const block_means& means = {});
+  /// The time begins to run.
+  recorder(const clock& clock, const work& work, limits most);
 
   bool wants_more() const noexcept {
     return histogram_.samples() < most_samples_ && last_ < deadline_ && failure_.empty() && !interrupted();
@@ -40,14 +39,12 @@ class recorder {
     if (!answer || answer.value() != work_.block || offset % work_.block != 0) return fail(offset, answer);
     const std::uint64_t picoseconds = clock_.picoseconds(end - begin);
     histogram_.record(picoseconds);
-    means_.add(static_cast<double>(picoseconds) / 1000);
     if (end >= slice_end_) close_slice();
     slice_.add(picoseconds);
   }
 
   // What has been found out, when it is over.
   const histogram& latencies() const noexcept { return histogram_; }
-  const block_means& means() const noexcept { return means_; }
   double seconds() const noexcept { return clock_.seconds(last_ - first_); }
   std::vector<slice> slices() const;
   const std::string& failure() const noexcept { return failure_; }  ///< empty: none
@@ -76,7 +73,6 @@ class recorder {
   std::uint64_t last_;
   std::uint64_t deadline_;
   histogram histogram_;
-  block_means means_;
   std::vector<slice> slices_;
   open_slice slice_;
   std::uint64_t slice_begin_;

@@ -4,11 +4,10 @@
 #include "failure.hpp"
 #include "figures.hpp"
 #include "machine/differences.hpp"
-#include "measure/tally.hpp"
 #include "merge/stragglers.hpp"
 #include "output/report_text.hpp"
-#include "statistics/block_means.hpp"
 #include "statistics/histogram.hpp"
+#include "statistics/order_statistics.hpp"
 
 #include <fmt/format.h>
 
@@ -45,6 +44,16 @@ contribution contribution_of(const ingredient& from) {
   return {*from.name, latency.samples, from.found->iops, value("p50"), value("p99"), latency.max, {}};
 }
 
+constexpr const char* why_no_interval = "the reports do not have the samples of each round";
+
+percentile percentile_of(const histogram& samples, double fraction) {
+  percentile found{fraction, samples_needed(fraction), std::nullopt};
+  if (samples.samples() >= found.samples_needed)
+    found.value = {samples.ranked_ns(percentile_rank(fraction, samples.samples())), std::nullopt, scope::within_run,
+                   why_no_interval};
+  return found;
+}
+
 latency merged_latency(const std::vector<ingredient>& from_each) {
   histogram all;
   double sum = 0;
@@ -62,10 +71,9 @@ latency merged_latency(const std::vector<ingredient>& from_each) {
     found.max = std::max(found.max, each.max);
     sum += each.mean.value * static_cast<double>(each.samples);
   }
-  const latency counted = summary(all, block_means(), fractions);
-  found.percentiles = counted.percentiles;
-  found.bins = counted.bins;
-  found.mean.value = sum / static_cast<double>(found.samples);
+  for (const double each : fractions) found.percentiles.push_back(percentile_of(all, each));
+  found.bins = all.bins();
+  found.mean = {sum / static_cast<double>(found.samples), std::nullopt, scope::within_run, why_no_interval};
   return found;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // More of the ways in which benchmarks of storage have lied, numbered as in docs/trust.md.
 #include "catch.hpp"
+#include "html/html.hpp"
 #include "machine/counters.hpp"
 #include "machine/find.hpp"
 #include "measure/conditions.hpp"
@@ -8,6 +9,7 @@
 #include "measure/noise.hpp"
 #include "measure/steadiness.hpp"
 #include "measure/tally.hpp"
+#include "measure/totals.hpp"
 #include "measure/verification.hpp"
 #include "output/table.hpp"
 #include "platform/file.hpp"
@@ -124,6 +126,21 @@ TEST_CASE("trap 11: the host's noise limits which percentiles are the device's")
   CHECK(*qd1::trusted_fraction(series_of(500, 2e6), ticks, ticks) == Approx(1 - 250. / 2e6));
 }
 
+TEST_CASE("trap 11: table, badge and chart say the same of how far a series can be trusted") {
+  qd1::report run;
+  qd1::series each = series_of(50'000, 20'000);
+  each.latency.min = 40'000;
+  each.latency.max = 60'000;
+  each.latency.bins = {{40'000, 1}, {50'000, 999'998}, {60'000, 1}};
+  each.trusted_fraction = run.trusted_fraction = 0.98812;
+  run.noise_before = run.noise_after = qd1::noise{1, 4e6, {{4e6, 250}}};
+  run.series = {each};
+  CHECK_THAT(qd1::table(run), Contains("trust to       p98\n"));
+  const std::string page = qd1::html::render(run);
+  CHECK_THAT(page, Contains("quiet enough up to p98 in every series") &&
+                       Contains("beyond p98 in every series: may be the host"));
+}
+
 TEST_CASE("traps 12 and 13: read-ahead of mappings and the kinds of writes have figures of their own") {
   const directory here;
   const outcome reads = run_qd1(here, "run --modes mapped --ops read --advice normal,random" + small);
@@ -149,6 +166,37 @@ TEST_CASE("trap 14: working sets are told apart, and writes that have not settle
   for (std::size_t each = 25; each < 50; ++each) slices[each].mean = 100'000;
   CHECK(qd1::is_steady(slices) == false);
   CHECK_FALSE(qd1::is_steady(std::vector<qd1::slice>(3)));
+}
+
+// A median of 90 us was printed, of rounds that went from 623 us to 61.
+TEST_CASE("trap 27: reads that warm up, or drift, are named like writes") {
+  const auto measured = [](qd1::operation operation, const auto& median_of_round) {
+    qd1::series made;
+    made.work.operation = operation;
+    made.seconds = 1;
+    for (int round = 0; round < 20; ++round) {
+      const double ns = median_of_round(round);
+      made.rounds.push_back({1. * round, {}, 0.05, 1'000, ns, {{0.5, ns}}, {}});
+    }
+    made.latency.samples = 20'000;
+    qd1::complete(made, {20'000, 0, 0, std::nullopt, std::nullopt});
+    return made;
+  };
+  for (const qd1::operation each : {qd1::operation::read, qd1::operation::write}) {
+    const auto warming = measured(each, [](int round) { return round < 5 ? 623'000. / (round + 1) : 61'000. + round; });
+    CHECK(warming.steady == false);
+    qd1::report run;
+    run.series = {warming};
+    CHECK_THAT(unbroken(qd1::table(run)),
+               Contains("not steady: it warmed up: the first 5 of 20 rounds began at 623.0 us") &&
+                   Contains("Of 1 series: 1 not steady."));
+    const auto drifting = measured(each, [](int round) { return 61'000. * (1 + 0.015 * round); });
+    CHECK(drifting.steady == false);
+    CHECK_THAT(drifting.unsettled, Contains("it drifts"));
+    const auto even = measured(each, [](int round) { return 61'000. + 100 * (round % 3); });
+    CHECK(even.steady == true);
+    CHECK(even.unsettled.empty());
+  }
 }
 
 TEST_CASE("trap 16: a stall counts for all that should have begun meanwhile") {

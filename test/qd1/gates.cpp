@@ -64,7 +64,23 @@ TEST_CASE("a gate is met, missed, or cannot be told") {
   CHECK(status("p50<=0.2ms", run) == qd1::exit_pass);
   CHECK(status("direct.iops>=1000", run) == qd1::exit_pass);
   CHECK(status("direct.iops>=1000000", run) == qd1::exit_fail);
-  CHECK(status("direct.p99.9<=1ms", run) == qd1::exit_pass);
+  // A sample of each round is beyond it, and some are slower than the limit.
+  CHECK(status("direct.p99.9<=190us", run) == qd1::exit_inconclusive);
+  CHECK(status("direct.p99.9<=1ms", run) == qd1::exit_pass);  // no sample is slower
+}
+
+TEST_CASE("without an interval a gate is decided only if all samples are on one side of the limit") {
+  auto run = report_of({measured(qd1::mode::direct, 100'000, 1)});
+  qd1::estimate& median = *run.series.front().latency.percentiles.front().value;
+  CHECK(status("p50<=120us", run) == qd1::exit_pass);
+  CHECK(status("p50<=80us", run) == qd1::exit_fail);
+  median.interval.reset();
+  median.withheld = "the rounds have two levels";
+  CHECK(status("p50<=120us", run) == qd1::exit_inconclusive);
+  CHECK(status("p50<=80us", run) == qd1::exit_inconclusive);
+  CHECK(status("p50<=1s", run) == qd1::exit_pass);
+  CHECK(status("p50<=1us", run) == qd1::exit_fail);
+  CHECK_THAT(qd1::check(qd1::parse_gate("p50<=120us"), run).front().text, Contains("the rounds have two levels"));
 }
 
 TEST_CASE("an invalid series meets no gate") {

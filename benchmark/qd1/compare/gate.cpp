@@ -67,6 +67,17 @@ gate_result judge(const gate& gate, const work& work, const estimate& found) {
                               value_text(gate, ends.low), value_text(gate, ends.high))};
 }
 
+// Without an interval, a gate is decided only if all samples are on one side of the limit.
+gate_result judge_figure(const gate& gate, const series& of) {
+  estimate found = *metric(of, gate.metric);
+  if (found.withheld.empty()) return judge(gate, of.work, found);
+  found.interval = interval{of.latency.min, of.latency.max};
+  gate_result result = judge(gate, of.work, found);
+  result.text += result.status == exit_inconclusive ? ", minimum and maximum; no interval: " + found.withheld
+                                                    : ", minimum and maximum";
+  return result;
+}
+
 // No figure: why.
 std::optional<gate_result> without_figure(const gate& gate, const series& series) {
   const std::string who = fmt::format("{}: {}", gate.text, title(series.work));
@@ -77,7 +88,7 @@ std::optional<gate_result> without_figure(const gate& gate, const series& series
 }
 
 gate_result judge_ratio(const gate& gate, const series& base, const series& now) {
-  const finding found = compare(base, now, gate.metric);
+  const decision found = compare(base, now, gate.metric);
   if (!found.ratio)
     return {exit_inconclusive, fmt::format("INCONCLUSIVE {}: {}: {}", gate.text, title(now.work), found.remark)};
   gate_result result = judge(gate, now.work, *found.ratio);
@@ -135,7 +146,7 @@ std::vector<gate_result> check(const gate& gate, const report& run) {
   std::vector<gate_result> results;
   for (const series* each : meant(gate, run)) {
     auto failed = without_figure(gate, *each);
-    results.push_back(failed ? *failed : judge(gate, each->work, *metric(*each, gate.metric)));
+    results.push_back(failed ? *failed : judge_figure(gate, *each));
   }
   return results;
 }

@@ -48,6 +48,13 @@ qd1::report report_of(std::initializer_list<qd1::series> all) {
   return made;
 }
 
+// As JSON, without the checksum that shows edits.
+nlohmann::json editable(const qd1::report& run) {
+  auto made = nlohmann::json::parse(qd1::json(run));
+  made["qio"].erase("checksum");
+  return made;
+}
+
 qd1::exit_status status(const std::string& gate, const qd1::report& run) {
   qd1::exit_status worst = qd1::exit_pass;
   for (const auto& each : qd1::check(qd1::parse_gate(gate), run)) worst = qd1::worst(worst, each.status);
@@ -114,6 +121,34 @@ TEST_CASE("gates against a base") {
   CHECK_THAT(untold.text, Contains("0 of the rounds of a run have samples enough; needed are 5"));
 }
 
+TEST_CASE("trap 30: a gate passes neither on an interrupted run nor against a base that compare refuses") {
+  const auto base = report_of({measured(qd1::mode::direct, 100'000, 1)});
+  const auto same = report_of({measured(qd1::mode::direct, 100'000, 2)});
+  const qd1::gate gate = qd1::parse_gate("p50<=1.10x");
+  const auto found = [&](const qd1::report& before, const qd1::report& now) {
+    return qd1::check_against(gate, before, now).front();
+  };
+  REQUIRE(found(base, same).status == qd1::exit_pass);
+  for (const bool all : {true, false}) {
+    auto cut = same;
+    (all ? cut.complete : cut.series.front().complete) = false;
+    CHECK(status("p50<=1s", cut) == qd1::exit_inconclusive);
+    CHECK(found(base, cut).status == qd1::exit_inconclusive);
+    CHECK(found(cut, same).status == qd1::exit_inconclusive);
+    CHECK_THAT(found(cut, same).text, Contains("interrupted"));
+  }
+  auto verified = same;
+  verified.series.front().verification.result = qd1::verification::verdict::verified;
+  CHECK(found(base, verified).status == qd1::exit_invalid);
+  CHECK_THAT(found(base, verified).text, Contains("not comparable: direct was verified in one of the runs only"));
+  auto here = base, elsewhere = same;
+  here.machine.filesystem.direct.possible = true;
+  elsewhere.machine.filesystem.direct.possible = false;
+  CHECK(qd1::compare(here, elsewhere).status == qd1::exit_invalid);
+  CHECK(found(here, elsewhere).status == qd1::exit_invalid);
+  CHECK_THAT(found(here, elsewhere).text, Contains("the surroundings forbid it: Direct I/O"));
+}
+
 // Trap 17.
 TEST_CASE("trap 17: works that differ are not compared") {
   auto base = report_of({measured(qd1::mode::direct, 50'000, 1)});
@@ -148,7 +183,7 @@ TEST_CASE("a report survives being written and read") {
 }
 
 TEST_CASE("a report whose counts are no counts is refused") {
-  const auto right = nlohmann::json::parse(qd1::json(report_of({measured(qd1::mode::direct, 50'000, 1)})));
+  const auto right = editable(report_of({measured(qd1::mode::direct, 50'000, 1)}));
   for (const nlohmann::json& wrong : {nlohmann::json(-1), nlohmann::json(1.5), nlohmann::json(1e300)}) {
     INFO(wrong.dump());
     nlohmann::json settings = right, machine = right;
@@ -160,7 +195,7 @@ TEST_CASE("a report whose counts are no counts is refused") {
 }
 
 TEST_CASE("a report with an unknown member, value or layout is refused, and the culprit named") {
-  const auto right = nlohmann::json::parse(qd1::json(report_of({measured(qd1::mode::direct, 50'000, 1)})));
+  const auto right = editable(report_of({measured(qd1::mode::direct, 50'000, 1)}));
   const auto refused = [&right](const std::string& pointer, const nlohmann::json& value) {
     auto wrong = right;
     wrong[nlohmann::json::json_pointer(pointer)] = value;
@@ -182,7 +217,7 @@ TEST_CASE("a report with an unknown member, value or layout is refused, and the 
 }
 
 TEST_CASE("a report in which a range is upside down is refused, and the range named") {
-  const auto right = nlohmann::json::parse(qd1::json(report_of({measured(qd1::mode::direct, 50'000, 1)})));
+  const auto right = editable(report_of({measured(qd1::mode::direct, 50'000, 1)}));
   const auto refused = [&right](const auto& turn) {
     auto wrong = right;
     turn(wrong["qio"]["series"][0]["latency"]);

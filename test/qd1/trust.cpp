@@ -7,6 +7,7 @@
 #include "measure/conditions.hpp"
 #include "measure/measure.hpp"
 #include "measure/noise.hpp"
+#include "measure/series_seed.hpp"
 #include "measure/steadiness.hpp"
 #include "measure/tally.hpp"
 #include "measure/totals.hpp"
@@ -76,7 +77,7 @@ TEST_CASE("trap 5: data that compress are named") {
 TEST_CASE("trap 6: what stays in memory is not called cold") {
   const directory here;
   const std::string path = (here.path / "data").string();
-  CHECK(run_qd1(here, "run data --modes cached --ops read" + small).status == 0);
+  CHECK(run_qd1(here, "run ./data --modes cached --ops read" + small).status == 0);
   const auto held = qio::mapped_file::open(path);
   REQUIRE(held);
   const auto pages = held.value().view(0, 1 << 20);
@@ -197,6 +198,21 @@ TEST_CASE("trap 27: reads that warm up, or drift, are named like writes") {
     CHECK(even.steady == true);
     CHECK(even.unsettled.empty());
   }
+}
+
+TEST_CASE("trap 28: every series draws its own offsets, the same in every run with that seed") {
+  qd1::work blocking;
+  blocking.working_set = 1 << 30;
+  qd1::work asynchronous = blocking;
+  asynchronous.form = qd1::form::asynchronous;
+  const auto drawn = [](std::uint64_t seed) {
+    auto next = qd1::random_offsets(seed, 1 << 30, 4096);
+    return std::array{next(), next(), next(), next()};
+  };
+  CHECK(drawn(qd1::series_seed(1, blocking)) == drawn(qd1::series_seed(1, blocking)));
+  CHECK(drawn(qd1::series_seed(1, blocking)) != drawn(qd1::series_seed(1, asynchronous)));
+  CHECK(drawn(qd1::series_seed(1, blocking)) != drawn(qd1::series_seed(2, blocking)));
+  CHECK(drawn(qd1::series_seed(1, blocking, 1)) != drawn(qd1::series_seed(1, blocking, 2)));
 }
 
 TEST_CASE("trap 16: a stall counts for all that should have begun meanwhile") {

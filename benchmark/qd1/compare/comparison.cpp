@@ -87,6 +87,12 @@ std::string why_not_comparable(const series& base, const series& now) {
   return {};
 }
 
+std::string why_not_comparable(const report& base, const report& now) {
+  for (const machine_difference& each : differences(base.machine, now.machine))
+    if (each.forbids) return "the surroundings forbid it: " + each.in_words();
+  return {};
+}
+
 comparison compare(const report& base, const report& now) {
   comparison out;
   bool forbidden = false;

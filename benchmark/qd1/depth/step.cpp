@@ -6,6 +6,7 @@
 #include "measure/interruption.hpp"
 #include "measure/memory_notes.hpp"
 #include "measure/pages.hpp"
+#include "measure/series_seed.hpp"
 #include "measure/tally.hpp"
 #include "measure/totals.hpp"
 #include "platform/file.hpp"
@@ -89,13 +90,14 @@ step::step(const work& work, const field& field, double seconds) : work_(work), 
   }
 }
 
-std::vector<std::unique_ptr<worker>> step::make_workers(window& window) const {
+std::vector<std::unique_ptr<worker>> step::make_workers(window& window, std::uint64_t round) const {
+  const std::uint64_t seed = series_seed(field_.seed, work_, round);
   std::vector<std::unique_ptr<worker>> workers;
   for (const target* each : targets_)
     for (std::uint64_t number = 0; number < work_.load.workers; ++number) {
       const std::uint64_t among_all = workers.size();
       workers.push_back(
-          std::make_unique<worker>(duty{work_, field_.reads, each->file.path(), number, field_.seed + among_all,
+          std::make_unique<worker>(duty{work_, field_.reads, each->file.path(), number, seed + among_all,
                                         field_.pinned ? processor_for(*each, among_all) : std::nullopt, field_.engine,
                                         field_.timed, field_.once && work_.temperature == temperature::cold},
                                    field_.clock, window));
@@ -115,7 +117,7 @@ void step::prepare_pages() {
   }
 }
 
-void step::measure_round(std::uint64_t, double start) {
+void step::measure_round(std::uint64_t round, double start) {
   prepare_pages();
   if (!wants_more()) return;
   std::vector<witness> before;
@@ -124,7 +126,7 @@ void step::measure_round(std::uint64_t, double start) {
   round_facts facts{start, {}, std::move(before)};
   const auto hits_before = memory_limit_hits();
   window window(work_.load.workers * targets_.size());
-  const auto workers = make_workers(window);
+  const auto workers = make_workers(window, round);
   std::vector<std::thread> threads;
   threads.reserve(workers.size());
   for (const auto& each : workers) threads.emplace_back([&worker = *each] { worker.run(); });

@@ -47,7 +47,7 @@ class step {
     std::vector<witness> before;
   };
 
-  std::vector<std::unique_ptr<worker>> make_workers(window& window) const;
+  std::vector<std::unique_ptr<worker>> make_workers(window& window, std::uint64_t round) const;
   void prepare_pages();
   void leave_as_found();
   void note(const std::string& text);  // once; nothing if it is empty

@@ -10,6 +10,7 @@
 #include "measure/progress.hpp"
 #include "measure/rounds.hpp"
 #include "measure/series.hpp"
+#include "measure/series_seed.hpp"
 #include "measure/surroundings.hpp"
 #include "measure/turns.hpp"
 #include "platform/file.hpp"
@@ -63,7 +64,7 @@ class series_driver {
  public:
   series_driver(const work& work, const settings& settings, const run_setup& setup)
       : found_(work, percentiles_of(settings)),
-        next_offset_(offsets_of(work, settings.seed)),
+        next_offset_(offsets_of(work, series_seed(settings.seed, work))),
         settings_(settings),
         setup_(setup) {}
 
@@ -100,6 +101,7 @@ report run(const run_request& request) {
                   request.seconds, request.rounds, request.engine, request.seed};
   out.settings.percentiles = chosen_percentiles(request.percentiles);
   const std::vector<work> works = plan(request, allowed_operations(request, file, out), file.bytes());
+  if (request.before_measuring) request.before_measuring(works);
   if (request.quick)
     out.notes.push_back(
         "QUICK: few rounds, and a small file unless one was given; for a first look, not for comparisons");

@@ -339,6 +339,7 @@ struct report {
   std::string started;               ///< ISO 8601, UTC
   std::int64_t started_seconds = 0;  ///< the same, since 1970
   std::string command_line;
+  std::vector<std::string> runs = {};  ///< identities of the runs that it is of; several: merged
   qd1::settings settings;
   timer_facts clock;
   std::optional<noise> noise_before;

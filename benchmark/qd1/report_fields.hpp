@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
 #include <tuple>
 
@@ -329,6 +330,9 @@ struct fields<report> {
       member{"started", &self::started, "ISO 8601, UTC"},
       member{"started_seconds", &self::started_seconds, "the same, since 1970"},
       member{"command_line", &self::command_line},
+      member{"runs", &self::runs, "identities of the runs that it is of; several: merged", presence::later},
+      computed{"checksum", +[](const self&) { return std::string(); },
+               "CRC-32 of all other members, with their names in order"},
       computed{"valid", +[](const self& of) { return of.valid(); }, "false: the figures of a series are withheld"},
       member{"complete", &self::complete, "false: interrupted"},
       member{"notes", &self::notes},

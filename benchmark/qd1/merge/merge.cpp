@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <map>
 
 namespace qd1 {
 namespace {
@@ -166,6 +167,20 @@ void note_differences(report& out, const std::vector<named_run>& runs) {
   }
 }
 
+// Each once: a run that was merged with itself would count twice.
+std::vector<std::string> identities_of(const std::vector<named_run>& runs) {
+  std::map<std::string, std::string> names;
+  std::vector<std::string> found;
+  for (const named_run& each : runs)
+    for (const std::string& identity : each.run.runs) {
+      if (const auto [same, is_new] = names.emplace(identity, each.name); !is_new)
+        throw usage_error(
+            fmt::format("{} and {} are of the same run, {}; merge each run once", same->second, each.name, identity));
+      found.push_back(identity);
+    }
+  return found;
+}
+
 }  // namespace
 
 bool ran_together(const std::vector<named_run>& runs) {
@@ -183,6 +198,7 @@ bool ran_together(const std::vector<named_run>& runs) {
 
 report merged(const std::vector<named_run>& runs) {
   report out = runs.front().run;
+  out.runs = identities_of(runs);
   out.series.clear();
   out.notes.clear();
   const bool together = ran_together(runs);

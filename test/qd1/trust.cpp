@@ -236,6 +236,55 @@ TEST_CASE("trap 16: a stall counts for all that should have begun meanwhile") {
   CHECK(p99(std::nullopt) < 50e6);  // one slow transfer of two thousand
 }
 
+// A loop that is stalled in the first of four rounds, at the end of the round.
+TEST_CASE("trap 32: an open loop keeps its times across rounds, and drops none") {
+  const qd1::clock clock = qd1::clock::calibrated();
+  qd1::work work;
+  work.rate = 10'000;
+  std::array<std::byte, 4096> buffer{};
+  const qd1::offset_source offsets = [] { return std::uint64_t(0); };
+  qd1::pace schedule(clock, work);
+  qd1::tally tally(work);
+  constexpr int rounds = 4;
+  int calls = 0;
+  double waiting = 1;
+  for (int round = 0; round < rounds; ++round) {
+    qd1::recorder recorder(clock, work, {1'000'000, 0.05, round + 1 == rounds ? 10. : 0}, &schedule);
+    qd1::repeat({work, clock, offsets, buffer}, recorder, [&](std::uint64_t) -> qio::result<std::size_t> {
+      if (++calls == 400) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      return std::size_t(4096);
+    });
+    schedule.pause(recorder.last());
+    waiting = recorder.waiting();
+    tally.add(recorder, {});
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // between rounds no time passes
+  }
+  // The rounds are 0.2 s long at least, for which there are 2,000 times. Those that the stall delayed were served in
+  // the second round.
+  const qd1::series found = tally.finished();
+  const double expected = 10'000 * found.seconds;
+  CHECK(static_cast<double>(found.latency.samples) >= 1'999);
+  CHECK(static_cast<double>(found.latency.samples) <= expected + 1);
+  CHECK(waiting == 0);
+}
+
+TEST_CASE("trap 16: a rate that was not reached names the cause") {
+  qd1::work work;
+  work.rate = 1'000;
+  CHECK(qd1::missed_rate(work, {1'000, 1, 0.5, 0}).empty());
+  CHECK(qd1::missed_rate(work, {999, 1, 0.5, 0}).empty());
+  CHECK_THAT(qd1::missed_rate(work, {500, 1, 1, 500}), Contains("RATE NOT REACHED: 500 of 1000") &&
+                                                           Contains("at most 500 a second could be served") &&
+                                                           Contains("at the end 500 had not begun"));
+  CHECK_THAT(qd1::missed_rate(work, {900, 1, 0.5, 0}),
+             Contains("there was time for all") && !Contains("had not begun"));
+  work.poisson = true;
+  CHECK(qd1::missed_rate(work, {900, 1, 0.5, 0}).empty());  // so many came
+  CHECK_FALSE(qd1::missed_rate(work, {900, 1, 0.5, 100}).empty());
+  work.rate.reset();
+  CHECK(qd1::missed_rate(work, {900, 1, 0.5, 100}).empty());
+}
+
 TEST_CASE("traps 18 and 20: stolen time and memory are in the report") {
   const directory here;
   const auto found = run_qd1(

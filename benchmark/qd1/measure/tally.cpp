@@ -4,6 +4,8 @@
 #include "measure/totals.hpp"
 #include "statistics/order_statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
@@ -40,6 +42,27 @@ std::uint64_t growth(const verification& pages) {
 }
 
 }  // namespace
+
+std::string missed_rate(const work& of, const open_loop& found) {
+  constexpr double nearly = 0.99;
+  if (!of.rate || found.samples == 0 || found.seconds <= 0) return {};
+  const double most = found.busy > 0 ? found.samples / found.busy : *of.rate;
+  const bool too_slow = most < *of.rate * nearly;
+  // By random intervals there may be fewer.
+  const bool fewer = !of.poisson && found.samples + 1 < found.seconds * *of.rate * nearly;
+  if (!too_slow && !fewer && found.waiting == 0) return {};
+  std::string text =
+      fmt::format("RATE NOT REACHED: {:.0f} of {:g} operations a second: ", found.samples / found.seconds, *of.rate);
+  if (too_slow)
+    text += fmt::format(
+        "one after the other, at most {:.0f} a second could be served; the longer it went on the longer "
+        "each waited, and what is measured is the queue",
+        most);
+  else
+    text += "on average there was time for all, but some took so long that those behind them were late";
+  if (found.waiting > 0) text += fmt::format("; at the end {:.0f} had not begun", found.waiting);
+  return text;
+}
 
 sampled_round sampled(const histogram& round, std::optional<std::uint64_t> processor) {
   return {round.bins(), round.mean_ns(), processor};
@@ -126,6 +149,8 @@ void tally::add(const recorder& round, const round_facts& facts) {
   processor_seconds_ += facts.processor_seconds;
   cycles_ = cycles_ && facts.cycles ? std::optional(*cycles_ + *facts.cycles) : std::nullopt;
   found_.seconds += round.seconds();
+  busy_seconds_ += round.busy_seconds();
+  waiting_ = round.waiting();
   if (round.samples() == 0) return;
   rounds_.push_back(sampled(round.latencies(), facts.processor));
   add(facts.testimony);
@@ -139,6 +164,10 @@ series tally::finished() const {
   out.latency = summary(samples_, rounds_, fractions_);
   if (out.latency.samples == 0) return out;
   if (batched_rounds_ != 0) out.batched_ns = batched_sum_ / batched_rounds_;
+  if (std::string text =
+          missed_rate(out.work, {static_cast<double>(samples_.samples()), out.seconds, busy_seconds_, waiting_});
+      !text.empty())
+    out.notes.push_back(std::move(text));
   complete(out, {samples_.samples(), 0, processor_seconds_, cycles_, below_});
   return out;
 }

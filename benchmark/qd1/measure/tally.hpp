@@ -55,9 +55,22 @@ class tally {
   double processor_seconds_ = 0;
   std::optional<std::uint64_t> cycles_ = 0;  // none: a round has not counted them
   std::optional<device_below> below_;
+  double busy_seconds_ = 0;
+  double waiting_ = 0;  // after the last round
   double batched_sum_ = 0;
   int batched_rounds_ = 0;
 };
+
+/// How an open loop was carried out.
+struct open_loop {
+  double samples = 0;
+  double seconds = 0;
+  double busy = 0;     ///< seconds in which a transfer was under way
+  double waiting = 0;  ///< that should have begun, and had not at the end
+};
+
+/// "RATE NOT REACHED: …", with the cause; empty: it was.
+std::string missed_rate(const work& of, const open_loop& found);
 
 /// A round, for summary().
 sampled_round sampled(const histogram& round, std::optional<std::uint64_t> processor = std::nullopt);

@@ -40,7 +40,7 @@ TEST_CASE("an interrupted run writes what it has") {
   const directory here;
   const bool ran =
       os::shell("cd '" + here.path.string() +
-                "' && timeout --foreground -s INT 3 '" QD1_PROGRAM
+                "' && timeout --preserve-status --foreground -s INT 3 '" QD1_PROGRAM
                 "' run --modes cached --ops read --file-size 1M --time 8s --samples 100000000 --json cut.json; "
                 "test $? = 130 && test -s cut.json");
   REQUIRE(ran);

@@ -12,8 +12,10 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <iostream>
 #include <optional>
 #include <string>
+#include <system_error>
 
 namespace qd1 {
 namespace {
@@ -24,9 +26,7 @@ std::string as_typed(int argc, const char* const* argv) {
   return text;
 }
 
-}  // namespace
-
-int command_line(int argc, const char* const* argv) {
+int done(int argc, const char* const* argv) {
   std::optional<job> job;
   try {
     program program{"qd1",
@@ -46,6 +46,23 @@ int command_line(int argc, const char* const* argv) {
     if (job) job->give_up(exit_usage);
     return exit_usage;
   }
+}
+
+}  // namespace
+
+int command_line(int argc, const char* const* argv) {
+  int status = exit_pass;
+  std::string lost;
+  try {
+    status = done(argc, argv);
+    std::cout.flush();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) lost = "not all could be written";
+  } catch (const std::system_error& failure) {  // of what is printed; files throw usage_error
+    lost = failure.code().message();
+  }
+  if (lost.empty()) return status;
+  print(stderr, fmt::format("qd1: standard output: {}\n", lost));
+  return status == exit_pass ? exit_usage : status;
 }
 
 }  // namespace qd1

@@ -13,6 +13,7 @@ enum exit_status : int {
   exit_usage = 2,         ///< what was asked for cannot be done; nothing was measured
   exit_inconclusive = 3,  ///< a gate can be neither met nor missed with so few samples
   exit_invalid = 4,       ///< measured, but not to be believed
+  exit_interrupted = 130  ///< by Ctrl-C; what there was by then has been written
 };
 
 /// What was asked for cannot be done. The message names what was wrong, and what is needed.

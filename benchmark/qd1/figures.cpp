@@ -34,31 +34,6 @@ constexpr std::array all_figures = {
     figure{"cpu", "CPU/op", unit::nanoseconds, [](const series& of) { return known(of.cpu_ns); }},
     figure{"cycles", "cycles/op", unit::cycles, [](const series& of) { return known(of.cycles); }, false}};
 
-// How much wider the interval of the mean is by blocks than it would be if samples were independent.
-double dependence(const latency& latency) {
-  if (!latency.mean.interval || latency.samples == 0) return 1;
-  double squares = 0;
-  for (const bin& each : latency.bins)
-    squares += static_cast<double>(each.count) * (each.ns - latency.mean.value) * (each.ns - latency.mean.value);
-  const double half = (latency.mean.interval->high - latency.mean.interval->low) / 2;
-  const double independent_half = 1.96 * std::sqrt(squares) / static_cast<double>(latency.samples);
-  return independent_half > 0 ? std::max(1., half / independent_half) : 1;
-}
-
-estimate widened(estimate value, double factor) {
-  if (!value.interval) return value;
-  value.interval = interval{std::max(0., value.value - factor * (value.value - value.interval->low)),
-                            value.value + factor * (value.interval->high - value.value)};
-  return value;
-}
-
-// Rounded down to what is usually asked for.
-std::string trusted_text(double trusted) {
-  for (const double fraction : {0.99999, 0.9999, 0.999, 0.99, 0.95, 0.5})
-    if (trusted >= fraction) return percentile_name(fraction);
-  return "nothing";
-}
-
 std::string four_digits(double value) {
   if (value >= 1000) return fmt::format("{:.0f}", value);
   if (value >= 100) return fmt::format("{:.1f}", value);
@@ -121,8 +96,7 @@ std::optional<estimate> percentile_of(const series& from, double fraction) {
 std::optional<estimate> metric(const series& series, std::string_view name) {
   if (const figure* const found = figure_named(name)) return found->of(series);
   const auto fraction = percentile_named(name);
-  const auto value = fraction ? percentile_of(series, *fraction) : std::nullopt;
-  return value ? std::optional(widened(*value, dependence(series.latency))) : std::nullopt;
+  return fraction ? percentile_of(series, *fraction) : std::nullopt;
 }
 
 void require_metric(std::string_view name, const std::vector<double>& percentiles) {

@@ -52,8 +52,7 @@ std::optional<estimate> percentile_of(const series& from, double fraction);
 /// The median, which every report has.
 inline std::optional<estimate> median_of(const series& from) { return percentile_of(from, 0.5); }
 
-/// "p50", "p99.9", "mean", "iops" …, as a gate and a comparison need it: the interval of a percentile is widened by how
-/// much successive samples depend on one another, as the means of blocks show. None: there are too few samples.
+/// "p50", "p99.9", "mean", "iops" …, as gates and comparisons name them. None: there are too few samples.
 std::optional<estimate> metric(const series& series, std::string_view name);
 
 /// Throws usage_error where metric() would never have one, with the names that there are. `percentiles`: those of the

@@ -96,15 +96,28 @@ struct interval {
   double high = 0;
 };
 
-struct estimate {
-  double value = 0;
-  std::optional<qd1::interval> interval;  ///< none: too little is known
+/// What a 95 % interval covers.
+enum class scope : std::uint8_t {
+  within_run,   ///< what this run would have measured had it gone on under the same conditions
+  between_runs  ///< what another run of the same thing measures on average
+};
+template <>
+struct enumerators<scope> {
+  static constexpr std::string_view names[] = {"within this run", "between runs"};
 };
 
-/// A percentile is printed only if there are samples enough for a two-sided interval.
+/// A figure, and how far it can be trusted.
+struct estimate {
+  double value = 0;
+  std::optional<qd1::interval> interval = {};  ///< none: too little is known to say
+  qd1::scope scope = qd1::scope::within_run;
+  std::string withheld = {};  ///< why there is no interval, where one is usual; empty: there is one
+};
+
+/// A percentile is printed only if there are samples enough for a two-sided interval, were they independent.
 struct percentile {
   double fraction = 0;               ///< 0.99 for p99
-  std::uint64_t samples_needed = 0;  ///< for the interval
+  std::uint64_t samples_needed = 0;  ///< for the figure
   std::optional<estimate> value;     ///< ns; none: too few samples
 };
 
@@ -114,14 +127,17 @@ struct bin {
   std::uint64_t count = 0;
 };
 
-/// A distribution of latencies. `min`, `max` and `mean` are exact, not those of bins.
+/// A distribution of latencies. `min` and `max` are exact, not those of bins. Mean and percentiles are those of all
+/// rounds, each with the same weight: rounds end by time, so a fast one has more samples.
 struct latency {
   std::uint64_t samples = 0;
   double min = 0;
   double max = 0;
-  estimate mean;                        ///< its interval is from the means of blocks, since samples are autocorrelated
+  estimate mean;
   std::vector<percentile> percentiles;  ///< p50, p95, p99, p99.9, p99.999
   std::vector<bin> bins;                ///< ascending, none empty
+  /// For each bin, part of the samples in it and below, of all rounds with the same weight. Empty: as `bins` count.
+  std::vector<double> shares = {};
 };
 
 /// A part of the time of a series, for seeing how it went along.
@@ -266,10 +282,22 @@ struct series {
   std::optional<double> trusted_fraction;  ///< percentiles up to this one are not the host's noise
   std::optional<qd1::shortage> shortage;
   std::vector<contribution> contributions;  ///< of qd1 merge: a row a run
-  std::optional<bool> steady;               ///< of writes: whether the latency had settled; none: too short to tell
+  std::optional<bool> steady;               ///< whether the latency had settled; none: too short to tell
+  std::string unsettled = {};               ///< what it did instead, in words; empty: nothing
 
   bool measured() const { return not_available.empty() && invalid.empty() && latency.samples != 0; }
 };
+
+/// Nanoseconds. Of all samples, whichever round they are of: as rates count them.
+inline double mean_of_all(const series& of) {
+  double sum = 0;
+  std::uint64_t samples = 0;
+  for (const round& each : of.rounds) {
+    sum += each.mean * static_cast<double>(each.samples);
+    samples += each.samples;
+  }
+  return samples == 0 ? of.latency.mean.value : sum / static_cast<double>(samples);
+}
 
 struct timer_facts {
   std::string source;    ///< "TSC (invariant)", "clock_gettime"
@@ -311,6 +339,7 @@ struct report {
   std::string started;               ///< ISO 8601, UTC
   std::int64_t started_seconds = 0;  ///< the same, since 1970
   std::string command_line;
+  std::vector<std::string> runs = {};  ///< identities of the runs that it is of; several: merged
   qd1::settings settings;
   timer_facts clock;
   std::optional<noise> noise_before;

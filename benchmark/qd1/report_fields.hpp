@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
 #include <tuple>
 
@@ -75,7 +76,9 @@ struct fields<estimate> {
   static constexpr auto name = "estimate";
   static constexpr auto shape = layout::complete;
   static constexpr auto list =
-      std::tuple{member{"value", &self::value}, member{"interval", &self::interval, "null: too little is known"}};
+      std::tuple{member{"value", &self::value}, member{"interval", &self::interval, "null: too little is known"},
+                 member{"scope", &self::scope, "what the interval covers", presence::later},
+                 member{"withheld", &self::withheld, "why there is no interval", presence::later}};
 };
 
 template <>
@@ -83,9 +86,9 @@ struct fields<percentile> {
   using self = percentile;
   static constexpr auto name = "percentile";
   static constexpr auto shape = layout::complete;
-  static constexpr auto list = std::tuple{member{"fraction", &self::fraction},
-                                          member{"samples_needed", &self::samples_needed, "for the interval"},
-                                          member{"ns", &self::value, "null: too few samples"}};
+  static constexpr auto list =
+      std::tuple{member{"fraction", &self::fraction}, member{"samples_needed", &self::samples_needed},
+                 member{"ns", &self::value, "null: too few samples"}};
 };
 
 template <>
@@ -107,7 +110,11 @@ struct fields<latency> {
                                           member{"max_ns", &self::max},
                                           member{"mean_ns", &self::mean},
                                           member{"percentiles", &self::percentiles},
-                                          member{"bins_ns", &self::bins, "ascending, none empty"}};
+                                          member{"bins_ns", &self::bins, "ascending, none empty"},
+                                          member{"shares", &self::shares,
+                                                 "for each bin: part of the samples in it and below, of all rounds "
+                                                 "with the same weight; empty: as the bins count",
+                                                 presence::later}};
   static void check(const latency& from) { require_ascending("min_ns and max_ns", from.min, from.max); }
 };
 
@@ -266,7 +273,8 @@ struct fields<series> {
       member{"batched_ns", &self::batched_ns, "mean latency of batches timed as one", presence::measured},
       member{"trusted_fraction", &self::trusted_fraction, "percentiles up to it are not the host's noise",
              presence::measured},
-      member{"steady", &self::steady, "of writes: whether the latency had settled", presence::measured},
+      member{"steady", &self::steady, "whether the latency had settled; null: too short to tell", presence::measured},
+      member{"unsettled", &self::unsettled, "how it had not settled", presence::measured_later},
       member{"verification", &self::verification, "", presence::measured},
       member{"slices", &self::slices, "", presence::measured},
       member{"shortage", &self::shortage, "", presence::measured_later},
@@ -322,6 +330,9 @@ struct fields<report> {
       member{"started", &self::started, "ISO 8601, UTC"},
       member{"started_seconds", &self::started_seconds, "the same, since 1970"},
       member{"command_line", &self::command_line},
+      member{"runs", &self::runs, "identities of the runs that it is of; several: merged", presence::later},
+      computed{"checksum", +[](const self&) { return std::string(); },
+               "CRC-32 of all other members, with their names in order"},
       computed{"valid", +[](const self& of) { return of.valid(); }, "false: the figures of a series are withheld"},
       member{"complete", &self::complete, "false: interrupted"},
       member{"notes", &self::notes},

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -76,6 +77,13 @@ std::string grouped(std::uint64_t number, char separator) {
   for (std::size_t from_end = 3; from_end < digits.size(); from_end += 4)
     digits.insert(digits.size() - from_end, 1, separator);
   return digits;
+}
+
+std::string trusted_text(double fraction) {
+  if (fraction >= 1) return "the maximum";
+  // Two digits after the nines.
+  const double scale = std::pow(10, std::max(std::floor(-std::log10(1 - fraction) + 1e-9) - 1, 0.0));
+  return fmt::format("p{:.8g}", std::floor(fraction * 100 * scale + 1e-9) / scale);
 }
 
 std::string percentile_name(double fraction) { return fmt::format("p{:.6g}", fraction * 100); }

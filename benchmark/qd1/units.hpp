@@ -20,6 +20,9 @@ std::string size_text(std::uint64_t bytes);
 /// "368 887"
 std::string grouped(std::uint64_t number, char separator = ' ');
 
+/// 0.99934: "p99.93": up to where a series can be trusted, rounded downwards.
+std::string trusted_text(double fraction);
+
 /// 0.99999: "p99.999"
 std::string percentile_name(double fraction);
 

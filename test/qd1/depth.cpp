@@ -176,7 +176,8 @@ TEST_CASE("without the clock there is throughput, and no latency is claimed") {
 
 TEST_CASE("several targets are used at once, and each alone") {
   const directory here;
-  const outcome found = run_qd1(here, "depth one two --modes cached --depths 4 --alone --json report.json" + quick);
+  const outcome found =
+      run_qd1(here, "depth one two --create --modes cached --depths 4 --alone --json report.json" + quick);
   INFO(found.out << found.err);
   REQUIRE(found.status == 0);
   const auto series = nlohmann::json::parse(contents(here.path / "report.json")).at("qio").at("series");

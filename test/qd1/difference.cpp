@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -53,13 +55,28 @@ double part(difference wanted, const host& host, double slower, int pairs = 400)
   return static_cast<double>(found) / pairs;
 }
 
-TEST_CASE("runs of the same thing do not differ 19 times in 20, and ten per cent are told apart as often") {
-  for (const host& each : {host{0.01, 0, 0.01, 0}, host{0.02, 0, 0.01, 0.1}, host{0.02, 0.5, 0.01, 0.1},
-                           host{0.025, 0.3, 0.01, 0.1}, host{0.01, 0.8, 0.015, 0.05}}) {
+double part_that_differs(const host& host) {
+  return part(difference::slower, host, 1) + part(difference::faster, host, 1);
+}
+
+TEST_CASE("ten per cent are told apart 9 times in 10 by 20 quiet rounds") {
+  for (const host& each : {host{0.01, 0, 0, 0}, host{0.02, 0, 0, 0}}) {
+    INFO("spread " << each.spread);
+    CHECK(part_that_differs(each) <= 0.05);
+    CHECK(part(difference::none, each, 1) >= 0.8);
+    CHECK(part(difference::slower, each, 1.1) >= 0.9);
+    CHECK(part(difference::faster, each, 1 / 1.1) >= 0.9);
+  }
+}
+
+TEST_CASE("runs of the same thing differ once in 20 times at most, though runs and rounds do, and ten per cent show") {
+  for (const host& each :
+       {host{0.01, 0, 0.01, 0}, host{0.02, 0, 0.01, 0.1}, host{0.02, 0.5, 0.01, 0.1}, host{0.025, 0.3, 0.01, 0.1},
+        host{0.01, 0.8, 0.015, 0.05}, host{0.02, 0, 0.03, 0}, host{0.03, 0.95, 0, 0}}) {
     INFO("spread " << each.spread << ", correlation " << each.correlation << ", drift " << each.drift);
-    CHECK(part(difference::none, each, 1) >= 0.95);
-    CHECK(part(difference::slower, each, 1.1) >= 0.95);
-    CHECK(part(difference::faster, each, 1 / 1.1) >= 0.95);
+    CHECK(part_that_differs(each) <= 0.05);
+    CHECK(part(difference::none, each, 1.1) <= 0.05);
+    CHECK(part(difference::none, each, 1 / 1.1) <= 0.05);
   }
 }
 
@@ -112,10 +129,12 @@ TEST_CASE("runs that took turns are told apart by pairs of rounds, on a host too
 TEST_CASE("what is inconclusive says what helps") {
   normal_source chance(1);
   const host restless{0.2, 0, 0, 0};
-  const qd1::finding found = qd1::compare(run_on(restless, chance), run_on(restless, chance), "p50");
+  const qd1::decision found = qd1::compare(run_on(restless, chance), run_on(restless, chance), "p50");
   CHECK(found.verdict == difference::inconclusive);
-  CHECK_THAT(found.remark, Contains("times as many rounds"));
-  const qd1::finding few = qd1::compare(run_on(restless, chance, 1, 4), run_on(restless, chance), "p50");
+  REQUIRE(found.rounds_needed);
+  CHECK(*found.rounds_needed > 20);
+  CHECK_THAT(found.remark, Contains(std::to_string(*found.rounds_needed) + " rounds of the same length might decide"));
+  const qd1::decision few = qd1::compare(run_on(restless, chance, 1, 4), run_on(restless, chance), "p50");
   CHECK(few.verdict == difference::inconclusive);
   CHECK_FALSE(few.ratio);
   CHECK_THAT(few.remark, Contains("4 of the rounds") && Contains("needed are 5"));
@@ -125,7 +144,7 @@ TEST_CASE("rounds that took no time, as no run writes them, have no rate") {
   normal_source chance(5);
   qd1::series timeless = run_on({0.01, 0, 0, 0}, chance);
   for (qd1::round& each : timeless.rounds) each.seconds = 0;
-  const qd1::finding found = qd1::compare(timeless, timeless, "iops");
+  const qd1::decision found = qd1::compare(timeless, timeless, "iops");
   CHECK(found.verdict == difference::inconclusive);
   CHECK_FALSE(found.ratio);
 }
@@ -139,7 +158,7 @@ TEST_CASE("rounds in which others had the processor are left out, and that is sa
     now.rounds[each].quantiles.front().ns *= 3;
     now.rounds[each].disturbance.waited = 0.5;
   }
-  const qd1::finding found = qd1::compare(base, now, "p50");
+  const qd1::decision found = qd1::compare(base, now, "p50");
   CHECK(found.verdict == difference::none);
   CHECK_THAT(found.remark, Contains("0 of 20 and in 8 of 20 rounds, which are left out"));
 }
@@ -157,6 +176,33 @@ TEST_CASE("where others had the processor most of the time, a difference must be
   CHECK(verdict(1.1).verdict == difference::inconclusive);
   CHECK(verdict(2).verdict == difference::slower);
   CHECK_THAT(verdict(1).remark, Contains("20 of 20 rounds") && Contains("single rounds"));
+}
+
+TEST_CASE("a ratio is that of the figures beside it") {
+  normal_source chance(6);
+  qd1::series base = run_on({0.02, 0, 0, 0.1}, chance);
+  qd1::series now = run_on({0.02, 0, 0, 0.1}, chance, 55'000);
+  for (const bool in_turn : {false, true}) {
+    base.turns = now.turns = in_turn ? "file" : "";
+    const qd1::decision found = qd1::compare(base, now, "p50");
+    REQUIRE(found.ratio);
+    CHECK(found.now / found.base == Approx(found.ratio->value));
+    CHECK(found.base == Approx(50'000).epsilon(0.1));
+  }
+}
+
+TEST_CASE("rounds on CPUs that differ are compared within their CPU") {
+  normal_source chance(7);
+  const auto on_two = [&](double slower) {
+    qd1::series made = run_on({0.01, 0, 0, 0}, chance, 55'000 * slower);
+    for (std::size_t each = 0; each < made.rounds.size(); ++each) {
+      made.rounds[each].processor = each % 2;
+      if (each % 2 == 1) made.rounds[each].quantiles.front().ns *= 76. / 55;
+    }
+    return made;
+  };
+  CHECK(qd1::compare(on_two(1), on_two(1), "p50").verdict == difference::none);
+  CHECK(qd1::compare(on_two(1), on_two(1.1), "p50").verdict == difference::slower);
 }
 
 TEST_CASE("each figure has a verdict of its own") {

@@ -140,6 +140,45 @@ TEST_CASE("bins that cannot be are refused") {
   CHECK_THAT(with_bins({{1e300, 200}}), Contains("bins_ns"));
 }
 
+TEST_CASE("a report that was edited is refused") {
+  qd1::report run = read(recorded());
+  run.runs = {"0123456789abcdef"};
+  const json written = json::parse(qd1::json(run));
+  CHECK(qd1::read_json(written.dump(), "f").runs == run.runs);  // in another order and layout
+  for (const char* each : {"/qio/command_line", "/qio/series/0/latency/mean_ns/value", "/qio/series/0/rounds/0/mean_ns",
+                           "/qio/settings/seed", "/qio/runs/0"}) {
+    json forged = written;
+    json& value = forged.at(json::json_pointer(each));
+    value = value.is_string() ? json("x") : json(value.get<double>() + 1);
+    INFO(each);
+    CHECK_THROWS_WITH(read(forged), Contains("checksum") && Contains("it was changed"));
+  }
+  json forged = written;
+  forged["qio"].erase("checksum");
+  CHECK_THROWS_WITH(read(forged), Contains("checksum"));
+}
+
+TEST_CASE("bins, percentiles and rounds that disagree are refused, checksum or not") {
+  CHECK(why_refused([](json&) {}).empty());
+  CHECK_THAT(why_refused([](json& s) {
+               s["latency"]["percentiles"][0]["ns"] = {{"value", 1.0}, {"interval", nullptr}};
+             }),
+             Contains("p50") && Contains("by the bins"));
+  CHECK_THAT(why_refused([](json& s) {
+               s["latency"]["percentiles"][0]["ns"]["interval"] = {1.0, 2.0};
+             }),
+             Contains("its interval does not hold it"));
+  CHECK_THAT(why_refused([](json& s) {
+               s["latency"]["mean_ns"] = {{"value", 1.0}, {"interval", nullptr}};
+             }),
+             Contains("mean_ns"));
+  CHECK_THAT(why_refused([](json& s) { s["rounds"][0]["samples"] = 1; }), Contains("rounds: they have"));
+  CHECK_THAT(why_refused([](json& s) { s["rounds"][0]["quantiles"][0]["ns"] = 1.0; }), Contains("rounds: quantiles"));
+  CHECK_THAT(why_refused([](json& s) { s["rounds"].erase(0); }), Contains("rounds: they have"));
+  CHECK_THAT(why_refused([](json& s) { s["latency"]["shares"] = {0.5, 1.0}; }), Contains("shares"));
+  CHECK_THAT(why_refused([](json& s) { s["latency"]["min_ns"] = s["latency"]["max_ns"]; }), Contains("bins_ns"));
+}
+
 TEST_CASE("numbers that no run can have are refused by name") {
   const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   CHECK_THAT(why_refused([&](json& s) { s["latency"]["samples"] = most; }), Contains("samples"));

@@ -4,7 +4,6 @@
 #include "compare/gate.hpp"
 #include "measure/tally.hpp"
 #include "output/json.hpp"
-#include "statistics/block_means.hpp"
 #include "statistics/histogram.hpp"
 
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -24,7 +24,7 @@ qd1::series measured(qd1::mode mode, double median, std::uint64_t seed, int samp
   std::mt19937_64 random(seed);
   std::lognormal_distribution<> latency(std::log(median), 0.2);
   qd1::histogram all;
-  qd1::block_means means;
+  std::vector<qd1::sampled_round> sampled;
   qd1::series made;
   made.work.mode = mode;
   for (int round = 0; round < rounds; ++round) {
@@ -32,12 +32,12 @@ qd1::series measured(qd1::mode mode, double median, std::uint64_t seed, int samp
     for (int each = 0; each < samples / rounds; ++each) {
       const double ns = latency(random);
       histogram.record(static_cast<std::uint64_t>(ns * 1000));
-      means.add(ns);
     }
     all.merge(histogram);
+    sampled.push_back(qd1::sampled(histogram));
     made.rounds.push_back({1. * round, {}, 1, histogram.samples(), histogram.mean_ns(), qd1::quantiles(histogram), {}});
   }
-  made.latency = qd1::summary(all, means);
+  made.latency = qd1::summary(all, sampled);
   made.iops = 1e9 / made.latency.mean.value;
   return made;
 }
@@ -45,6 +45,13 @@ qd1::series measured(qd1::mode mode, double median, std::uint64_t seed, int samp
 qd1::report report_of(std::initializer_list<qd1::series> all) {
   qd1::report made;
   made.series = all;
+  return made;
+}
+
+// As JSON, without the checksum that shows edits.
+nlohmann::json editable(const qd1::report& run) {
+  auto made = nlohmann::json::parse(qd1::json(run));
+  made["qio"].erase("checksum");
   return made;
 }
 
@@ -64,7 +71,23 @@ TEST_CASE("a gate is met, missed, or cannot be told") {
   CHECK(status("p50<=0.2ms", run) == qd1::exit_pass);
   CHECK(status("direct.iops>=1000", run) == qd1::exit_pass);
   CHECK(status("direct.iops>=1000000", run) == qd1::exit_fail);
-  CHECK(status("direct.p99.9<=1ms", run) == qd1::exit_pass);
+  // A sample of each round is beyond it, and some are slower than the limit.
+  CHECK(status("direct.p99.9<=190us", run) == qd1::exit_inconclusive);
+  CHECK(status("direct.p99.9<=1ms", run) == qd1::exit_pass);  // no sample is slower
+}
+
+TEST_CASE("without an interval a gate is decided only if all samples are on one side of the limit") {
+  auto run = report_of({measured(qd1::mode::direct, 100'000, 1)});
+  qd1::estimate& median = *run.series.front().latency.percentiles.front().value;
+  CHECK(status("p50<=120us", run) == qd1::exit_pass);
+  CHECK(status("p50<=80us", run) == qd1::exit_fail);
+  median.interval.reset();
+  median.withheld = "the rounds have two levels";
+  CHECK(status("p50<=120us", run) == qd1::exit_inconclusive);
+  CHECK(status("p50<=80us", run) == qd1::exit_inconclusive);
+  CHECK(status("p50<=1s", run) == qd1::exit_pass);
+  CHECK(status("p50<=1us", run) == qd1::exit_fail);
+  CHECK_THAT(qd1::check(qd1::parse_gate("p50<=120us"), run).front().text, Contains("the rounds have two levels"));
 }
 
 TEST_CASE("an invalid series meets no gate") {
@@ -96,6 +119,34 @@ TEST_CASE("gates against a base") {
   const auto untold = qd1::check_against(gate, short_one, same).front();
   CHECK(untold.status == qd1::exit_inconclusive);
   CHECK_THAT(untold.text, Contains("0 of the rounds of a run have samples enough; needed are 5"));
+}
+
+TEST_CASE("trap 30: a gate passes neither on an interrupted run nor against a base that compare refuses") {
+  const auto base = report_of({measured(qd1::mode::direct, 100'000, 1)});
+  const auto same = report_of({measured(qd1::mode::direct, 100'000, 2)});
+  const qd1::gate gate = qd1::parse_gate("p50<=1.10x");
+  const auto found = [&](const qd1::report& before, const qd1::report& now) {
+    return qd1::check_against(gate, before, now).front();
+  };
+  REQUIRE(found(base, same).status == qd1::exit_pass);
+  for (const bool all : {true, false}) {
+    auto cut = same;
+    (all ? cut.complete : cut.series.front().complete) = false;
+    CHECK(status("p50<=1s", cut) == qd1::exit_inconclusive);
+    CHECK(found(base, cut).status == qd1::exit_inconclusive);
+    CHECK(found(cut, same).status == qd1::exit_inconclusive);
+    CHECK_THAT(found(cut, same).text, Contains("interrupted"));
+  }
+  auto verified = same;
+  verified.series.front().verification.result = qd1::verification::verdict::verified;
+  CHECK(found(base, verified).status == qd1::exit_invalid);
+  CHECK_THAT(found(base, verified).text, Contains("not comparable: direct was verified in one of the runs only"));
+  auto here = base, elsewhere = same;
+  here.machine.filesystem.direct.possible = true;
+  elsewhere.machine.filesystem.direct.possible = false;
+  CHECK(qd1::compare(here, elsewhere).status == qd1::exit_invalid);
+  CHECK(found(here, elsewhere).status == qd1::exit_invalid);
+  CHECK_THAT(found(here, elsewhere).text, Contains("the surroundings forbid it: Direct I/O"));
 }
 
 // Trap 17.
@@ -132,7 +183,7 @@ TEST_CASE("a report survives being written and read") {
 }
 
 TEST_CASE("a report whose counts are no counts is refused") {
-  const auto right = nlohmann::json::parse(qd1::json(report_of({measured(qd1::mode::direct, 50'000, 1)})));
+  const auto right = editable(report_of({measured(qd1::mode::direct, 50'000, 1)}));
   for (const nlohmann::json& wrong : {nlohmann::json(-1), nlohmann::json(1.5), nlohmann::json(1e300)}) {
     INFO(wrong.dump());
     nlohmann::json settings = right, machine = right;
@@ -144,7 +195,7 @@ TEST_CASE("a report whose counts are no counts is refused") {
 }
 
 TEST_CASE("a report with an unknown member, value or layout is refused, and the culprit named") {
-  const auto right = nlohmann::json::parse(qd1::json(report_of({measured(qd1::mode::direct, 50'000, 1)})));
+  const auto right = editable(report_of({measured(qd1::mode::direct, 50'000, 1)}));
   const auto refused = [&right](const std::string& pointer, const nlohmann::json& value) {
     auto wrong = right;
     wrong[nlohmann::json::json_pointer(pointer)] = value;
@@ -166,7 +217,7 @@ TEST_CASE("a report with an unknown member, value or layout is refused, and the 
 }
 
 TEST_CASE("a report in which a range is upside down is refused, and the range named") {
-  const auto right = nlohmann::json::parse(qd1::json(report_of({measured(qd1::mode::direct, 50'000, 1)})));
+  const auto right = editable(report_of({measured(qd1::mode::direct, 50'000, 1)}));
   const auto refused = [&right](const auto& turn) {
     auto wrong = right;
     turn(wrong["qio"]["series"][0]["latency"]);

@@ -350,7 +350,7 @@ TEST_CASE("trap 11: a program that takes the processor away lowers what can be t
 
 TEST_CASE("trap 18: rounds in which another program had the processor are told, and not averaged") {
   const directory here;
-  REQUIRE(run_qd1(here, "run data --modes cached --ops read --json quiet.json" + small).status == 0);
+  REQUIRE(run_qd1(here, "run ./data --modes cached --ops read --json quiet.json" + small).status == 0);
   {
     const rival rival;
     REQUIRE(run_qd1(here, "run data --modes cached --ops read --time 1s --json busy.json").status == 0);

@@ -250,4 +250,16 @@ TEST_CASE("an interrupted run with short memory writes what it has, and leaves n
   CHECK(nlohmann::json::parse(contents(here.path / "cut.json")).at("qio").at("complete") == false);
 }
 
+TEST_CASE("an output that is full is an error") {
+  if (!fs::exists("/dev/full")) QIO_SKIP("no /dev/full here");
+  const directory here;
+  for (const char* each : {"env", "--help", "manual text", "schema report"}) {
+    INFO(each);
+    const std::string command =
+        std::string("'") + QD1_PROGRAM + "' " + each + " >/dev/full 2>'" + (here.path / "errors").string() + "'";
+    CHECK(WEXITSTATUS(std::system(command.c_str())) == 2);
+    CHECK_THAT(contents(here.path / "errors"), Contains("qd1: standard output: "));
+  }
+}
+
 }  // namespace

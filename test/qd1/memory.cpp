@@ -161,7 +161,7 @@ TEST_CASE("the memory of a run is a power of two, within what there is") {
 const std::string quick = " --memory 64M --time 300ms ";
 
 struct measured : directory {
-  outcome found = run_qd1(*this, "memory data --json report.json --html report.html" + quick);
+  outcome found = run_qd1(*this, "memory ./data --json report.json --html report.html" + quick);
 
   // No memory to be made short: not root, or on Windows.
   bool refused() const { return found.status == 2; }
@@ -213,7 +213,7 @@ TEST_CASE("what fits into memory is served from there, and what does not is not"
 
 TEST_CASE("cold steps read no block twice, and end when all have been read") {
   const directory here;
-  const outcome found = run_qd1(here, "memory data --block 1M --json report.json" + quick);
+  const outcome found = run_qd1(here, "memory ./data --block 1M --json report.json" + quick);
   INFO(found.out << found.err);
   if (found.status == 2) QIO_SKIP(found.err);
   const auto series = nlohmann::json::parse(contents(here.path / "report.json")).at("qio").at("series");
@@ -284,7 +284,7 @@ TEST_CASE("memory beyond the limit of the group that qd1 is in is refused") {
   } catch (const qd1::usage_error& refused) {
     QIO_SKIP(refused.what());
   }
-  const outcome found = run_qd1(here, "memory data --memory 256M");
+  const outcome found = run_qd1(here, "memory ./data --memory 256M");
   CHECK(found.status == 2);
   CHECK_THAT(found.err, Contains("--memory: 256 MiB is more than the 128 MiB that are available here"));
   CHECK(fs::is_empty(here.path));
@@ -297,7 +297,7 @@ TEST_CASE("what cannot be made short is refused before anything is measured, wit
     qd1::memory_pressure::require(16 * mebibyte);
   } catch (const qd1::usage_error& refused) {
     CHECK_THAT(refused.what(), Contains("memory cannot be made short"));
-    const outcome found = run_qd1(here, "memory data --memory 64M");
+    const outcome found = run_qd1(here, "memory ./data --memory 64M");
     CHECK(found.status == 2);
     CHECK_THAT(found.err, Contains("--memory: of 64 MiB ballast leaves 16 MiB"));
     CHECK(fs::is_empty(here.path));

@@ -51,6 +51,16 @@ TEST_CASE("runs of the same work become one, sample by sample") {
   }
 }
 
+TEST_CASE("a run is not merged with itself, nor with what it is a part of") {
+  qd1::report one = recorded(), other = one;
+  one.runs = {"1"};
+  other.runs = {"2"};
+  const qd1::report both = qd1::merged({{"a", one}, {"b", other}});
+  CHECK(both.runs == std::vector<std::string>{"1", "2"});
+  CHECK_THROWS_WITH(qd1::merged({{"a", one}, {"b", one}}), Contains("a and b are of the same run, 1"));
+  CHECK_THROWS_WITH(qd1::merged({{"both", both}, {"b", other}}), Contains("both and b are of the same run, 2"));
+}
+
 TEST_CASE("cycles of several runs are the mean of what each operation took, where all know it") {
   qd1::report one = recorded(), other = recorded();
   one.series.front().cycles = 8000;

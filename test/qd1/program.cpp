@@ -127,13 +127,47 @@ TEST_CASE("a stranger's file is read, never written") {
 
 TEST_CASE("a file that qd1 made is kept and used again, until somebody changes it") {
   const directory here;
-  CHECK(run_qd1(here, "run data" + small).status == 0);
+  CHECK(run_qd1(here, "run ./data" + small).status == 0);
   CHECK(fs::file_size(here.path / "data") == 1 << 20);
   if (!qd1::platform::is_made_by_qd1((here.path / "data").string())) QIO_SKIP("the file system keeps no marks");
   CHECK_THAT(run_qd1(here, "run data" + brief).out, Contains("KiB write"));
 
   std::ofstream(here.path / "data", std::ios::app) << "a stranger's line";
   CHECK_THAT(run_qd1(here, "run data" + brief).out, Contains("reads only"));
+}
+
+TEST_CASE("a mistyped command is told what it might have meant, and never becomes a file") {
+  const directory here;
+  for (const char* each : {"dpeth", "run dpeth", "depth dpeth", "memory dpeth", "reproduce afio-2017 dpeth"}) {
+    INFO(each);
+    const outcome found = run_qd1(here, each);
+    CHECK(found.status == 2);
+    CHECK_THAT(found.err, Contains("dpeth") && Contains("did you mean the command depth?"));
+    CHECK(fs::is_empty(here.path));
+  }
+  CHECK_THAT(run_qd1(here, "nothing-like-it").err, Contains("is not a command") && !Contains("did you mean"));
+  CHECK_THAT(run_qd1(here, "run data").err, Contains("./data") && Contains("--create"));
+  CHECK(fs::is_empty(here.path));
+  CHECK(run_qd1(here, "run data --create --modes cached --ops read" + small).status == 0);
+  CHECK(fs::exists(here.path / "data"));
+}
+
+TEST_CASE("what cannot be is refused before anything is measured") {
+  const directory here;
+  const auto refused = [&](const std::string& what) {
+    const outcome found = run_qd1(here, "run --modes cached --ops read " + what + small);
+    return found.status == 2 && found.out.empty() && !found.err.empty();
+  };
+  CHECK(refused("--gate \"p50<=1.1x\""));
+  CHECK(refused("--gate \"p51<=1s\""));
+  CHECK(refused("--gate \"p50<=1\""));
+  CHECK(refused("--gate \"mapped.p50<=1s\""));
+  CHECK(refused("--gate \"quick.p50<=1s\""));
+  CHECK(refused("--gate-vs missing.json \"p50<=1.1x\""));
+  CHECK(refused("--json nope/x.json"));
+  CHECK(refused("--html nope/x.html"));
+  CHECK(refused("--block 4k --working-set 5k"));
+  CHECK(refused("--working-set 2M"));
 }
 
 // By the first word of each line below "Subcommands:".

@@ -39,18 +39,18 @@ TEST_CASE("a round has the same weight however many samples it has") {
   for (int round = 0; round < 10; ++round)
     rounds.push_back(round % 5 < 2 ? round_at(10'000, 21'000'000) : round_at(90'000, 2'100));
   const qd1::equal_rounds together(rounds);
-  CHECK(together.quantile(0.5).estimate.value > 80'000);
-  CHECK(together.mean().estimate.value == Approx(0.4 * 10'000 + 0.6 * 90'000));
+  CHECK(together.quantile(0.5).value > 80'000);
+  CHECK(together.mean().value == Approx(0.4 * 10'000 + 0.6 * 90'000));
 }
 
 TEST_CASE("an interval by rounds surrounds its percentile and is about this run") {
   const qd1::equal_rounds together(rounds_about(0.01));
   for (const double fraction : {0.05, 0.5, 0.95}) {
-    const qd1::judged_estimate found = together.quantile(fraction);
-    REQUIRE(found.estimate.interval);
+    const qd1::estimate found = together.quantile(fraction);
+    REQUIRE(found.interval);
     CHECK(found.withheld.empty());
-    CHECK(found.estimate.interval->low < found.estimate.value);
-    CHECK(found.estimate.value < found.estimate.interval->high);
+    CHECK(found.interval->low < found.value);
+    CHECK(found.value < found.interval->high);
     CHECK(found.scope == qd1::scope::within_run);
   }
   CHECK(name(qd1::scope::within_run) == "within this run");
@@ -59,10 +59,10 @@ TEST_CASE("an interval by rounds surrounds its percentile and is about this run"
 
 TEST_CASE("an interval is as wide as the bin of its percentile at least") {
   const qd1::sampled_round same{{{50'000, 1'000}}, 50'000, {}};
-  const qd1::judged_estimate found = qd1::equal_rounds(std::vector(20, same)).quantile(0.5);
-  REQUIRE(found.estimate.interval);
-  CHECK(found.estimate.interval->low == Approx(50'000 * (1 - 1. / 1024)));
-  CHECK(found.estimate.interval->high == Approx(50'000 * (1 + 1. / 1024)));
+  const qd1::estimate found = qd1::equal_rounds(std::vector(20, same)).quantile(0.5);
+  REQUIRE(found.interval);
+  CHECK(found.interval->low == Approx(50'000 * (1 - 1. / 1024)));
+  CHECK(found.interval->high == Approx(50'000 * (1 + 1. / 1024)));
 }
 
 TEST_CASE("an interval is withheld with the reason") {
@@ -90,8 +90,8 @@ TEST_CASE("rounds on CPUs in turn are compared with those of their own CPU") {
     rounds.push_back(round_at((round % 2 == 0 ? 55'000 : 76'000) * (1 + 0.005 * chance.normal())));
   const auto width = [&] {
     const auto found = qd1::equal_rounds(rounds).mean();
-    REQUIRE(found.estimate.interval);
-    return found.estimate.interval->high - found.estimate.interval->low;
+    REQUIRE(found.interval);
+    return found.interval->high - found.interval->low;
   };
   const double unknown = width();
   for (std::uint64_t round = 0; round < 20; ++round) rounds[round].processor = round % 2;
@@ -127,16 +127,15 @@ TEST_CASE("values that resemble their neighbors are worth fewer") {
 }
 
 TEST_CASE("repeated runs have an interval of their own") {
-  const qd1::judged_estimate found = qd1::between_runs(std::vector<double>{100, 103, 98, 101, 99});
-  REQUIRE(found.estimate.interval);
+  const qd1::estimate found = qd1::between_runs(std::vector<double>{100, 103, 98, 101, 99});
+  REQUIRE(found.interval);
   CHECK(found.scope == qd1::scope::between_runs);
   // By hand: t(4) = 2.776, deviation of the logarithms 0.01911.
-  CHECK(found.estimate.value == Approx(100.185).epsilon(1e-4));
-  CHECK(found.estimate.interval->high / found.estimate.value ==
-        Approx(std::exp(2.776 * 0.01911 / std::sqrt(5.))).epsilon(1e-3));
+  CHECK(found.value == Approx(100.185).epsilon(1e-4));
+  CHECK(found.interval->high / found.value == Approx(std::exp(2.776 * 0.01911 / std::sqrt(5.))).epsilon(1e-3));
   CHECK_THAT(qd1::between_runs(std::vector<double>{100, 103}).withheld, Contains("2 runs") && Contains("3"));
   CHECK_THAT(qd1::between_runs({}).withheld, Contains("no runs"));
-  CHECK_FALSE(qd1::between_runs(std::vector<double>{1, 2, 0}).estimate.interval);
+  CHECK_FALSE(qd1::between_runs(std::vector<double>{1, 2, 0}).interval);
 }
 
 TEST_CASE("intervals between runs of the same thing overlap in nine of ten pairs at least") {
@@ -144,7 +143,7 @@ TEST_CASE("intervals between runs of the same thing overlap in nine of ten pairs
   const auto repeated = [&] {
     std::vector<double> runs;
     for (int run = 0; run < 5; ++run) runs.push_back(50'000 * std::exp(0.03 * chance.normal()));
-    return *qd1::between_runs(runs).estimate.interval;
+    return *qd1::between_runs(runs).interval;
   };
   int overlapping = 0;
   for (int pair = 0; pair < 1'000; ++pair) {

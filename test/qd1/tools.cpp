@@ -40,13 +40,16 @@ TEST_CASE("an interrupted run writes what it has") {
   const directory here;
   const bool ran =
       os::shell("cd '" + here.path.string() +
-                "' && timeout --foreground -s INT 3 '" QD1_PROGRAM
+                "' && timeout --preserve-status --foreground -s INT 3 '" QD1_PROGRAM
                 "' run --modes cached --ops read --file-size 1M --time 8s --samples 100000000 --json cut.json; "
-                "test -s cut.json");
+                "test $? = 130 && test -s cut.json");
   REQUIRE(ran);
   const auto report = nlohmann::json::parse(contents(here.path / "cut.json")).at("qio");
   CHECK(report.at("complete") == false);
   CHECK(report.at("series").at(0).at("latency").at("samples") > 0);
+  const outcome merged = run_qd1(here, "merge cut.json cut.json");
+  CHECK(merged.status == 2);
+  CHECK_THAT(merged.err, Contains("are of the same run"));
 }
 
 TEST_CASE("four ranks of one machine become one report with a row each") {

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands/common.hpp"
 
+#include "commands/commands.hpp"
+#include "measure/interruption.hpp"
 #include "measure/progress.hpp"
 #include "measure/run.hpp"
+#include "options/suggestion.hpp"
 #include "output/closing.hpp"
 #include "output/json.hpp"
 #include "output/printable.hpp"
 #include "output/table.hpp"
 #include "output/text_file.hpp"
+#include "platform/file.hpp"
 #include "platform/names.hpp"
 
 #include <fmt/format.h>
@@ -63,6 +67,22 @@ void add_overwrite(options& to, bool& overwrite) {
   to.flag("--overwrite", overwrite, "Destroy the contents of PATH, even if qd1 did not create it");
 }
 
+void add_create(options& to, bool& create) {
+  to.flag("--create", create, "Create PATH if it does not exist, even if it has no directory, such as ./data");
+}
+
+void require_meant(const std::vector<std::string>& paths, bool create) {
+  for (const std::string& each : paths) {
+    if (create || each.empty() || std::filesystem::path(each).has_parent_path() ||
+        platform::kind_of(each) != platform::file_kind::missing)
+      continue;
+    std::vector<command> all;
+    add_all_commands(all);
+    throw usage_error(fmt::format("{} does not exist{} To create a file of that name, write ./{}, or add --create",
+                                  each, did_you_mean(each, all), each));
+  }
+}
+
 void add_reports(options& to, std::vector<std::string>& paths) {
   to.texts("REPORT", "REPORT", paths, "Reports that --json wrote, two at least").least = 2;
 }
@@ -86,14 +106,28 @@ void report_options::declare(options& to) {
 }
 
 void report_options::prepare(const std::vector<double>& percentiles) {
-  for (const std::string& each : gate_texts_) gates_.push_back(parse_gate(each, percentiles));
+  for (const std::string& each : gate_texts_) {
+    gates_.push_back(parse_gate(each, percentiles));
+    if (gates_.back().relative)
+      throw usage_error(fmt::format("--gate '{}': a multiple needs a base; use --gate-vs", each));
+  }
   for (std::size_t each = 0; each + 1 < gate_texts_against_.size(); each += 2) {
     const std::string& path = gate_texts_against_[each];
     gates_against_.emplace_back(read_json(read_file(path), path),
                                 parse_gate(gate_texts_against_[each + 1], percentiles));
+    if (!gates_against_.back().second.relative)
+      throw usage_error(
+          fmt::format("--gate-vs '{}': needed is a multiple, such as 1.10x", gate_texts_against_[each + 1]));
   }
   exports_.open();
   if (shows_progress_) progress::request();
+}
+
+std::function<void(const std::vector<work>&)> report_options::plan_check() const {
+  return [this](const std::vector<work>& planned) {
+    for (const gate& each : gates_) qd1::require_meant(each, planned);
+    for (const auto& [_, each] : gates_against_) qd1::require_meant(each, planned);
+  };
 }
 
 round_observer report_options::observer() const {
@@ -121,7 +155,8 @@ int report_options::finish(const report& found) {
   if (const std::string page = exports_.path_of("--html"); !page.empty())
     text += "The report as a page: " + std::filesystem::absolute(page).string() + '\n';
   exports_.deliver(found, text);
-  return worst(verdict(found), check_gates(found));
+  const exit_status status = worst(verdict(found), check_gates(found));
+  return interrupted() && (status == exit_pass || status == exit_usage) ? exit_interrupted : status;
 }
 
 }  // namespace qd1

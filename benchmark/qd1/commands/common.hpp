@@ -9,6 +9,7 @@
 #include "report.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,6 +28,10 @@ void add_rounds(options& to, std::uint64_t& rounds);
 void add_percentiles(options& to, std::vector<double>& fractions);
 void add_seed(options& to, std::uint64_t& seed);
 void add_overwrite(options& to, bool& overwrite);
+void add_create(options& to, bool& create);
+
+/// Throws usage_error for a name that might be a mistyped command: of nothing that there is, and without a directory.
+void require_meant(const std::vector<std::string>& paths, bool create);
 
 /// "REPORT...": files that --json wrote.
 void add_reports(options& to, std::vector<std::string>& paths);
@@ -40,6 +45,8 @@ class report_options {
   /// Before anything is measured: opens the files, reads the gates, so that a mistake costs no measurement. Throws
   /// usage_error. `percentiles`: those that the report will have.
   void prepare(const std::vector<double>& percentiles);
+  /// For run(), once its plan is known: throws usage_error for a gate on a series that the plan does not have.
+  std::function<void(const std::vector<work>&)> plan_check() const;
   /// Prints provisional results, if progress is shown. Call prepare() first.
   round_observer observer() const;
   /// Prints the report, writes the files, checks the gates, and returns the exit status.

@@ -24,6 +24,7 @@ constexpr std::uint64_t most_memory = std::uint64_t(1) << 30;  // of buffers, fo
 struct depth_state {
   ladder_request request;
   bool untimed = false;
+  bool create = false;
   report_options report;
 };
 
@@ -65,6 +66,7 @@ void add_measuring(options& to, depth_state& own) {
           "Transfer to and from memory that is registered with the ring, which takes less CPU time");
   add_seed(to, request.seed);
   add_overwrite(to, request.overwrite);
+  add_create(to, own.create);
 }
 
 void require_possible(const ladder_request& request) {
@@ -91,6 +93,7 @@ command depth_command() {
     own->request.command_line = command_line;
     own->request.timed = !own->untimed;
     require_possible(own->request);
+    require_meant(own->request.paths, own->create);
     own->report.prepare(own->request.percentiles);
     own->request.after_round = own->report.observer();
     heed_interrupts();

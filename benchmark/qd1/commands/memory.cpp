@@ -13,6 +13,7 @@ namespace {
 
 struct memory_state {
   memory_request request;
+  bool create = false;
   report_options report;
 };
 
@@ -35,9 +36,11 @@ command memory_command() {
   const auto own = std::make_shared<memory_state>();
   command made{"memory", "Measure buffered transfers while memory is enough, short, or full", {}, {}};
   add_memory_options(made.options, own->request);
+  add_create(made.options, own->create);
   own->report.declare(made.options);
   made.run = [own](const std::string& command_line) {
     own->request.command_line = command_line;
+    require_meant({own->request.path}, own->create);
     own->report.prepare(own->request.percentiles);
     heed_interrupts();
     return own->report.finish(measure_memory(own->request));

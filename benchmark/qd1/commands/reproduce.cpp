@@ -19,6 +19,7 @@ namespace {
 struct reproduce_state {
   reproduce_request request;
   bool only_plan = false;
+  bool create = false;
   exports files;
 };
 
@@ -45,6 +46,7 @@ void add_reproduce_options(options& to, reproduce_state& own) {
   to.flag("--dry-run", own.only_plan, "Only print what would be done, and how long it would take");
   add_seed(to, request.seed);
   add_overwrite(to, request.overwrite);
+  add_create(to, own.create);
 }
 
 }  // namespace
@@ -60,11 +62,12 @@ command reproduce_command() {
       for (const std::string& line : planned_reproduction(own->request).plan) print(stdout, line + '\n');
       return exit_pass;
     }
+    require_meant(own->request.paths, own->create);
     own->files.open();
     heed_interrupts();
     const reproduction found = reproduce(own->request);
     own->files.deliver(found, text(found));
-    return verdict(found);
+    return interrupted() ? exit_interrupted : verdict(found);
   };
   return made;
 }

@@ -19,6 +19,7 @@ namespace {
 
 struct run_state {
   run_request request;
+  bool create = false;
   report_options report;
 };
 
@@ -72,10 +73,13 @@ command run_command() {
   const auto own = std::make_shared<run_state>();
   command made{"run", "Measure latency, one transfer at a time", {}, {}, true};
   add_run_options(made.options, own->request);
+  add_create(made.options, own->create);
   own->report.declare(made.options);
   made.run = [own](const std::string& command_line) -> int {
     own->request.command_line = command_line;
+    require_meant({own->request.path}, own->create);
     own->report.prepare(own->request.percentiles);
+    own->request.before_measuring = own->report.plan_check();
     own->request.after_round = own->report.observer();
     heed_interrupts();
     const auto found = of_all_ranks(run(own->request));

@@ -14,7 +14,7 @@ namespace qd1 {
 namespace {
 
 // "SLOWER by 9.8 % (8.1 … 11.6)", "no difference (of more than 5 %)".
-std::string in_words(const finding& found) {
+std::string in_words(const decision& found) {
   std::string text(name(found.verdict));
   if (!found.ratio) return text;
   const bool slower = found.ratio->value >= 1;
@@ -26,13 +26,15 @@ std::string in_words(const finding& found) {
   return text;
 }
 
+// What stands beside the ratio is what it was made of: of each round, within its CPU.
 std::string line(const series& base, const series& now, std::string_view figure) {
   const auto before = metric(base, figure);
   const auto after = metric(now, figure);
   if (!before || !after) return {};
-  const finding found = compare(base, now, figure);
+  const decision found = compare(base, now, figure);
   std::string text =
-      fmt::format("    {:<6} {:>10.3f} -> {:>10.3f} us   ", figure, before->value / 1000, after->value / 1000);
+      fmt::format("    {:<6} {:>10.3f} -> {:>10.3f} us   ", figure, (found.ratio ? found.base : before->value) / 1000,
+                  (found.ratio ? found.now : after->value) / 1000);
   if (found.ratio)
     text += fmt::format("{:.3f}x ({:.3f} … {:.3f})  ", found.ratio->value, found.ratio->interval->low,
                         found.ratio->interval->high);
@@ -40,7 +42,7 @@ std::string line(const series& base, const series& now, std::string_view figure)
 }
 
 std::string lines(const series& base, const series& now) {
-  const finding found = compare(base, now, "p50");
+  const decision found = compare(base, now, "p50");
   std::string text = fmt::format("{}: {}\n", title(now.work), in_words(found));
   for (const std::string_view figure : {"p50", "p99", "p99.9", "mean"}) text += line(base, now, figure);
   if (!found.remark.empty()) text += fmt::format("    {}\n", found.remark);
@@ -85,6 +87,12 @@ std::string why_not_comparable(const series& base, const series& now) {
   return {};
 }
 
+std::string why_not_comparable(const report& base, const report& now) {
+  for (const machine_difference& each : differences(base.machine, now.machine))
+    if (each.forbids) return "the surroundings forbid it: " + each.in_words();
+  return {};
+}
+
 comparison compare(const report& base, const report& now) {
   comparison out;
   bool forbidden = false;
@@ -105,11 +113,12 @@ comparison compare(const report& base, const report& now) {
   }
   if (compared != 0)
     out.text += fmt::format(
-        "\nA verdict is on the median, by how much the rounds of each run differ among themselves (95 % intervals). No "
-        "difference: it\nis less than {:.0f} %, as two runs of the same thing may differ, and one of {:.0f} % would "
-        "have "
-        "been seen.\n",
-        (negligible - 1) * 100, (notable - 1) * 100);
+        "\nA verdict is on the median, by how much the rounds of each run differ among themselves, and by {:.0f} % "
+        "that "
+        "runs of the\nsame thing are assumed to differ (95 % intervals). The figures are means over the rounds. "
+        "FASTER, "
+        "SLOWER: by {:.0f} % at\nleast. No difference: one of {:.0f} % would have been seen.\n",
+        run_spread * 100, (negligible - 1) * 100, (notable - 1) * 100);
   else {
     out.status = exit_invalid;
     out.text += "The runs are not comparable.\n";

@@ -12,6 +12,9 @@ namespace qd1 {
 /// Why no verdict on these two is possible; empty if one is.
 std::string why_not_comparable(const series& base, const series& now);
 
+/// The same of whole runs: what is different about their surroundings forbids it.
+std::string why_not_comparable(const report& base, const report& now);
+
 struct comparison {
   exit_status status = exit_pass;  ///< exit_invalid if nothing could be compared
   std::string text;

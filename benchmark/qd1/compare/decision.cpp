@@ -198,6 +198,11 @@ decision by_pairs(const points& ratios, double level, bool quiet, bool more_is_b
 
 }  // namespace
 
+std::string_view name(difference found) {
+  constexpr std::string_view names[] = {"no difference", "FASTER", "SLOWER", "inconclusive"};
+  return names[static_cast<int>(found)];
+}
+
 decision decide(std::span<const round_figure> base, std::span<const round_figure> now, bool in_turn,
                 bool more_is_better) {
   const points before = points_of(base);

@@ -2,7 +2,6 @@
 // Whether two runs differ, decided from one figure of each of their rounds.
 #pragma once
 
-#include "compare/difference.hpp"
 #include "report.hpp"
 
 #include <cstddef>
@@ -10,8 +9,18 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace qd1 {
+
+/// Less than this is no difference: runs of the same thing differ by a few per cent, whatever their rounds say.
+constexpr double negligible = 1.05;
+/// A difference of this size has to be told apart: an interval that cannot do it is inconclusive.
+constexpr double notable = 1.10;
+
+enum class difference : std::uint8_t { none, faster, slower, inconclusive };
+
+std::string_view name(difference found);
 
 /// A figure of one round: its median, say.
 struct round_figure {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "compare/gate.hpp"
 
+#include "compare/comparison.hpp"
 #include "compare/difference.hpp"
 #include "figures.hpp"
 #include "units.hpp"
@@ -24,12 +25,19 @@ bool is_about(const work& work, const std::string& word) {
          (!reads && word == "through" && work.durability == durability::written_through);
 }
 
+bool is_meant(const gate& gate, const work& work) {
+  return std::all_of(gate.words.begin(), gate.words.end(), [&](auto& word) { return is_about(work, word); });
+}
+
+[[noreturn]] void refuse_none(const gate& gate) {
+  throw usage_error(fmt::format("--gate '{}': the run has no such series", gate.text));
+}
+
 std::vector<const series*> meant(const gate& gate, const report& run) {
   std::vector<const series*> found;
   for (const series& each : run.series)
-    if (std::all_of(gate.words.begin(), gate.words.end(), [&](auto& word) { return is_about(each.work, word); }))
-      found.push_back(&each);
-  if (found.empty()) throw usage_error(fmt::format("--gate '{}': the run has no such series", gate.text));
+    if (is_meant(gate, each.work)) found.push_back(&each);
+  if (found.empty()) refuse_none(gate);
   return found;
 }
 
@@ -67,17 +75,39 @@ gate_result judge(const gate& gate, const work& work, const estimate& found) {
                               value_text(gate, ends.low), value_text(gate, ends.high))};
 }
 
-// No figure: why.
-std::optional<gate_result> without_figure(const gate& gate, const series& series) {
+// Without an interval, a gate is decided only if all samples are on one side of the limit.
+gate_result judge_figure(const gate& gate, const series& of) {
+  estimate found = *metric(of, gate.metric);
+  if (found.withheld.empty()) return judge(gate, of.work, found);
+  found.interval = interval{of.latency.min, of.latency.max};
+  gate_result result = judge(gate, of.work, found);
+  result.text += result.status == exit_inconclusive ? ", minimum and maximum; no interval: " + found.withheld
+                                                    : ", minimum and maximum";
+  return result;
+}
+
+// No figure, or one of a part of the run only: why.
+std::optional<gate_result> without_figure(const gate& gate, const series& series, const report& of) {
   const std::string who = fmt::format("{}: {}", gate.text, title(series.work));
   if (!series.invalid.empty()) return gate_result{exit_invalid, "INVALID " + who + ": " + series.invalid.front()};
   if (!series.measured()) return gate_result{exit_inconclusive, "INCONCLUSIVE " + who + ": " + series.not_available};
+  if (!of.complete || !series.complete)
+    return gate_result{exit_inconclusive, "INCONCLUSIVE " + who + ": the run was interrupted"};
   if (!metric(series, gate.metric)) return gate_result{exit_inconclusive, "INCONCLUSIVE " + who + ": too few samples"};
   return std::nullopt;
 }
 
+// What compare gives no verdict on has no ratio either.
+std::optional<gate_result> without_verdict(const gate& gate, const series& base, const series& now,
+                                           const std::string& forbidden) {
+  const std::string reason = forbidden.empty() ? why_not_comparable(base, now) : forbidden;
+  if (reason.empty()) return std::nullopt;
+  return gate_result{exit_invalid,
+                     fmt::format("INVALID {}: {}: not comparable: {}", gate.text, title(now.work), reason)};
+}
+
 gate_result judge_ratio(const gate& gate, const series& base, const series& now) {
-  const finding found = compare(base, now, gate.metric);
+  const decision found = compare(base, now, gate.metric);
   if (!found.ratio)
     return {exit_inconclusive, fmt::format("INCONCLUSIVE {}: {}: {}", gate.text, title(now.work), found.remark)};
   gate_result result = judge(gate, now.work, *found.ratio);
@@ -130,18 +160,24 @@ gate parse_gate(const std::string& text, const std::vector<double>& percentiles)
   return found;
 }
 
+void require_meant(const gate& gate, std::span<const work> works) {
+  if (std::none_of(works.begin(), works.end(), [&](const work& each) { return is_meant(gate, each); }))
+    refuse_none(gate);
+}
+
 std::vector<gate_result> check(const gate& gate, const report& run) {
   if (gate.relative) throw usage_error(fmt::format("--gate '{}': a multiple needs a base; use --gate-vs", gate.text));
   std::vector<gate_result> results;
   for (const series* each : meant(gate, run)) {
-    auto failed = without_figure(gate, *each);
-    results.push_back(failed ? *failed : judge(gate, each->work, *metric(*each, gate.metric)));
+    auto failed = without_figure(gate, *each, run);
+    results.push_back(failed ? *failed : judge_figure(gate, *each));
   }
   return results;
 }
 
 std::vector<gate_result> check_against(const gate& gate, const report& base, const report& run) {
   if (!gate.relative) throw usage_error(fmt::format("--gate-vs '{}': needed is a multiple, such as 1.10x", gate.text));
+  const std::string forbidden = why_not_comparable(base, run);
   std::vector<gate_result> results;
   for (const series* each : meant(gate, run)) {
     const auto same =
@@ -151,8 +187,9 @@ std::vector<gate_result> check_against(const gate& gate, const report& base, con
           {exit_inconclusive, fmt::format("INCONCLUSIVE {}: {}: not in the base", gate.text, title(each->work))});
       continue;
     }
-    auto failed = without_figure(gate, *each);
-    if (!failed) failed = without_figure(gate, *same);
+    auto failed = without_figure(gate, *each, run);
+    if (!failed) failed = without_figure(gate, *same, base);
+    if (!failed) failed = without_verdict(gate, *same, *each, forbidden);
     results.push_back(failed ? *failed : judge_ratio(gate, *same, *each));
   }
   return results;

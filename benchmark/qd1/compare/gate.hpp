@@ -6,6 +6,7 @@
 #include "figures.hpp"
 #include "report.hpp"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,15 +26,19 @@ struct gate {
 /// `percentiles`: those that the report will have. Throws usage_error.
 gate parse_gate(const std::string& text, const std::vector<double>& percentiles = standard_percentiles());
 
+/// Throws usage_error if none of the works is meant.
+void require_meant(const gate& gate, std::span<const work> works);
+
 struct gate_result {
   exit_status status;
   std::string text;  ///< a line: the gate, what was found, and the verdict
 };
 
-/// One result for each series that is meant. A figure whose interval holds the limit, or that has too few samples, is
-/// inconclusive. Throws usage_error if none is meant.
+/// One result for each series that is meant. A figure whose interval holds the limit, or that has too few samples or no
+/// interval, or is of an interrupted run, is inconclusive. Throws usage_error if none is meant.
 std::vector<gate_result> check(const gate& gate, const report& run);
-/// The same for figures of `run` as multiples of those of `base`, by how the rounds of each differ.
+/// The same for figures of `run` as multiples of those of `base`, by how the rounds of each differ. Invalid where
+/// compare gives no verdict.
 std::vector<gate_result> check_against(const gate& gate, const report& base, const report& run);
 
 /// invalid before fail before inconclusive before pass.

@@ -26,7 +26,7 @@ std::string contradiction(const std::vector<series>& kinds) {
   double in_flight = 0;
   for (const series& each : kinds) {
     if (each.latency.bins.empty()) return {};
-    in_flight += each.latency.mean.value * 1e-9 * each.iops;
+    in_flight += mean_of_all(each) * 1e-9 * each.iops;
   }
   const auto expected = static_cast<double>(kinds.front().work.load.in_flight());
   constexpr double enough = 1000;  // times as many transfers: those at the ends of the time do not matter then

@@ -6,11 +6,11 @@
 #include "measure/interruption.hpp"
 #include "measure/memory_notes.hpp"
 #include "measure/pages.hpp"
+#include "measure/series_seed.hpp"
 #include "measure/tally.hpp"
 #include "measure/totals.hpp"
 #include "platform/file.hpp"
 #include "platform/process.hpp"
-#include "statistics/block_means.hpp"
 #include "statistics/order_statistics.hpp"
 #include <qio/qio.hpp>
 
@@ -90,13 +90,14 @@ step::step(const work& work, const field& field, double seconds) : work_(work), 
   }
 }
 
-std::vector<std::unique_ptr<worker>> step::make_workers(window& window) const {
+std::vector<std::unique_ptr<worker>> step::make_workers(window& window, std::uint64_t round) const {
+  const std::uint64_t seed = series_seed(field_.seed, work_, round);
   std::vector<std::unique_ptr<worker>> workers;
   for (const target* each : targets_)
     for (std::uint64_t number = 0; number < work_.load.workers; ++number) {
       const std::uint64_t among_all = workers.size();
       workers.push_back(
-          std::make_unique<worker>(duty{work_, field_.reads, each->file.path(), number, field_.seed + among_all,
+          std::make_unique<worker>(duty{work_, field_.reads, each->file.path(), number, seed + among_all,
                                         field_.pinned ? processor_for(*each, among_all) : std::nullopt, field_.engine,
                                         field_.timed, field_.once && work_.temperature == temperature::cold},
                                    field_.clock, window));
@@ -116,7 +117,7 @@ void step::prepare_pages() {
   }
 }
 
-void step::measure_round(std::uint64_t, double start) {
+void step::measure_round(std::uint64_t round, double start) {
   prepare_pages();
   if (!wants_more()) return;
   std::vector<witness> before;
@@ -125,7 +126,7 @@ void step::measure_round(std::uint64_t, double start) {
   round_facts facts{start, {}, std::move(before)};
   const auto hits_before = memory_limit_hits();
   window window(work_.load.workers * targets_.size());
-  const auto workers = make_workers(window);
+  const auto workers = make_workers(window, round);
   std::vector<std::thread> threads;
   threads.reserve(workers.size());
   for (const auto& each : workers) threads.emplace_back([&worker = *each] { worker.run(); });
@@ -197,6 +198,7 @@ void step::add(kind& to, const transfers& counted, const round_facts& facts) con
   add_testimonies(to, counted, facts, round);
   found.rounds.push_back(std::move(round));
   found.seconds += seen.measured;
+  to.rounds.push_back(sampled(counted.latencies));
   to.all.merge({counted.started, counted.counted, counted.latencies, {}});
 }
 
@@ -230,7 +232,7 @@ series step::finished(const kind& from) const {
   out.complete = !interrupted();
   out.not_available = not_available_;
   if (!failure_.empty()) out.invalid.push_back(failure_);
-  out.latency = summary(from.all.latencies, block_means(), field_.percentiles);
+  out.latency = summary(from.all.latencies, from.rounds, field_.percentiles);
   out.latency.samples = from.all.counted;  // also those whose time was not taken
   complete(out, {from.all.counted, counted_ - from.all.counted, processor_seconds_, cycles_, from.below});
   if (out.latency.samples == 0 || out.seconds <= 0) return out;

@@ -8,6 +8,7 @@
 #include "depth/worker.hpp"
 #include "measure/verification.hpp"
 #include "report.hpp"
+#include "statistics/equal_rounds.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -36,6 +37,7 @@ class step {
   struct kind {
     series found;
     transfers all;
+    std::vector<sampled_round> rounds;
     std::optional<device_below> below;
   };
   /// The state when a round began, and its result.
@@ -45,7 +47,7 @@ class step {
     std::vector<witness> before;
   };
 
-  std::vector<std::unique_ptr<worker>> make_workers(window& window) const;
+  std::vector<std::unique_ptr<worker>> make_workers(window& window, std::uint64_t round) const;
   void prepare_pages();
   void leave_as_found();
   void note(const std::string& text);  // once; nothing if it is empty

@@ -10,12 +10,18 @@ distribution::distribution(const latency& from) : samples_(static_cast<double>(f
   if (from.samples == 0 || from.bins.empty()) return;
   quantiles_.push_back({0, from.min});
   std::uint64_t seen = 0;
-  for (const bin& each : from.bins) {
-    seen += each.count;
-    const double fraction = (static_cast<double>(seen) - 0.5) / samples_;
-    quantiles_.push_back({std::clamp(fraction, 0.0, 1.0), std::clamp(each.ns, from.min, from.max)});
+  for (std::size_t each = 0; each < from.bins.size(); ++each) {
+    seen += from.bins[each].count;
+    const double share = from.shares.empty() ? static_cast<double>(seen) / samples_ : from.shares[each];
+    quantiles_.push_back(
+        {std::clamp(share - 0.5 / samples_, 0.0, 1.0), std::clamp(from.bins[each].ns, from.min, from.max)});
   }
   quantiles_.back().ns = from.max;
+  for (const percentile& each : from.percentiles)
+    if (each.value && each.value->interval && each.value->value > 0)
+      known_.push_back(
+          {each.fraction,
+           {each.value->interval->low / each.value->value, each.value->interval->high / each.value->value}});
 }
 
 double distribution::at(double fraction) const {
@@ -35,15 +41,19 @@ double distribution::supported() const { return 1 - unsupported(); }
 
 std::vector<banded> distribution::band() const {
   std::vector<banded> found;
-  const double end = -std::log10(unsupported());
-  constexpr int points_a_decade = 24;
-  const int points = static_cast<int>(std::ceil(end * points_a_decade));
-  for (int point = 0; point <= points; ++point) {
-    const double fraction = 1 - std::pow(10, -end * point / std::max(points, 1));
-    // The normal approximation of the binomial: the difference is invisible in a drawing, and printed intervals are
-    // those of the report.
-    const double half = 1.96 * std::sqrt(fraction * (1 - fraction) / samples_);
-    found.push_back({fraction, {at(std::max(fraction - half, 0.0)), at(std::min(fraction + half, 1.0))}});
+  const auto add = [&](double fraction, double low, double high) {
+    found.push_back({fraction, {at(fraction) * std::min(low, 1.), at(fraction) * std::max(high, 1.)}});
+  };
+  for (std::size_t next = 1; next < known_.size(); ++next) {
+    const auto& [from, begin] = known_[next - 1];
+    const auto& [to, end] = known_[next];
+    constexpr int points = 48;
+    for (int point = next == 1 ? 0 : 1; point <= points; ++point) {
+      const double part = static_cast<double>(point) / points;
+      // Evenly on an axis of nines.
+      const double fraction = point == points ? to : 1 - (1 - from) * std::pow((1 - to) / (1 - from), part);
+      add(fraction, std::lerp(begin.low, end.low, part), std::lerp(begin.high, end.high, part));
+    }
   }
   return found;
 }

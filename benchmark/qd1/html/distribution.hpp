@@ -36,7 +36,8 @@ class distribution {
   /// Up to there both ends of a 95 % interval exist.
   double supported() const;
 
-  /// 95 % intervals up to supported(), close enough to each other to be drawn as a band.
+  /// From the first percentile that has an interval to the last: these intervals, and between them as wide as their
+  /// neighbors', close enough to each other to be drawn as a band.
   std::vector<banded> band() const;
 
  private:
@@ -44,6 +45,7 @@ class distribution {
 
   double samples_;
   std::vector<quantile> quantiles_;
+  std::vector<banded> known_;  // intervals as multiples of the percentile
 };
 
 }  // namespace qd1::html

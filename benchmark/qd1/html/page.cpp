@@ -77,11 +77,13 @@ node header(runs_shown runs) {
 node footer() {
   return element(
       "footer", {},
-      {element("p", {},
-               {"How to read it: p99 is the time within which 99 of 100 operations are over. An interval says "
-                "where the true value lies with a confidence of 95 %; where there are too few samples for one, "
-                "no figure is given. Unless a rate is given the next operation begins when the last one is "
-                "over, so these are service times and not what a queue of users would see."})});
+      {element(
+          "p", {},
+          {"How to read it: p99 is the time within which 99 of 100 operations are over. An interval says "
+           "where the value would lie with a confidence of 95 % had this run gone on; another run may differ by more. "
+           "Where there are too few samples, no figure is given. Unless a rate is given the next operation begins when "
+           "the last one is "
+           "over, so these are service times and not what a queue of users would see."})});
 }
 
 std::string page(runs_shown runs, const std::vector<panel>& panels) {

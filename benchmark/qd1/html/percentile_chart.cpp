@@ -70,8 +70,9 @@ void add_untrusted(nodes& under, nodes& over, const panel& from, const axes& to)
                                    {"y", "0"},
                                    {"width", percent_of_width(1 - trusted)},
                                    {"height", "100%"}}));
-  over.push_back(element("text", {{"class", "remark"}, {"x", "100%"}, {"y", "-8"}},
-                         {fmt::format("beyond {}: may be the host’s noise", trusted_text(from.trusted()))}));
+  over.push_back(
+      element("text", {{"class", "remark"}, {"x", "100%"}, {"y", "-8"}},
+              {fmt::format("beyond {} in every series: may be the host’s noise", trusted_text(from.trusted()))}));
 }
 
 void add_floor(nodes& under, const panel& from, const axes& to) {
@@ -127,7 +128,7 @@ node percentile_chart(const panel& from) {
                   {"data-high", fmt::format("{:.6g}", to.y.high())}},
                  std::move(layers),
                  fmt::format("Read: so much of the operations took at most that long. Lower is better. {}; shaded 95 % "
-                             "interval; pale: may be the host’s noise; dotted: too few samples to say.",
+                             "interval within this run; pale: may be the host’s noise; dotted: too few samples to say.",
                              from.strokes)});
 }
 

@@ -83,13 +83,6 @@ std::string size_text(std::uint64_t bytes) {
 
 std::string percentile_text(double fraction) { return fmt::format("p{:.8g}", fraction * 100); }
 
-std::string trusted_text(double fraction) {
-  if (fraction >= 1) return "the maximum";
-  // Two digits after the nines.
-  const double scale = std::pow(10, std::max(std::floor(-std::log10(1 - fraction) + 1e-9) - 1, 0.0));
-  return fmt::format("p{:.8g}", std::floor(fraction * 100 * scale + 1e-9) / scale);
-}
-
 std::string percent_text(double fraction) { return fmt::format("{:.8g}\u00a0%", fraction * 100); }
 
 std::string ratio_text(double ratio) {

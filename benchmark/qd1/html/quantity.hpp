@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../report.hpp"
+#include "../units.hpp"
 
 #include <cstdint>
 #include <string>
@@ -46,8 +47,7 @@ std::string date_text(std::string iso);
 /// 0.999: "p99.9"
 std::string percentile_text(double fraction);
 
-/// 0.99934: "p99.93": what a limit of trust is rounded to, downwards.
-std::string trusted_text(double fraction);
+using qd1::trusted_text;
 
 /// 0.999: "99.9 %"
 std::string percent_text(double fraction);

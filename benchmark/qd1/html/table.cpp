@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "table.hpp"
 
+#include "../withheld.hpp"
 #include "quantity.hpp"
 
 #include <fmt/format.h>
@@ -142,7 +143,14 @@ nodes remarks(const series& of) {
     found.push_back(element("p", {{"class", "doubtful"}}, {"Interrupted: fewer samples than asked for."}));
   for (const std::string& reason : of.invalid) found.push_back(element("p", {{"class", "bad"}}, {"✗ " + reason}));
   if (of.steady == false)
-    found.push_back(element("p", {{"class", "doubtful"}}, {"Not steady: the latency had not settled."}));
+    found.push_back(
+        element("p", {{"class", "doubtful"}},
+                {fmt::format("Not steady: {}.", of.unsettled.empty() ? "the latency had not settled" : of.unsettled)}));
+  if (of.measured())
+    for (std::string& reason : missing_intervals(of.latency)) {
+      reason.front() = 'N';
+      add(reason + ".");
+    }
   if (!of.service.reason.empty()) add(of.service.reason);
   for (const std::string& lack : of.service.lacking) add("Not " + lack);
   for (const std::string& note : of.notes) add(note);
@@ -176,7 +184,10 @@ node figures_table(const panel& from) {
   for (const char* name : {"max", "mean", "IOPS"}) columns.emplace_back(name);
   nodes rows;
   for (const curve& each : from.curves) rows.push_back(figures_row(from, each, fractions));
-  std::string caption = "Latency with 95 % intervals, the best of a column bold.";
+  const bool between = std::ranges::any_of(
+      from.curves, [](const curve& each) { return each.series->latency.mean.scope == scope::between_runs; });
+  std::string caption = fmt::format("Latency with 95 % intervals {}, the best of a column bold.",
+                                    name(between ? scope::between_runs : scope::within_run));
   if (std::ranges::any_of(from.curves, [](const curve& each) { return each.trusted < 1; }))
     caption += " † So rare that it may be the host’s noise.";
   return table("figures", caption, columns, std::move(rows));

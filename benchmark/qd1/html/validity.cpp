@@ -96,7 +96,7 @@ void add_direct_mark(node& to, const report& run) {
 void add_noise_mark(node& to, const report& run) {
   if (run.trusted_fraction)
     to.add(mark(*run.trusted_fraction < 0.99 ? "doubtful" : "good", *run.trusted_fraction < 0.99 ? "?" : "✓",
-                fmt::format("host quiet enough up to {}", trusted_text(*run.trusted_fraction))));
+                fmt::format("host quiet enough up to {} in every series", trusted_text(*run.trusted_fraction))));
   else if (!run.noise_before && !run.noise_after)
     to.add(mark("doubtful", "?", "noise of the host not measured"));
 }

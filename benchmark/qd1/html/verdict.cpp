@@ -101,7 +101,7 @@ void add_tail(nodes& to, const panel& modes, const contender& winner) {
 
 // "fast is 9.8 % faster than base at the median (…)"
 node comparison_of_runs(const curve& base, const curve& other, const estimate& first, const estimate& second) {
-  const finding found = compare(*base.series, *other.series, "p50");
+  const decision found = compare(*base.series, *other.series, "p50");
   nodes words = {element("b", {{"class", other.hue}}, {other.short_name}), " "};
   switch (found.verdict) {
     case difference::none: words.push_back("does not differ from "); break;
@@ -116,7 +116,8 @@ node comparison_of_runs(const curve& base, const curve& other, const estimate& f
     }
   }
   words.push_back(element("b", {{"class", base.hue}}, {base.short_name}));
-  words.push_back(fmt::format(" at the median ({} vs {}", duration_text(second.value), duration_text(first.value)));
+  words.push_back(fmt::format(" at the median ({} vs {}", duration_text(found.ratio ? found.now : second.value),
+                              duration_text(found.ratio ? found.base : first.value)));
   if (found.ratio)
     words.push_back(fmt::format("; 95\u00a0% sure: {:.2f} to {:.2f} times", found.ratio->interval->low,
                                 found.ratio->interval->high));

@@ -55,16 +55,6 @@ void notice_compressible_data(const data_file& file, report& run) {
                     compression));
 }
 
-void notice_missed_rate(report& run) {
-  constexpr double near_enough = 0.99;
-  for (series& each : run.series)
-    if (each.work.rate && each.measured() && each.iops < *each.work.rate * near_enough)
-      each.notes.push_back(
-          fmt::format("RATE NOT REACHED: {:.0f} of {:g} operations a second: they queued up, and the longer it went on "
-                      "the longer each waited; what is measured is the queue",
-                      each.iops, *each.work.rate));
-}
-
 // Notes the limit of the control group, which includes the page cache.
 void notice_memory_limit(report& run) {
   const auto limit = run.machine.host.limits.memory_bytes;
@@ -171,7 +161,6 @@ void judge_data(const data_file& file, report& run) {
 void judge_conditions(report& run) {
   notice_stolen_time(run);
   refuse_other_engines(run);
-  notice_missed_rate(run);
   notice_memory_limit(run);
   notice_caches_below(run);
   notice_frequencies(run);

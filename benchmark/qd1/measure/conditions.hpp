@@ -13,7 +13,7 @@ namespace qd1 {
 /// Makes reads invalid that no device had to be asked for, and notes data that compress.
 void judge_data(const data_file& file, report& run);
 
-/// Notes what the host did: time stolen by other guests, heat, limits of memory, a rate that was not reached.
+/// Notes what the host did: time stolen by other guests, heat, limits of memory.
 void judge_conditions(report& run);
 
 /// Bits a byte by the frequencies of its bytes: 8 for what does not compress, 0 for zeros.

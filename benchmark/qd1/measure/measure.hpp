@@ -3,7 +3,6 @@
 #pragma once
 
 #include "measure/offsets.hpp"
-#include "measure/pace.hpp"
 #include "measure/recorder.hpp"
 #include "platform/file.hpp"
 #include "report.hpp"
@@ -33,14 +32,14 @@ inline void stamp(std::span<std::byte> block, std::uint64_t number) noexcept {
 /// `transfer(offset)` again and again, until the recorder has enough.
 template <class Transfer>
 void repeat(const transfer_loop& loop, recorder& recorder, Transfer&& transfer) {
-  pace pace(loop.clock, loop.work);
   while (recorder.wants_more()) {
     const std::uint64_t offset = loop.next_offset();
     stamp(loop.buffer, offset + recorder.samples());
-    const std::uint64_t begin = pace.begin();
+    const auto begin = recorder.begin();
+    if (!begin) break;
     const qio::result<std::size_t> answer = transfer(offset);
     const std::uint64_t end = loop.clock.after();
-    recorder.record(offset, begin, end, answer);
+    recorder.record(offset, *begin, end, answer);
   }
 }
 
@@ -75,14 +74,14 @@ qio::task<qio::result<std::size_t>> write_and_flush_asynchronously(File& file, s
 /// The same as repeat(), of what `start(offset)` answers when it is awaited.
 template <class Start>
 qio::task<void> repeat_asynchronously(const transfer_loop& loop, recorder& recorder, Start start) {
-  pace pace(loop.clock, loop.work);
   while (recorder.wants_more()) {
     const std::uint64_t offset = loop.next_offset();
     stamp(loop.buffer, offset + recorder.samples());
-    const std::uint64_t begin = pace.begin();
+    const auto begin = recorder.begin();
+    if (!begin) break;
     const qio::result<std::size_t> answer = co_await start(offset);
     const std::uint64_t end = loop.clock.after();
-    recorder.record(offset, begin, end, answer);
+    recorder.record(offset, *begin, end, answer);
   }
 }
 

@@ -8,12 +8,14 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 namespace qd1 {
 
 /// Closed loop: a transfer begins when the previous one is complete, so the service time is measured. Open loop: a
 /// transfer begins at a time that is fixed beforehand. If it has to wait for its predecessor, the wait counts (leaving
-/// that out is called coordinated omission).
+/// that out is called coordinated omission). The times of a series continue from round to round, as if no time passed
+/// between rounds: arrivals that wait when a round ends are served in the next.
 class pace {
  public:
   pace(const clock& clock, const work& work)
@@ -21,25 +23,42 @@ class pace {
         ticks_(work.rate ? static_cast<double>(clock.ticks(1)) / *work.rate : 0),
         poisson_(work.poisson) {}
 
-  /// Waits for the next transfer's time, and answers with it. Waits awake: a sleep would be longer.
-  std::uint64_t begin() noexcept {
+  /// A round begins, or ends.
+  void resume(std::uint64_t now) noexcept {
+    next_ = next_ < 0 ? static_cast<double>(now) + interval() : next_ + static_cast<double>(now - paused_);
+  }
+  void pause(std::uint64_t now) noexcept { paused_ = now; }
+
+  /// Waits for the next transfer's time, and answers with it; none: it is not before the deadline, for which it waits.
+  /// Waits awake: a sleep would be longer.
+  std::optional<std::uint64_t> begin(std::uint64_t deadline) noexcept {
     std::uint64_t now = clock_.before();
     if (ticks_ == 0) return now;
-    if (intended_ == 0) intended_ = static_cast<double>(now);
-    intended_ += poisson_ ? -std::log(uniform()) * ticks_ : ticks_;
-    const auto intended = static_cast<std::uint64_t>(intended_);
+    const bool comes = next_ < static_cast<double>(deadline);
+    const auto intended = comes ? static_cast<std::uint64_t>(next_) : deadline;
     while (now < intended) now = clock_.before();
+    if (!comes) return std::nullopt;
+    next_ += interval();
     return intended;
+  }
+
+  /// About how many should have begun before `time`, and have not. None in a closed loop.
+  double waiting(std::uint64_t time) const noexcept {
+    const double late = static_cast<double>(time) - next_;
+    return ticks_ == 0 || late <= 0 ? 0 : std::floor(late / ticks_) + 1;
   }
 
  private:
   // In (0, 1].
   double uniform() noexcept { return static_cast<double>((random_() >> 11) + 1) * 0x1p-53; }
 
+  double interval() noexcept { return poisson_ ? -std::log(uniform()) * ticks_ : ticks_; }
+
   const clock& clock_;
   double ticks_;  // between two transfers; 0 in a closed loop
   bool poisson_;
-  double intended_ = 0;
+  double next_ = -1;  // when the next one should begin; before the first round: negative
+  std::uint64_t paused_ = 0;
   splitmix64 random_{1};
 };
 

@@ -12,17 +12,20 @@ constexpr double slice_seconds = 0.1;
 
 }  // namespace
 
-recorder::recorder(const clock& clock, const work& work, limits most, const block_means& means)
+recorder::recorder(const clock& clock, const work& work, limits most, pace* schedule)
     : clock_(clock),
       work_(work),
       most_samples_(most.samples),
       first_(clock.after()),
       last_(first_),
       deadline_(first_ + clock.ticks(most.seconds)),
-      means_(means),
+      overtime_(deadline_ + clock.ticks(most.overtime)),
+      own_(clock, work),
+      schedule_(schedule != nullptr ? *schedule : own_),
       slice_begin_(first_),
       slice_ticks_(clock.ticks(slice_seconds)),
       slice_end_(first_ + slice_ticks_) {
+  schedule_.resume(first_);
   slices_.reserve(static_cast<std::size_t>(most.seconds / slice_seconds) + 1);
 }
 

@@ -4,13 +4,14 @@
 
 #include "measure/clock.hpp"
 #include "measure/interruption.hpp"
+#include "measure/pace.hpp"
 #include "report.hpp"
-#include "statistics/block_means.hpp"
 #include "statistics/histogram.hpp"
 #include <qio/result.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,15 +21,26 @@ namespace qd1 {
 struct limits {
   std::uint64_t samples;
   double seconds;
+  double overtime = 0;  ///< seconds more, at most, for those that should have begun before: of the last round
 };
 
 class recorder {
  public:
-  /// The time begins to run. `means` are those of earlier rounds, which are continued.
-  recorder(const clock& clock, const work& work, limits most, const block_means& means = {});
+  /// The time begins to run. `schedule`: of the series, which goes on; none: one of this round.
+  recorder(const clock& clock, const work& work, limits most, pace* schedule = nullptr);
+  recorder(const recorder&) = delete;
+  recorder& operator=(const recorder&) = delete;
 
   bool wants_more() const noexcept {
-    return histogram_.samples() < most_samples_ && last_ < deadline_ && failure_.empty() && !interrupted();
+    return histogram_.samples() < most_samples_ && failure_.empty() && !interrupted() &&
+           (last_ < deadline_ || (last_ < overtime_ && schedule_.waiting(deadline_) > 0));
+  }
+
+  /// Waits until the next transfer should begin, and answers when; none: the round is over.
+  std::optional<std::uint64_t> begin() noexcept {
+    const auto found = schedule_.begin(deadline_);
+    if (!found) last_ = deadline_;
+    return found;
   }
 
   std::uint64_t samples() const noexcept { return histogram_.samples(); }
@@ -36,19 +48,21 @@ class recorder {
   /// Counts a completed transfer. Anything but a whole block at a multiple of the block ends the series, and makes it
   /// invalid: how long a refusal takes is not the latency of a transfer.
   void record(std::uint64_t offset, std::uint64_t begin, std::uint64_t end, const qio::result<std::size_t>& answer) {
+    busy_ += end - (begin > last_ ? begin : last_);
     last_ = end;
     if (!answer || answer.value() != work_.block || offset % work_.block != 0) return fail(offset, answer);
     const std::uint64_t picoseconds = clock_.picoseconds(end - begin);
     histogram_.record(picoseconds);
-    means_.add(static_cast<double>(picoseconds) / 1000);
     if (end >= slice_end_) close_slice();
     slice_.add(picoseconds);
   }
 
   // What has been found out, when it is over.
   const histogram& latencies() const noexcept { return histogram_; }
-  const block_means& means() const noexcept { return means_; }
   double seconds() const noexcept { return clock_.seconds(last_ - first_); }
+  double busy_seconds() const noexcept { return clock_.seconds(busy_); }  ///< in which a transfer was under way
+  double waiting() const noexcept { return schedule_.waiting(last_ < deadline_ ? last_ : deadline_); }
+  std::uint64_t last() const noexcept { return last_; }  ///< when it ended, by the clock
   std::vector<slice> slices() const;
   const std::string& failure() const noexcept { return failure_; }  ///< empty: none
 
@@ -75,8 +89,11 @@ class recorder {
   std::uint64_t first_;
   std::uint64_t last_;
   std::uint64_t deadline_;
+  std::uint64_t overtime_;
+  std::uint64_t busy_ = 0;
+  pace own_;
+  pace& schedule_;
   histogram histogram_;
-  block_means means_;
   std::vector<slice> slices_;
   open_slice slice_;
   std::uint64_t slice_begin_;

@@ -10,6 +10,7 @@
 #include "measure/progress.hpp"
 #include "measure/rounds.hpp"
 #include "measure/series.hpp"
+#include "measure/series_seed.hpp"
 #include "measure/surroundings.hpp"
 #include "measure/turns.hpp"
 #include "platform/file.hpp"
@@ -46,7 +47,8 @@ limits limits_of(const work& work, const settings& settings, std::uint64_t round
   const auto until = [&](std::uint64_t rounds) {
     return samples / settings.rounds * rounds + samples % settings.rounds * rounds / settings.rounds;
   };
-  return {until(round + 1) - until(round), settings.seconds / static_cast<double>(settings.rounds)};
+  return {until(round + 1) - until(round), settings.seconds / static_cast<double>(settings.rounds),
+          round + 1 == settings.rounds ? settings.seconds : 0};
 }
 
 // In which round which processor is measured on: all that may be, as evenly as it goes. It matters which: interrupts of
@@ -63,7 +65,8 @@ class series_driver {
  public:
   series_driver(const work& work, const settings& settings, const run_setup& setup)
       : found_(work, percentiles_of(settings)),
-        next_offset_(offsets_of(work, settings.seed)),
+        next_offset_(offsets_of(work, series_seed(settings.seed, work))),
+        schedule_(setup.clock, work),
         settings_(settings),
         setup_(setup) {}
 
@@ -73,7 +76,8 @@ class series_driver {
   void measure_round(std::uint64_t round, double start) {
     const limits most = limits_of(subject(), settings_, round);
     if (most.samples != 0)
-      qd1::measure_round(found_, setup_, next_offset_, {most, start, processor_of(round, settings_.rounds)});
+      qd1::measure_round(found_, setup_, next_offset_,
+                         {most, start, processor_of(round, settings_.rounds), &schedule_});
   }
 
   std::vector<series> finished() const { return {found_.finished()}; }
@@ -81,6 +85,7 @@ class series_driver {
  private:
   tally found_;
   offset_source next_offset_;
+  pace schedule_;
   const settings& settings_;
   const run_setup& setup_;
 };
@@ -100,6 +105,7 @@ report run(const run_request& request) {
                   request.seconds, request.rounds, request.engine, request.seed};
   out.settings.percentiles = chosen_percentiles(request.percentiles);
   const std::vector<work> works = plan(request, allowed_operations(request, file, out), file.bytes());
+  if (request.before_measuring) request.before_measuring(works);
   if (request.quick)
     out.notes.push_back(
         "QUICK: few rounds, and a small file unless one was given; for a first look, not for comparisons");

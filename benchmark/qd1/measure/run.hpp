@@ -8,6 +8,7 @@
 #include "report.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ struct run_request {
   bool quick = false;   ///< the report is labeled as a first look
   bool cycles = false;  ///< CPU cycles are counted
   std::string command_line;
+  std::function<void(const std::vector<work>&)> before_measuring = {};  ///< called with the plan; may throw usage_error
   round_observer after_round = {};  ///< called with what is known by then; may be empty
 };
 

@@ -68,8 +68,9 @@ void run_twice(tally& series, const run_setup& setup, const round_plan& plan, Tr
   const witness witness(setup.machine, setup.file.path(), setup.file.bytes());
   const double processor = platform::processor_seconds();
   const auto cycles = setup.cycles == nullptr ? std::nullopt : setup.cycles->counted();
-  recorder recorder(setup.clock, work, plan.most, series.means());
+  recorder recorder(setup.clock, work, plan.most, plan.schedule);
   transfer(recorder);
+  if (plan.schedule != nullptr) plan.schedule->pause(recorder.last());
   const double spent = platform::processor_seconds() - processor;
   const auto cycles_after = cycles ? setup.cycles->counted() : std::nullopt;
   series.add(recorder,

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <random>
 
 namespace qd1 {
 namespace {
@@ -36,6 +37,8 @@ report begun_report(const std::string& command_line) {
   out.started_seconds = std::time(nullptr);
   out.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(out.started_seconds));
   out.command_line = command_line;
+  std::random_device random;
+  out.runs = {fmt::format("{:08x}{:08x}", random(), random())};
   return out;
 }
 

@@ -4,17 +4,35 @@
 #include "measure/totals.hpp"
 #include "statistics/order_statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
 #include <utility>
 
 namespace qd1 {
 namespace {
 
-percentile percentile_of(const histogram& samples, double fraction) {
+// Bins are a little wider than what was seen.
+estimate within(const latency& seen, estimate found) {
+  const auto clamped = [&](double ns) { return std::clamp(ns, seen.min, seen.max); };
+  found.value = clamped(found.value);
+  if (found.interval) found.interval = interval{clamped(found.interval->low), clamped(found.interval->high)};
+  return found;
+}
+
+percentile percentile_of(const equal_rounds& rounds, const latency& seen, double fraction) {
   percentile found{fraction, samples_needed(fraction), std::nullopt};
-  if (const auto ranks = percentile_ranks(fraction, samples.samples()))
-    found.value = {samples.ranked_ns(percentile_rank(fraction, samples.samples())),
-                   interval{samples.ranked_ns(ranks->low), samples.ranked_ns(ranks->high)}};
+  if (seen.samples >= found.samples_needed) found.value = within(seen, rounds.quantile(fraction));
+  return found;
+}
+
+// None if the rounds have as many samples as one another: then the bins say it.
+std::vector<double> shares(const equal_rounds& rounds, const std::vector<bin>& bins) {
+  std::vector<double> found;
+  for (std::size_t each = 0; each < bins.size(); ++each)
+    found.push_back(each + 1 == bins.size() ? 1 : rounds.share_up_to((bins[each].ns + bins[each + 1].ns) / 2));
   return found;
 }
 
@@ -25,10 +43,43 @@ std::uint64_t growth(const verification& pages) {
 
 }  // namespace
 
-latency summary(const histogram& samples, const block_means& means, const std::vector<double>& fractions) {
-  latency found{samples.samples(), samples.minimum_ns(), samples.maximum_ns(), means.around(samples.mean_ns()), {},
-                samples.bins()};
-  for (const double fraction : fractions) found.percentiles.push_back(percentile_of(samples, fraction));
+std::string missed_rate(const work& of, const open_loop& found) {
+  constexpr double nearly = 0.99;
+  if (!of.rate || found.samples == 0 || found.seconds <= 0) return {};
+  const double most = found.busy > 0 ? found.samples / found.busy : *of.rate;
+  const bool too_slow = most < *of.rate * nearly;
+  // By random intervals there may be fewer.
+  const bool fewer = !of.poisson && found.samples + 1 < found.seconds * *of.rate * nearly;
+  if (!too_slow && !fewer && found.waiting == 0) return {};
+  std::string text =
+      fmt::format("RATE NOT REACHED: {:.0f} of {:g} operations a second: ", found.samples / found.seconds, *of.rate);
+  if (too_slow)
+    text += fmt::format(
+        "one after the other, at most {:.0f} a second could be served; the longer it went on the longer "
+        "each waited, and what is measured is the queue",
+        most);
+  else
+    text += "on average there was time for all, but some took so long that those behind them were late";
+  if (found.waiting > 0) text += fmt::format("; at the end {:.0f} had not begun", found.waiting);
+  return text;
+}
+
+sampled_round sampled(const histogram& round, std::optional<std::uint64_t> processor) {
+  return {round.bins(), round.mean_ns(), processor};
+}
+
+latency summary(const histogram& samples, std::vector<sampled_round> rounds, const std::vector<double>& fractions) {
+  const auto count = [](const sampled_round& of) {
+    return std::accumulate(of.bins.begin(), of.bins.end(), std::uint64_t(0),
+                           [](std::uint64_t sum, const bin& each) { return sum + each.count; });
+  };
+  const bool alike =
+      std::ranges::all_of(rounds, [&](const sampled_round& each) { return count(each) == count(rounds.front()); });
+  const equal_rounds together(std::move(rounds));
+  latency found{samples.samples(), samples.minimum_ns(), samples.maximum_ns(), together.mean(), {}, samples.bins()};
+  found.mean = within(found, found.mean);
+  for (const double fraction : fractions) found.percentiles.push_back(percentile_of(together, found, fraction));
+  if (!alike) found.shares = shares(together, found.bins);
   return found;
 }
 
@@ -95,11 +146,13 @@ void tally::add(const recorder& round, const round_facts& facts) {
     found_.slices.push_back(each);
   }
   samples_.merge(round.latencies());
-  means_ = round.means();
   processor_seconds_ += facts.processor_seconds;
   cycles_ = cycles_ && facts.cycles ? std::optional(*cycles_ + *facts.cycles) : std::nullopt;
   found_.seconds += round.seconds();
+  busy_seconds_ += round.busy_seconds();
+  waiting_ = round.waiting();
   if (round.samples() == 0) return;
+  rounds_.push_back(sampled(round.latencies(), facts.processor));
   add(facts.testimony);
   found_.rounds.push_back({facts.start, facts.processor, round.seconds(), round.samples(), round.latencies().mean_ns(),
                            quantiles(round.latencies(), fractions_), facts.testimony.disturbance});
@@ -108,9 +161,13 @@ void tally::add(const recorder& round, const round_facts& facts) {
 series tally::finished() const {
   series out = found_;
   out.complete = !interrupted();
-  out.latency = summary(samples_, means_, fractions_);
+  out.latency = summary(samples_, rounds_, fractions_);
   if (out.latency.samples == 0) return out;
   if (batched_rounds_ != 0) out.batched_ns = batched_sum_ / batched_rounds_;
+  if (std::string text =
+          missed_rate(out.work, {static_cast<double>(samples_.samples()), out.seconds, busy_seconds_, waiting_});
+      !text.empty())
+    out.notes.push_back(std::move(text));
   complete(out, {samples_.samples(), 0, processor_seconds_, cycles_, below_});
   return out;
 }

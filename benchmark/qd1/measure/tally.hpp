@@ -6,7 +6,7 @@
 #include "measure/recorder.hpp"
 #include "measure/verification.hpp"
 #include "report.hpp"
-#include "statistics/block_means.hpp"
+#include "statistics/equal_rounds.hpp"
 #include "statistics/histogram.hpp"
 
 #include <optional>
@@ -30,7 +30,6 @@ class tally {
   explicit tally(const work& work, std::vector<double> percentiles = standard_percentiles());
 
   const work& subject() const noexcept { return found_.work; }
-  const block_means& means() const noexcept { return means_; }
   /// Whether a further round makes sense: nothing has been refused so far.
   bool wants_more() const noexcept { return found_.not_available.empty() && found_.invalid.empty(); }
   bool has_begun() const noexcept { return !wants_more() || !found_.rounds.empty(); }
@@ -52,16 +51,32 @@ class tally {
   series found_;
   std::vector<double> fractions_;
   histogram samples_;
-  block_means means_;
+  std::vector<sampled_round> rounds_;
   double processor_seconds_ = 0;
   std::optional<std::uint64_t> cycles_ = 0;  // none: a round has not counted them
   std::optional<device_below> below_;
+  double busy_seconds_ = 0;
+  double waiting_ = 0;  // after the last round
   double batched_sum_ = 0;
   int batched_rounds_ = 0;
 };
 
-/// Percentiles, intervals and bins of a histogram; the mean's interval from blocks.
-latency summary(const histogram& samples, const block_means& means,
+/// How an open loop was carried out.
+struct open_loop {
+  double samples = 0;
+  double seconds = 0;
+  double busy = 0;     ///< seconds in which a transfer was under way
+  double waiting = 0;  ///< that should have begun, and had not at the end
+};
+
+/// "RATE NOT REACHED: …", with the cause; empty: it was.
+std::string missed_rate(const work& of, const open_loop& found);
+
+/// A round, for summary().
+sampled_round sampled(const histogram& round, std::optional<std::uint64_t> processor = std::nullopt);
+
+/// What all samples together say, measured in those rounds.
+latency summary(const histogram& samples, std::vector<sampled_round> rounds,
                 const std::vector<double>& fractions = standard_percentiles());
 
 /// Of those percentiles, the ones that a round with so many samples tells.

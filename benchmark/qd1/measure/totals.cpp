@@ -3,8 +3,35 @@
 
 #include "measure/steadiness.hpp"
 #include "platform/process.hpp"
+#include "statistics/settling.hpp"
+
+#include <optional>
+#include <vector>
 
 namespace qd1 {
+
+namespace {
+
+std::vector<round_median> medians(const std::vector<round>& rounds) {
+  std::vector<round_median> found;
+  for (const round& each : rounds)
+    for (const round_percentile& which : each.quantiles)
+      if (which.fraction == 0.5 && which.ns > 0) found.push_back({which.ns, each.processor});
+  return found;
+}
+
+// By the medians of rounds, or where there are too few of them by the means of slices; these also for writes, since a
+// device that is throttled may serve most of them as before.
+void judge_settling(series& of) {
+  const auto by_rounds = how_settled(medians(of.rounds));
+  const auto by_slices =
+      !by_rounds || of.work.operation == operation::write ? is_steady(of.slices) : std::optional<bool>();
+  if (by_rounds) of.unsettled = by_rounds->text;
+  if (by_slices == false && of.unsettled.empty()) of.unsettled = "its latency was still changing";
+  if (by_rounds || by_slices) of.steady = of.unsettled.empty();
+}
+
+}  // namespace
 
 void complete(series& of, const totals& all) {
   if (all.counted == 0 || of.seconds <= 0) return;
@@ -17,7 +44,7 @@ void complete(series& of, const totals& all) {
   if (all.cycles) of.cycles = static_cast<double>(*all.cycles) / operations;
   judge(of.verification, of.work, all.below);
   if (of.verification.result == verification::verdict::refuted) of.invalid.push_back(of.verification.text);
-  if (of.work.operation == operation::write) of.steady = is_steady(of.slices);
+  judge_settling(of);
 }
 
 }  // namespace qd1

@@ -18,8 +18,8 @@ struct totals {
   std::optional<device_below> below;
 };
 
-/// Fills in IOPS, bandwidth, CPU time, cycles, the verdict on direct, and whether writes were steady. The latencies,
-/// the seconds and the slices are there already.
+/// Fills in IOPS, bandwidth, CPU time, cycles, the verdict on direct, and whether it had settled. The latencies, the
+/// seconds, the rounds and the slices are there already.
 void complete(series& of, const totals& all);
 
 }  // namespace qd1

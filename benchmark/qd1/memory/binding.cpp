@@ -17,7 +17,7 @@ constexpr double nearly_none = 0.01;  // operations of the device for each trans
 std::string mebibytes(std::uint64_t bytes) { return fmt::format("{:.3g} MiB", static_cast<double>(bytes) / 0x1p20); }
 
 // Mean latency times throughput: 1 if the worker did nothing but wait for one transfer after the other.
-double in_flight(const series& of) { return of.latency.mean.value * 1e-9 * of.iops; }
+double in_flight(const series& of) { return mean_of_all(of) * 1e-9 * of.iops; }
 
 // Part of the time that is beyond what the transfers would have taken if each had taken the median.
 double beyond_median(const series& of) {

@@ -4,17 +4,17 @@
 #include "failure.hpp"
 #include "figures.hpp"
 #include "machine/differences.hpp"
-#include "measure/tally.hpp"
 #include "merge/stragglers.hpp"
 #include "output/report_text.hpp"
-#include "statistics/block_means.hpp"
 #include "statistics/histogram.hpp"
+#include "statistics/order_statistics.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <map>
 
 namespace qd1 {
 namespace {
@@ -45,6 +45,16 @@ contribution contribution_of(const ingredient& from) {
   return {*from.name, latency.samples, from.found->iops, value("p50"), value("p99"), latency.max, {}};
 }
 
+constexpr const char* why_no_interval = "the reports do not have the samples of each round";
+
+percentile percentile_of(const histogram& samples, double fraction) {
+  percentile found{fraction, samples_needed(fraction), std::nullopt};
+  if (samples.samples() >= found.samples_needed)
+    found.value = {samples.ranked_ns(percentile_rank(fraction, samples.samples())), std::nullopt, scope::within_run,
+                   why_no_interval};
+  return found;
+}
+
 latency merged_latency(const std::vector<ingredient>& from_each) {
   histogram all;
   double sum = 0;
@@ -62,10 +72,9 @@ latency merged_latency(const std::vector<ingredient>& from_each) {
     found.max = std::max(found.max, each.max);
     sum += each.mean.value * static_cast<double>(each.samples);
   }
-  const latency counted = summary(all, block_means(), fractions);
-  found.percentiles = counted.percentiles;
-  found.bins = counted.bins;
-  found.mean.value = sum / static_cast<double>(found.samples);
+  for (const double each : fractions) found.percentiles.push_back(percentile_of(all, each));
+  found.bins = all.bins();
+  found.mean = {sum / static_cast<double>(found.samples), std::nullopt, scope::within_run, why_no_interval};
   return found;
 }
 
@@ -158,6 +167,20 @@ void note_differences(report& out, const std::vector<named_run>& runs) {
   }
 }
 
+// Each once: a run that was merged with itself would count twice.
+std::vector<std::string> identities_of(const std::vector<named_run>& runs) {
+  std::map<std::string, std::string> names;
+  std::vector<std::string> found;
+  for (const named_run& each : runs)
+    for (const std::string& identity : each.run.runs) {
+      if (const auto [same, is_new] = names.emplace(identity, each.name); !is_new)
+        throw usage_error(
+            fmt::format("{} and {} are of the same run, {}; merge each run once", same->second, each.name, identity));
+      found.push_back(identity);
+    }
+  return found;
+}
+
 }  // namespace
 
 bool ran_together(const std::vector<named_run>& runs) {
@@ -175,6 +198,7 @@ bool ran_together(const std::vector<named_run>& runs) {
 
 report merged(const std::vector<named_run>& runs) {
   report out = runs.front().run;
+  out.runs = identities_of(runs);
   out.series.clear();
   out.notes.clear();
   const bool together = ran_together(runs);

@@ -4,8 +4,11 @@
 
 #include "failure.hpp"
 #include "options/documents.hpp"
+#include "options/suggestion.hpp"
 
 #include <CLI/CLI.hpp>
+
+#include <algorithm>
 
 namespace qd1 {
 namespace {
@@ -65,6 +68,10 @@ parsed parse(const program& program, int argc, const char* const* argv) {
     if (each.hidden) added.group("");
     for (const option& one : each.options.all()) add(added, one);
   }
+  if (argc > 1 && *argv[1] != '-' &&
+      std::ranges::find(program.commands, argv[1], &command::name) == program.commands.end())
+    throw usage_error(std::string(argv[1]) + " is not a command" + did_you_mean(argv[1], program.commands) +
+                      " See qd1 --help");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& failure) {

@@ -6,21 +6,53 @@
 #include "output/report_text.hpp"
 #include "report_fields.hpp"
 
+#include <boost/crc.hpp>
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace qd1 {
 
 using nlohmann::ordered_json;
 
+namespace {
+
+// Of what reading it yields: in the order of names, with what would command a terminal made printable.
+std::string checksum_of(nlohmann::json read) {
+  read.erase("checksum");
+  const std::string text = read.dump();
+  boost::crc_32_type sum;
+  sum.process_bytes(text.data(), text.size());
+  return fmt::format("{:08x}", sum.checksum());
+}
+
+void require_unchanged(const nlohmann::json& read) {
+  const std::string written = read.value("checksum", "");
+  if (written.empty() && read.value("runs", std::vector<std::string>()).empty()) return;  // of an earlier version
+  if (const std::string found = checksum_of(read); written != found)
+    throw usage_error(
+        fmt::format("checksum: {} is written, {} is that of the contents: it was changed", written, found));
+}
+
+}  // namespace
+
 std::string json(const report& report) {
   ordered_json out = fio_output(report);
-  out["qio"] = json_of::written<ordered_json>(report);
+  ordered_json own = json_of::written<ordered_json>(report);
+  own["checksum"] = checksum_of(parse_report(own.dump(-1, ' ', false, ordered_json::error_handler_t::replace)));
+  out["qio"] = std::move(own);
   // A path may be no UTF-8.
   return out.dump(1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
 
 report read_json(const std::string& text, const std::string& source) {
   try {
+    const nlohmann::json own = parse_report(text).at("qio");
+    if (own.is_object()) require_unchanged(own);
     report found;
-    json_of::read(ordered_json(parse_report(text).at("qio")), found);
+    json_of::read(ordered_json(own), found);
     check(found);
     found.advice = advise(found.machine);
     return found;

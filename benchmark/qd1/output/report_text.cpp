@@ -3,12 +3,15 @@
 
 #include "failure.hpp"
 #include "output/printable.hpp"
+#include "units.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace qd1 {
@@ -116,6 +119,61 @@ void check_slice(const slice& found) {
   within("slices: p99_ns", found.p99, most_ns);
 }
 
+// Bins are within 0.1 % of their samples, and a round's may be rounded another way than those of all.
+constexpr double nearly = 1. / 400;
+
+bool is_between(double value, double low, double high) {
+  return value >= low * (1 - nearly) - 0.001 && value <= high * (1 + nearly) + 0.001;
+}
+
+// As the bins say it: where their share of the samples reaches the fraction, give or take a bin.
+void check_percentile(const percentile& which, const latency& of) {
+  const std::string name = percentile_name(which.fraction);
+  const estimate& value = *which.value;
+  if (value.interval && !is_between(value.value, value.interval->low, value.interval->high))
+    refuse(name, "its interval does not hold it");
+  if (value.scope != scope::within_run || of.bins.empty()) return;
+  const auto samples = static_cast<double>(of.samples);
+  std::uint64_t below = 0;
+  std::size_t at = 0;
+  for (; at + 1 < of.bins.size(); ++at) {
+    below += of.bins[at].count;
+    if ((of.shares.empty() ? static_cast<double>(below) / samples : of.shares[at]) >= which.fraction - 1e-9) break;
+  }
+  const double low = of.bins[at == 0 ? 0 : at - 1].ns;
+  const double high = of.bins[std::min(at + 1, of.bins.size() - 1)].ns;
+  if (!is_between(value.value, low, high))
+    refuse(name, fmt::format("{} ns; by the bins it is from {} to {}", value.value, low, high));
+}
+
+// What is said twice agrees: else somebody has edited it.
+void check_agreement(const series& found) {
+  const latency& all = found.latency;
+  if (all.samples == 0) return;
+  if (!all.shares.empty() && all.shares.size() != all.bins.size())
+    refuse("shares", fmt::format("{} for {} bins", all.shares.size(), all.bins.size()));
+  if (!std::ranges::is_sorted(all.shares)) refuse("shares", "they are not ascending");
+  if (!all.bins.empty() &&
+      !(is_between(all.bins.front().ns, all.min, all.max) && is_between(all.bins.back().ns, all.min, all.max)))
+    refuse("bins_ns", "they are not between minimum and maximum");
+  for (const percentile& each : all.percentiles)
+    if (each.value) check_percentile(each, all);
+  if (found.rounds.empty()) return;
+  std::uint64_t samples = 0;
+  double least = found.rounds.front().mean, most = least;
+  for (const round& each : found.rounds) {
+    samples += each.samples;
+    least = std::min(least, each.mean);
+    most = std::max(most, each.mean);
+    for (const round_percentile& which : each.quantiles)
+      if (!all.bins.empty() && !is_between(which.ns, all.min, all.max))
+        refuse("rounds: quantiles", fmt::format("{} ns; all samples are from {} to {}", which.ns, all.min, all.max));
+  }
+  if (samples != all.samples) refuse("rounds", fmt::format("they have {} samples of {}", samples, all.samples));
+  if (all.mean.scope == scope::within_run && !is_between(all.mean.value, least, most))
+    refuse("mean_ns", fmt::format("{}; those of the rounds are from {} to {}", all.mean.value, least, most));
+}
+
 void check_series(const series& found) {
   check_work(found.work);
   check_latency(found.latency);
@@ -133,6 +191,7 @@ void check_series(const series& found) {
     within("contributions: iops", each.iops, most_a_second);
     within("contributions: max_ns", each.max, most_ns);
   }
+  check_agreement(found);
 }
 
 void check_noise(const std::optional<noise>& found) {

@@ -85,13 +85,13 @@ std::string row(std::string_view label, const group& members, const describe& ce
   return line + '\n';
 }
 
-std::string heading(const work& work) {
+std::string heading(const work& work, std::string_view covered) {
   const bool reads = work.operation == operation::read;
   const std::string kind = reads ? std::string(name(work.temperature)) : std::string(name(work.durability));
   const std::string loop =
       work.rate ? fmt::format("open loop, {:g}/s{}", *work.rate, work.poisson ? " Poisson" : "") : "queue depth 1";
-  return wrapped(fmt::format("Random {} {}, {}, {}, {}, within {} [µs, 95 % interval]", size_text(work.block),
-                             name(work.operation), kind, name(work.form), loop, size_text(work.working_set)));
+  return wrapped(fmt::format("Random {} {}, {}, {}, {}, within {} [µs, 95 % {}]", size_text(work.block),
+                             name(work.operation), kind, name(work.form), loop, size_text(work.working_set), covered));
 }
 
 std::string column_name(const work& work) {
@@ -99,7 +99,8 @@ std::string column_name(const work& work) {
 }
 
 std::string block(const group& members, const report& among) {
-  std::string text = heading(members.front()->work);
+  const bool between = members.front()->latency.mean.scope == scope::between_runs;
+  std::string text = heading(members.front()->work, name(between ? scope::between_runs : scope::within_run));
   std::string columns = fmt::format("{:<{}}", "", label_width);
   for (const series* each : members) columns += fmt::format("{:<{}}", column_name(each->work), column_width);
   columns.erase(columns.find_last_not_of(' ') + 1);

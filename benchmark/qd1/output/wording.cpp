@@ -5,6 +5,7 @@
 #include "platform/names.hpp"
 #include "platform/process.hpp"
 #include "units.hpp"
+#include "withheld.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <sstream>
+#include <utility>
 
 namespace qd1 {
 std::size_t page_width() {
@@ -71,7 +73,10 @@ std::vector<remark> remarks(const series& each) {
     all.push_back({own, fmt::format("not {}: {}", platform::own_engine, each.service.reason)});
   for (const std::string& lack : each.service.lacking) all.push_back({own, "not " + lack});
   if (each.measured() && each.steady == false)
-    all.push_back({own, "not steady: its latency was still changing; give it more --time"});
+    all.push_back({own, fmt::format("not steady: {}; give it more --time",
+                                    each.unsettled.empty() ? "its latency was still changing" : each.unsettled)});
+  if (each.measured())
+    for (std::string& reason : missing_intervals(each.latency)) all.push_back({own, std::move(reason)});
   return all;
 }
 

@@ -9,7 +9,6 @@
 #include "measure/series.hpp"
 #include "measure/surroundings.hpp"
 #include "measure/tally.hpp"
-#include "statistics/block_means.hpp"
 #include "statistics/histogram.hpp"
 #include <qio/qio.hpp>
 
@@ -27,7 +26,6 @@ unchecked_calls without_looking(const unchecked_request& request, const data_fil
   auto buffer = qio::aligned_buffer::allocate(static_cast<std::size_t>(request.block));
   if (!opened || !buffer) return found;
   histogram times;
-  block_means means;
   const offset_source next_offset = any_byte(request.seed, file.bytes(), request.block);
   const std::uint64_t deadline = clock.after() + clock.ticks(request.seconds);
   for (std::uint64_t end = 0; end < deadline && !interrupted();) {
@@ -36,12 +34,11 @@ unchecked_calls without_looking(const unchecked_request& request, const data_fil
     const auto answer = opened.value().read_at(offset, buffer.value());
     end = clock.after();
     times.record(clock.picoseconds(end - begin));
-    means.add(static_cast<double>(clock.picoseconds(end - begin)) / 1000);
     ++found.calls;
     if (answer) continue;
     if (found.failed++ == 0) found.error = answer.error().message();
   }
-  found.latency = summary(times, means);
+  found.latency = summary(times, {sampled(times)});
   return found;
 }
 

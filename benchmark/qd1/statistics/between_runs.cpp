@@ -12,25 +12,25 @@
 
 namespace qd1 {
 
-judged_estimate between_runs(std::span<const double> of_runs) {
+estimate between_runs(std::span<const double> of_runs) {
   constexpr std::size_t fewest = 3;
-  judged_estimate found{{0, std::nullopt}, scope::between_runs, {}};
+  estimate found{0, std::nullopt, scope::between_runs, {}};
   const auto count = static_cast<double>(of_runs.size());
   if (of_runs.empty() || *std::min_element(of_runs.begin(), of_runs.end()) <= 0) {
-    if (!of_runs.empty()) found.estimate.value = std::accumulate(of_runs.begin(), of_runs.end(), 0.) / count;
+    if (!of_runs.empty()) found.value = std::accumulate(of_runs.begin(), of_runs.end(), 0.) / count;
     found.withheld = of_runs.empty() ? "there are no runs" : "a run found nothing that takes time";
     return found;
   }
   std::vector<double> logarithms;
   for (const double each : of_runs) logarithms.push_back(std::log(each));
   if (of_runs.size() < fewest) {
-    found.estimate.value = std::exp(std::accumulate(logarithms.begin(), logarithms.end(), 0.) / count);
+    found.value = std::exp(std::accumulate(logarithms.begin(), logarithms.end(), 0.) / count);
     found.withheld = fmt::format("{} runs were made; needed are {}", of_runs.size(), fewest);
     return found;
   }
   const serial_mean of = plain_mean(logarithms);
-  found.estimate.value = std::exp(of.value);
-  found.estimate.interval = interval{std::exp(of.value - of.half_width()), std::exp(of.value + of.half_width())};
+  found.value = std::exp(of.value);
+  found.interval = interval{std::exp(of.value - of.half_width()), std::exp(of.value + of.half_width())};
   return found;
 }
 

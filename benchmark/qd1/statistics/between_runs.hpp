@@ -2,7 +2,7 @@
 // What repeated runs say about another run.
 #pragma once
 
-#include "statistics/judged_estimate.hpp"
+#include "report.hpp"
 
 #include <span>
 
@@ -11,6 +11,6 @@ namespace qd1 {
 /// The geometric mean of a figure that each of several runs found, with the 95 % interval by Student's t over the
 /// logarithms. It includes what differs from run to run but not from round to round: where a buffer lies, which host
 /// the machine is on. Withheld with fewer than three runs, or where a run found zero or less.
-judged_estimate between_runs(std::span<const double> of_runs);
+estimate between_runs(std::span<const double> of_runs);
 
 }  // namespace qd1

@@ -37,6 +37,12 @@ double median_of(const std::vector<fraction_step>& round) {
   return std::partition_point(round.begin(), round.end(), [](auto& each) { return each.up_to < 0.5; })->ns;
 }
 
+double reached_at(const std::vector<fraction_step>& steps, double ns) {
+  const auto above =
+      std::partition_point(steps.begin(), steps.end(), [&](const fraction_step& step) { return step.ns <= ns; });
+  return above == steps.begin() ? 0 : std::prev(above)->up_to;
+}
+
 std::vector<std::size_t> numbered(const std::vector<sampled_round>& rounds) {
   std::vector<std::uint64_t> known;
   std::vector<std::size_t> numbers;
@@ -132,9 +138,9 @@ double equal_rounds::correlation_of_medians() const {
   return of.suspect ? of.correlation : 0;
 }
 
-judged_estimate equal_rounds::quantile(double fraction) const {
-  if (rounds_.empty()) return {{0, std::nullopt}, scope::within_run, "there are no samples"};
-  judged_estimate found{{reaching(fraction), std::nullopt}, scope::within_run, why_unsupported()};
+estimate equal_rounds::quantile(double fraction) const {
+  if (rounds_.empty()) return {0, std::nullopt, scope::within_run, "there are no samples"};
+  estimate found{reaching(fraction), std::nullopt, scope::within_run, why_unsupported()};
   if (!found.withheld.empty()) return found;
   const double rarer = std::min(fraction, 1 - fraction);
   if (const double beyond = rarer * harmonic_mean(samples_); beyond < fewest_tail_samples * (1 - 1e-9)) {
@@ -143,9 +149,9 @@ judged_estimate equal_rounds::quantile(double fraction) const {
     return found;
   }
   const double least = correlation_of_medians();
-  const serial_mean at = mean_in_order(fractions_up_to(found.estimate.value), processors_, least);
+  const serial_mean at = mean_in_order(fractions_up_to(found.value), processors_, least);
   found.withheld = too_few_effective(at, rounds_.size());
-  if (found.withheld.empty()) found.estimate.interval = interval_of(fraction, at, least);
+  if (found.withheld.empty()) found.interval = interval_of(fraction, at, least);
   return found;
 }
 
@@ -182,23 +188,21 @@ interval equal_rounds::interval_of(double fraction, const serial_mean& at, doubl
 
 std::vector<double> equal_rounds::fractions_up_to(double ns) const {
   std::vector<double> found;
-  for (const steps& each : of_rounds_) {
-    const auto above =
-        std::partition_point(each.begin(), each.end(), [&](const fraction_step& step) { return step.ns <= ns; });
-    found.push_back(above == each.begin() ? 0 : std::prev(above)->up_to);
-  }
+  for (const steps& each : of_rounds_) found.push_back(reached_at(each, ns));
   return found;
 }
 
-judged_estimate equal_rounds::mean() const {
-  if (rounds_.empty()) return {{0, std::nullopt}, scope::within_run, "there are no samples"};
+double equal_rounds::share_up_to(double ns) const { return reached_at(steps_, ns); }
+
+estimate equal_rounds::mean() const {
+  if (rounds_.empty()) return {0, std::nullopt, scope::within_run, "there are no samples"};
   std::vector<double> means;
   means.reserve(rounds_.size());
   for (const sampled_round& each : rounds_) means.push_back(each.mean);
   double sum = 0;
   for (const double each : means) sum += each;
   const double value = sum / static_cast<double>(means.size());
-  judged_estimate found{{value, std::nullopt}, scope::within_run, why_unsupported()};
+  estimate found{value, std::nullopt, scope::within_run, why_unsupported()};
   if (!found.withheld.empty()) return found;
   // How many samples the variance comes from: the fewer, the less it is known.
   double squares = 0;
@@ -217,7 +221,7 @@ judged_estimate equal_rounds::mean() const {
   found.withheld = too_few_effective(of, rounds_.size());
   if (!found.withheld.empty()) return found;
   const double half = of.half_width();
-  found.estimate.interval = interval{std::max(0., value - half), value + half};
+  found.interval = interval{std::max(0., value - half), value + half};
   return found;
 }
 

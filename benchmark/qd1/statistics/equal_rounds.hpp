@@ -3,7 +3,6 @@
 #pragma once
 
 #include "report.hpp"
-#include "statistics/judged_estimate.hpp"
 #include "statistics/serial_mean.hpp"
 
 #include <cstddef>
@@ -42,10 +41,13 @@ class equal_rounds {
   /// In the order of time. Rounds without samples are ignored.
   explicit equal_rounds(std::vector<sampled_round> rounds);
 
-  judged_estimate quantile(double fraction) const;
+  estimate quantile(double fraction) const;
 
   /// Also withheld where a handful of samples determine the mean.
-  judged_estimate mean() const;
+  estimate mean() const;
+
+  /// Part of the samples that took at most so long.
+  double share_up_to(double ns) const;
 
  private:
   using steps = std::vector<fraction_step>;

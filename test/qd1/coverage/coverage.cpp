@@ -15,11 +15,11 @@ struct open_cell {
   std::vector<double> estimates;
   double widths = 0;
 
-  void add(const qd1::judged_estimate& of) {
+  void add(const qd1::estimate& of) {
     ++found.repetitions;
-    estimates.push_back(of.estimate.value);
-    if (!of.estimate.interval) return;
-    const auto [low, high] = *of.estimate.interval;
+    estimates.push_back(of.value);
+    if (!of.interval) return;
+    const auto [low, high] = *of.interval;
     ++found.given;
     found.low += high < truth;
     found.high += low > truth;

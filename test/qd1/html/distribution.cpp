@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 using namespace qd1::html;
 
@@ -36,7 +37,7 @@ TEST_CASE("samples support a percentile as far as both ends of its interval exis
   CHECK(plausible(1'000).supported() == Approx(0.99632).epsilon(1e-5));
 }
 
-TEST_CASE("the band encloses the curve, and is wider with fewer samples") {
+TEST_CASE("the band is as wide as the intervals that are printed, and wider with fewer samples") {
   const distribution few = plausible(2'000), many = plausible(200'000);
   for (const distribution* each : {&few, &many})
     for (const auto& [fraction, bounds] : each->band()) {
@@ -50,6 +51,35 @@ TEST_CASE("the band encloses the curve, and is wider with fewer samples") {
     return found->bounds.high - found->bounds.low;
   };
   CHECK(width(few, 0.9) > width(many, 0.9));
+  const qd1::latency from = qd1_test::synthetic_latency({900, 0.05, 9'000, 0.6}, 200'000, 3);
+  const distribution seen(from);
+  const std::vector<banded> band = seen.band();
+  for (const qd1::percentile& each : from.percentiles) {
+    if (!each.value) continue;
+    const auto found = std::ranges::find(band, each.fraction, &banded::fraction);
+    REQUIRE(found != band.end());
+    const double drawn = seen.at(each.fraction);  // within the width of a bin
+    CHECK(found->bounds.low / drawn == Approx(each.value->interval->low / each.value->value));
+    CHECK(found->bounds.high / drawn == Approx(each.value->interval->high / each.value->value));
+  }
+}
+
+TEST_CASE("what has no interval has no band") {
+  qd1::latency from = qd1_test::synthetic_latency({900, 0.05, 9'000, 0.6}, 20'000, 3);
+  for (qd1::percentile& each : from.percentiles)
+    if (each.value) each.value->interval.reset();
+  CHECK(distribution(from).band().empty());
+}
+
+TEST_CASE("rounds have the same weight in a curve, however many samples they have") {
+  qd1::latency from;
+  from.samples = 1'000;
+  from.min = 100;
+  from.max = 300;
+  from.bins = {{100, 900}, {300, 100}};  // nine rounds' worth of samples in the first of two rounds
+  CHECK(distribution(from).at(0.7) == Approx(100).epsilon(0.01));
+  from.shares = {0.5, 1};
+  CHECK(distribution(from).at(0.7) > 150);
 }
 
 TEST_CASE("nothing measured is nothing to draw") {
@@ -66,13 +96,16 @@ TEST_CASE("one sample is both minimum and maximum") {
   CHECK(distribution(one).supported() == Approx(0.025));
 }
 
-TEST_CASE("more samples than anybody takes have a band that ends") {
+TEST_CASE("more samples than anybody takes can be drawn") {
   qd1::latency endless;
   endless.samples = std::numeric_limits<std::uint64_t>::max();
   endless.min = 400;
   endless.max = 500;
   endless.bins = {{400, endless.samples / 2}, {500, endless.samples / 2}};
+  for (const double fraction : {0.5, 0.99, 0.99999})
+    endless.percentiles.push_back({fraction, 6, qd1::estimate{450, qd1::interval{400, 500}}});
+  CHECK(distribution(endless).supported() <= 1);
   const auto band = distribution(endless).band();
-  CHECK(band.size() > 100);
+  CHECK(band.size() > 50);
   CHECK(band.size() < 1'000);
 }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSL-1.0
+// What makes the offsets of a series its own.
+#pragma once
+
+#include "report.hpp"
+
+#include <cstdint>
+
+namespace qd1 {
+
+/// The seed for the offsets of a series, and of one of its rounds where each begins anew. Series with the same offsets
+/// would read what the one before them has brought into a cache below. The same in all runs with that seed.
+std::uint64_t series_seed(std::uint64_t seed, const work& of, std::uint64_t round = 0);
+
+}  // namespace qd1

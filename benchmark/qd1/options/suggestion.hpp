@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a mistyped command was meant to be.
+#pragma once
+
+#include "options/options.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qd1 {
+
+/// "; did you mean the command depth?" for "dpeth"; "." if no command is near.
+std::string did_you_mean(std::string_view typed, const std::vector<command>& all);
+
+}  // namespace qd1

@@ -23,6 +23,10 @@ std::string grouped(std::uint64_t number, char separator = ' ');
 /// 0.99934: "p99.93": up to where a series can be trusted, rounded downwards.
 std::string trusted_text(double fraction);
 
+/// The percentiles that a report may have, as fractions. No run has the samples for one outside.
+inline constexpr double least_fraction = 1e-5;
+inline constexpr double greatest_fraction = 0.999999;
+
 /// 0.99999: "p99.999"
 std::string percentile_name(double fraction);
 

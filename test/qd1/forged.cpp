@@ -190,6 +190,16 @@ TEST_CASE("numbers that no run can have are refused by name") {
   CHECK_THAT(why_refused([&](json& s) { s["slices"][0]["mean_ns"] = 1e300; }), Contains("slices: mean_ns"));
 }
 
+TEST_CASE("percentiles that no run can support are refused") {
+  for (const double fraction : {0.0, 1e-300, 1e-6, 0.9999999, 1.0}) {
+    CAPTURE(fraction);
+    CHECK_THAT(why_refused([&](json& s) { s["latency"]["percentiles"][0]["fraction"] = fraction; }),
+               Contains("needed is a number from 1e-05 to 0.999999"));
+    CHECK_THAT(why_refused([&](json& s) { s["rounds"][0]["quantiles"][0]["fraction"] = fraction; }),
+               Contains("needed is a number from 1e-05 to 0.999999"));
+  }
+}
+
 TEST_CASE("reports that are huge, deep or full of text are refused") {
   const auto refuses = [](const std::string& text, const char* because) {
     CHECK_THROWS_WITH(qd1::read_json(text, "forged.json"), Contains("forged.json") && Contains(because));

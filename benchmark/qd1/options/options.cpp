@@ -183,11 +183,10 @@ option& options::percentiles(std::string name, std::vector<double>& to, std::str
   added.most = many;
   for (const double each : to) added.preset += fmt::format("{}{:.6g}", added.preset.empty() ? "" : ",", each * 100);
   added.take = [&to, name = added.name](const std::vector<std::string>& typed) {
-    constexpr double most = 99.9999;  // beyond it no run has the samples
     to.clear();
     for (std::string each : separated(typed)) {
       if (each.starts_with('p')) each.erase(0, 1);
-      const double percent = parse_number(name, each, 0.001, most);
+      const double percent = parse_number(name, each, least_fraction * 100, greatest_fraction * 100);
       to.push_back(std::round(percent * 1e4) / 1e6);
     }
     to.push_back(0.5);

@@ -51,6 +51,12 @@ void within(std::string_view what, const std::optional<double>& value, double mo
   if (value) within(what, *value, most);
 }
 
+void check_fraction(std::string_view what, double value) {
+  constexpr double rounding = 1e-9;
+  if (!(value >= least_fraction * (1 - rounding) && value <= greatest_fraction + rounding * least_fraction))
+    refuse(what, fmt::format("{}; needed is a number from {} to {}", value, least_fraction, greatest_fraction));
+}
+
 void check_estimate(std::string_view what, const estimate& value) {
   within(what, value.value, most_ns);
   if (!value.interval) return;
@@ -82,7 +88,7 @@ void check_latency(const latency& found) {
   check_estimate("mean_ns", found.mean);
   at_most("percentiles", found.percentiles.size(), most_percentiles);
   for (const percentile& each : found.percentiles) {
-    within("fraction", each.fraction, 1);
+    check_fraction("fraction", each.fraction);
     if (each.value) check_estimate("percentiles", *each.value);
   }
   check_bins("bins_ns", found.bins, found.samples);
@@ -104,7 +110,7 @@ void check_round(const round& found) {
   within("rounds: mean_ns", found.mean, most_ns);
   at_most("rounds: quantiles", found.quantiles.size(), most_percentiles);
   for (const round_percentile& each : found.quantiles) {
-    within("rounds: fraction", each.fraction, 1);
+    check_fraction("rounds: fraction", each.fraction);
     within("rounds: ns", each.ns, most_ns);
   }
 }

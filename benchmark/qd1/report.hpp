@@ -288,7 +288,7 @@ struct series {
   bool measured() const { return not_available.empty() && invalid.empty() && latency.samples != 0; }
 };
 
-/// Nanoseconds. Of all samples, whichever round they are of: as rates count them.
+/// Nanoseconds, of all samples with equal weight, whichever round they are in, as rates count them.
 inline double mean_of_all(const series& of) {
   double sum = 0;
   std::uint64_t samples = 0;

@@ -20,10 +20,10 @@ std::string size_text(std::uint64_t bytes);
 /// "368 887"
 std::string grouped(std::uint64_t number, char separator = ' ');
 
-/// 0.99934: "p99.93": up to where a series can be trusted, rounded downwards.
+/// 0.99934: "p99.93": the percentile up to which a series can be trusted, rounded down.
 std::string trusted_text(double fraction);
 
-/// The percentiles that a report may have, as fractions. No run has the samples for one outside.
+/// The range of percentiles that a report may have, as fractions. No run has enough samples for others.
 inline constexpr double least_fraction = 1e-5;
 inline constexpr double greatest_fraction = 0.999999;
 

@@ -136,7 +136,7 @@ TEST_CASE("a file that qd1 made is kept and used again, until somebody changes i
   CHECK_THAT(run_qd1(here, "run data" + brief).out, Contains("reads only"));
 }
 
-TEST_CASE("a mistyped command is told what it might have meant, and never becomes a file") {
+TEST_CASE("a mistyped command gets a suggestion and never becomes a file") {
   const directory here;
   for (const char* each : {"dpeth", "run dpeth", "depth dpeth", "memory dpeth", "reproduce afio-2017 dpeth"}) {
     INFO(each);

@@ -30,7 +30,7 @@ void add_seed(options& to, std::uint64_t& seed);
 void add_overwrite(options& to, bool& overwrite);
 void add_create(options& to, bool& create);
 
-/// Throws usage_error for a name that might be a mistyped command: of nothing that there is, and without a directory.
+/// Throws usage_error for a path that may be a mistyped command: nothing exists there, and it has no directory.
 void require_meant(const std::vector<std::string>& paths, bool create);
 
 /// "REPORT...": files that --json wrote.

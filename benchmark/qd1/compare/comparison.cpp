@@ -26,7 +26,7 @@ std::string in_words(const decision& found) {
   return text;
 }
 
-// What stands beside the ratio is what it was made of: of each round, within its CPU.
+// The figures beside a ratio are those that it was computed from: of each round, within its CPU.
 std::string line(const series& base, const series& now, std::string_view figure) {
   const auto before = metric(base, figure);
   const auto after = metric(now, figure);

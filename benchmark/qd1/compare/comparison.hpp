@@ -12,7 +12,7 @@ namespace qd1 {
 /// Why no verdict on these two is possible; empty if one is.
 std::string why_not_comparable(const series& base, const series& now);
 
-/// The same of whole runs: what is different about their surroundings forbids it.
+/// The same for whole runs. Differences in their environment rule a comparison out.
 std::string why_not_comparable(const report& base, const report& now);
 
 struct comparison {

@@ -15,7 +15,7 @@ namespace qd1 {
 
 /// Less than this is no difference: runs of the same thing differ by a few per cent, whatever their rounds say.
 constexpr double negligible = 1.05;
-/// A difference of this size has to be told apart: an interval that cannot do it is inconclusive.
+/// A difference of this size must be found: an interval that is too wide for it is inconclusive.
 constexpr double notable = 1.10;
 
 enum class difference : std::uint8_t { none, faster, slower, inconclusive };

@@ -9,7 +9,7 @@
 namespace qd1 {
 namespace {
 
-// 0, which decide() ignores: the round does not have it.
+// 0, which decide() ignores, if the round does not have the figure.
 double figure_of(const round& round, std::string_view figure) {
   if (figure == "mean") return round.mean;
   if (figure == "iops") {

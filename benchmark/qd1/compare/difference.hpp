@@ -9,7 +9,7 @@
 
 namespace qd1 {
 
-/// decide() by a figure of which each round has its own: a percentile, "mean", or "iops", of which more is better.
+/// decide() by a figure that each round has: a percentile, "mean" or "iops" (of which more is better).
 /// Rounds in which the measuring thread waited for a CPU for more than a fifth of the time, or in which others had more
 /// than a twentieth of all CPU time, count as disturbed. In turn, if both series took turns by the same file.
 decision compare(const series& base, const series& now, std::string_view figure);

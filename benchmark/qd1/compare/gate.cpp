@@ -86,7 +86,7 @@ gate_result judge_figure(const gate& gate, const series& of) {
   return result;
 }
 
-// No figure, or one of a part of the run only: why.
+// Why there is no figure, or only one of a part of the run.
 std::optional<gate_result> without_figure(const gate& gate, const series& series, const report& of) {
   const std::string who = fmt::format("{}: {}", gate.text, title(series.work));
   if (!series.invalid.empty()) return gate_result{exit_invalid, "INVALID " + who + ": " + series.invalid.front()};
@@ -97,7 +97,7 @@ std::optional<gate_result> without_figure(const gate& gate, const series& series
   return std::nullopt;
 }
 
-// What compare gives no verdict on has no ratio either.
+// If compare gives no verdict, there is no ratio either.
 std::optional<gate_result> without_verdict(const gate& gate, const series& base, const series& now,
                                            const std::string& forbidden) {
   const std::string reason = forbidden.empty() ? why_not_comparable(base, now) : forbidden;

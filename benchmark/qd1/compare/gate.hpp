@@ -26,7 +26,7 @@ struct gate {
 /// `percentiles`: those that the report will have. Throws usage_error.
 gate parse_gate(const std::string& text, const std::vector<double>& percentiles = standard_percentiles());
 
-/// Throws usage_error if none of the works is meant.
+/// Throws usage_error if the gate matches none of the works.
 void require_meant(const gate& gate, std::span<const work> works);
 
 struct gate_result {
@@ -34,11 +34,11 @@ struct gate_result {
   std::string text;  ///< a line: the gate, what was found, and the verdict
 };
 
-/// One result for each series that is meant. A figure whose interval holds the limit, or that has too few samples or no
-/// interval, or is of an interrupted run, is inconclusive. Throws usage_error if none is meant.
+/// One result for each series that the gate matches. A figure whose interval contains the limit, or that has too few
+/// samples or no interval, or is of an interrupted run, is inconclusive. Throws usage_error if the gate matches none.
 std::vector<gate_result> check(const gate& gate, const report& run);
-/// The same for figures of `run` as multiples of those of `base`, by how the rounds of each differ. Invalid where
-/// compare gives no verdict.
+/// The same for figures of `run` as multiples of those of `base`, by how the rounds of each differ. Invalid if compare
+/// gives no verdict.
 std::vector<gate_result> check_against(const gate& gate, const report& base, const report& run);
 
 /// invalid before fail before inconclusive before pass.

@@ -23,14 +23,15 @@ class pace {
         ticks_(work.rate ? static_cast<double>(clock.ticks(1)) / *work.rate : 0),
         poisson_(work.poisson) {}
 
-  /// A round begins, or ends.
+  /// Called when a round begins or ends.
   void resume(std::uint64_t now) noexcept {
     next_ = next_ < 0 ? static_cast<double>(now) + interval() : next_ + static_cast<double>(now - paused_);
   }
   void pause(std::uint64_t now) noexcept { paused_ = now; }
 
-  /// Waits for the next transfer's time, and answers with it; none: it is not before the deadline, for which it waits.
-  /// Waits awake: a sleep would be longer.
+  /// Waits for the time of the next transfer and returns it. If that is after the deadline, waits for the deadline and
+  /// returns nothing.
+  /// Spins, because a sleep would take too long.
   std::optional<std::uint64_t> begin(std::uint64_t deadline) noexcept {
     std::uint64_t now = clock_.before();
     if (ticks_ == 0) return now;
@@ -42,7 +43,7 @@ class pace {
     return intended;
   }
 
-  /// About how many should have begun before `time`, and have not. None in a closed loop.
+  /// About how many transfers should have begun before `time` but have not. 0 in a closed loop.
   double waiting(std::uint64_t time) const noexcept {
     const double late = static_cast<double>(time) - next_;
     return ticks_ == 0 || late <= 0 ? 0 : std::floor(late / ticks_) + 1;

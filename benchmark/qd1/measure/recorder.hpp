@@ -26,7 +26,7 @@ struct limits {
 
 class recorder {
  public:
-  /// The time begins to run. `schedule`: of the series, which goes on; none: one of this round.
+  /// Starts the clock. `schedule` is that of the series, which continues; null: the round has its own.
   recorder(const clock& clock, const work& work, limits most, pace* schedule = nullptr);
   recorder(const recorder&) = delete;
   recorder& operator=(const recorder&) = delete;
@@ -36,7 +36,7 @@ class recorder {
            (last_ < deadline_ || (last_ < overtime_ && schedule_.waiting(deadline_) > 0));
   }
 
-  /// Waits until the next transfer should begin, and answers when; none: the round is over.
+  /// Waits until the next transfer should begin, and returns that time; nothing if the round has ended.
   std::optional<std::uint64_t> begin() noexcept {
     const auto found = schedule_.begin(deadline_);
     if (!found) last_ = deadline_;

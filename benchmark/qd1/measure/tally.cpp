@@ -28,7 +28,7 @@ percentile percentile_of(const equal_rounds& rounds, const latency& seen, double
   return found;
 }
 
-// None if the rounds have as many samples as one another: then the bins say it.
+// Empty if all rounds have the same number of samples, because the bins suffice then.
 std::vector<double> shares(const equal_rounds& rounds, const std::vector<bin>& bins) {
   std::vector<double> found;
   for (std::size_t each = 0; each < bins.size(); ++each)

@@ -69,13 +69,13 @@ struct open_loop {
   double waiting = 0;  ///< that should have begun, and had not at the end
 };
 
-/// "RATE NOT REACHED: …", with the cause; empty: it was.
+/// "RATE NOT REACHED: …", with the cause; empty if the rate was reached.
 std::string missed_rate(const work& of, const open_loop& found);
 
 /// A round, for summary().
 sampled_round sampled(const histogram& round, std::optional<std::uint64_t> processor = std::nullopt);
 
-/// What all samples together say, measured in those rounds.
+/// The statistics of all samples, measured in those rounds.
 latency summary(const histogram& samples, std::vector<sampled_round> rounds,
                 const std::vector<double>& fractions = standard_percentiles());
 

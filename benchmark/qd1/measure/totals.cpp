@@ -20,8 +20,8 @@ std::vector<round_median> medians(const std::vector<round>& rounds) {
   return found;
 }
 
-// By the medians of rounds, or where there are too few of them by the means of slices; these also for writes, since a
-// device that is throttled may serve most of them as before.
+// By the medians of rounds, or by the means of slices if there are too few rounds; by slices also for writes, because a
+// throttled device may serve most of them as before.
 void judge_settling(series& of) {
   const auto by_rounds = how_settled(medians(of.rounds));
   const auto by_slices =

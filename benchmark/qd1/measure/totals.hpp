@@ -19,7 +19,7 @@ struct totals {
 };
 
 /// Fills in IOPS, bandwidth, CPU time, cycles, the verdict on direct, and whether it had settled. The latencies, the
-/// seconds, the rounds and the slices are there already.
+/// seconds, the rounds and the slices must be there already.
 void complete(series& of, const totals& all);
 
 }  // namespace qd1

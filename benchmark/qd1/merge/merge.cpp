@@ -167,7 +167,7 @@ void note_differences(report& out, const std::vector<named_run>& runs) {
   }
 }
 
-// Each once: a run that was merged with itself would count twice.
+// Each once, because a run that is merged with itself would count twice.
 std::vector<std::string> identities_of(const std::vector<named_run>& runs) {
   std::map<std::string, std::string> names;
   std::vector<std::string> found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a mistyped command was meant to be.
+// Suggests a command for a mistyped one.
 #pragma once
 
 #include "options/options.hpp"

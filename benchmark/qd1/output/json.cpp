@@ -19,7 +19,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-// Of what reading it yields: in the order of names, with what would command a terminal made printable.
+// The checksum of what reading the report yields: members in the order of their names, control characters printable.
 std::string checksum_of(nlohmann::json read) {
   read.erase("checksum");
   const std::string text = read.dump();

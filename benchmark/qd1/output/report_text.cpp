@@ -132,7 +132,7 @@ bool is_between(double value, double low, double high) {
   return value >= low * (1 - nearly) - 0.001 && value <= high * (1 + nearly) + 0.001;
 }
 
-// As the bins say it: where their share of the samples reaches the fraction, give or take a bin.
+// The percentile by the bins: where their share of the samples reaches the fraction, plus or minus a bin.
 void check_percentile(const percentile& which, const latency& of) {
   const std::string name = percentile_name(which.fraction);
   const estimate& value = *which.value;
@@ -152,7 +152,7 @@ void check_percentile(const percentile& which, const latency& of) {
     refuse(name, fmt::format("{} ns; by the bins it is from {} to {}", value.value, low, high));
 }
 
-// What is said twice agrees: else somebody has edited it.
+// Figures that are stored twice must agree; if not, the report was edited.
 void check_agreement(const series& found) {
   const latency& all = found.latency;
   if (all.samples == 0) return;

@@ -46,7 +46,7 @@ class equal_rounds {
   /// Also withheld where a handful of samples determine the mean.
   estimate mean() const;
 
-  /// Part of the samples that took at most so long.
+  /// The fraction of samples that took at most that long.
   double share_up_to(double ns) const;
 
  private:

@@ -221,7 +221,8 @@ TEST_CASE("cold steps begin without pages, or say why they cannot") {
   const directory here;
   const outcome found = run_qd1(here, "depth --modes cached --depths 2 --reads cold --json report.json" + quick);
   const auto series = nlohmann::json::parse(contents(here.path / "report.json")).at("qio").at("series").at(0);
-  if (const std::string why = series.at("not_available"); !why.empty()) QIO_SKIP("cold cannot be had here: " + why);
+  if (const std::string why = series.at("not_available"); !why.empty())
+    QIO_SKIP("cold reads are unavailable here: " + why);
   CHECK(found.status == 0);
   CHECK(series.at("work").at("temperature") == "cold");
   const std::uint64_t pages = 256;  // of the file

@@ -135,7 +135,7 @@ TEST_CASE("traps 12 and 15: what reads of a mapping have the device do is told, 
   const outcome found = run_qd1(here,
                                 "run --file-size 16M --modes mapped --ops read --reads cold --advice normal,random "
                                 "--json cold.json --rounds 1 --time 20s --samples 100000");
-  if (found.status != 0) QIO_SKIP("cold cannot be had here: " + found.out);
+  if (found.status != 0) QIO_SKIP("cold reads are unavailable here: " + found.out);
   CHECK_THAT(unbroken(found.out), Contains("MADV_RANDOM") && Contains("device ops") && Contains("/ app"));
   std::map<std::string, double> device_operations;  // for each of the application's, by form and advice
   const auto report = nlohmann::json::parse(contents(here.path / "cold.json"));
@@ -219,7 +219,7 @@ qd1::report judged(const std::function<void(qd1::report&)>& change) {
   return report;
 }
 
-// Of the process's own making: of version 2 where the system has one hierarchy, else of version 1.
+// A control group that the process makes: of version 2 if the system has one hierarchy, else of version 1.
 struct control_group {
   fs::path path;
   bool is_second = false;

@@ -98,7 +98,7 @@ TEST_CASE("trap 7: a cold run reads nothing twice") {
   for (int each = 0; each < 128; ++each) CHECK(seen.insert(offsets()).second);
   const directory here;
   const outcome found = run_qd1(here, "run --modes cached --ops read --reads cold" + counted);
-  if (found.status != 0) QIO_SKIP("cold cannot be had here: " + found.out);
+  if (found.status != 0) QIO_SKIP("cold reads are unavailable here: " + found.out);
   CHECK_THAT(found.out, Contains("samples        128"));
 }
 

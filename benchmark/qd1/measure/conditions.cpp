@@ -138,7 +138,7 @@ void refuse_other_engines(report& run) {
   for (series& each : run.series)
     if (each.work.form == form::asynchronous && !each.service.engine.empty() &&
         each.service.engine != platform::own_engine)
-      each.invalid.push_back(fmt::format("--engine {} was asked for, and cannot be had: {}",
+      each.invalid.push_back(fmt::format("--engine {} was requested, but is unavailable: {}",
                                          platform::own_engine_option, each.service.reason));
 }
 

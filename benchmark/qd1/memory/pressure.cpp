@@ -22,18 +22,18 @@ std::optional<std::uint64_t> available_now() { return find_memory().available_by
 void require_machine(std::uint64_t bytes, std::string_view refused) {
   const machine_facts machine = find_machine(".");
   const auto limit = machine.host.limits.memory_bytes;
-  // Who has a limit of his own would be ended by touching what the machine has beyond it.
+  // A process with a limit of its own would be killed if it touched memory beyond that.
   if (limit && *limit < machine.host.memory.available_bytes.value_or(0))
     throw usage_error(
         fmt::format("memory cannot be made short: this process is limited to {} by a control group, and "
-                    "one below that cannot be had ({})",
+                    "one below that is unavailable ({})",
                     size_text(*limit), refused));
   if (bytes < least_for_a_machine)
-    throw usage_error(
-        fmt::format("memory cannot be made short to {}: no control group with a limit can be had ({}), and touching "
-                    "memory until so little is left for the whole machine might end other programs; needed is root, a "
-                    "control group of this user's, or {} at least",
-                    size_text(bytes), refused, size_text(least_for_a_machine)));
+    throw usage_error(fmt::format(
+        "memory cannot be made short to {}: no control group with a limit is available ({}), and touching "
+        "memory until so little is left for the whole machine might kill other programs; this needs root, a "
+        "control group of this user, or at least {}",
+        size_text(bytes), refused, size_text(least_for_a_machine)));
 }
 
 std::uint64_t part_of(std::uint64_t whole, double part) {

@@ -89,7 +89,7 @@ equal_rounds::equal_rounds(std::vector<sampled_round> rounds) : rounds_(std::mov
   steps_ = together(0, rounds_.size());
 }
 
-// Of the rounds from `first` to before `last`: the mean of their fractions.
+// The mean of the fractions of the rounds from `first` to the one before `last`.
 equal_rounds::steps equal_rounds::together(std::size_t first, std::size_t last) const {
   if (last - first == 1) return of_rounds_[first];
   const std::size_t middle = (first + last) / 2;

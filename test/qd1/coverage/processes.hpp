@@ -40,7 +40,7 @@ class process {
   virtual void add_round(random_source& random, std::size_t samples, round_counter& to) = 0;
   /// The fraction of samples whose logarithm is at most this, in the long run.
   virtual double below(double logarithm) const = 0;
-  /// Of the latencies in the long run.
+  /// The mean latency in the long run.
   virtual double mean() const = 0;
 
   double quantile(double fraction) const;

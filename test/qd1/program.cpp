@@ -90,7 +90,7 @@ TEST_CASE("what cannot be done is refused with the numbers") {
            {"run --time soon", "'soon'"},
            {"run --samples 0", "--samples"},
            {"run --modes fast", "--modes"},
-           {"fly", "subcommand"},
+           {"fly", "fly is not a command"},
        }}) {
     const outcome found = run_qd1(here, arguments);
     INFO(arguments << '\n' << found.out << found.err);

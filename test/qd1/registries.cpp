@@ -241,7 +241,7 @@ TEST_CASE("a quick run is labeled") {
   const outcome found = run_qd1(here, "run --quick --modes cached --ops read --time 50ms --json report.json");
   CHECK_THAT(found.out, Contains("QUICK"));
   const auto settings = nlohmann::json::parse(contents(here.path / "report.json")).at("qio").at("settings");
-  CHECK(settings.at("rounds") == 5);
+  CHECK(settings.at("rounds") == 10);
   CHECK(settings.at("seconds") == 0.05);
   CHECK(settings.at("file_size") == 64 << 20);
 }

@@ -155,8 +155,9 @@ void require_writable(const std::string& path) {
   if (kind != fs::file_type::regular && kind != fs::file_type::not_found) return;
   const std::wstring name =
       (place.parent_path() / fmt::format(".qd1-{:016x}", qio::platform::unguessable_number())).native();
-  if (!owned_handle(open(name, GENERIC_WRITE, CREATE_NEW)).exists()) fail(path + ": cannot be written");
-  qio::platform::remove_file(name);
+  // Deleted on close, so nothing is left even if qd1 is killed here.
+  if (!owned_handle(open(name, GENERIC_WRITE | DELETE, CREATE_NEW, FILE_FLAG_DELETE_ON_CLOSE)).exists())
+    fail(path + ": cannot be written");
 }
 
 void write_whole_file(const std::string& path, std::string_view contents) {

@@ -29,6 +29,13 @@ using qio_test::Contains;
 using namespace qd1_test;
 using os::shell;
 
+// Of Linux, because the names of flags and engines differ on Windows, where no script shows it.
+TEST_CASE("the manual beside the scripts is that of this qd1 (else: qd1 manual text > benchmark/qd1/manual.txt)") {
+  const fs::path root = fs::path(QD1_REPORTS).parent_path().parent_path().parent_path();
+  const directory here;
+  CHECK(contents(root / "benchmark" / "qd1" / "manual.txt") == run_qd1(here, "manual text").out);
+}
+
 TEST_CASE("direct in memory is not available, the other modes are") {
   if (!fs::is_directory("/dev/shm")) QIO_SKIP("no /dev/shm");
   const directory here;

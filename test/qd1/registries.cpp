@@ -26,8 +26,6 @@ namespace {
 using Catch::Matchers::Contains;
 using namespace qd1_test;
 
-const fs::path benchmark = fs::path(QD1_REPORTS).parent_path().parent_path().parent_path() / "benchmark";
-
 std::vector<qd1::command> all_commands() {
   std::vector<qd1::command> all;
   all.reserve(32);
@@ -79,10 +77,6 @@ TEST_CASE("every command that makes a report has gates and all formats") {
     CHECK(qd1::exporters().size() >= 5);
     for (const qd1::exporter& each : qd1::exporters()) CHECK(has(each.option));
   }
-}
-
-TEST_CASE("the manual beside the scripts is that of this qd1 (else: qd1 manual text > benchmark/qd1/manual.txt)") {
-  CHECK(contents(benchmark / "qd1" / "manual.txt") == qd1::manual_text(all_commands()));
 }
 
 TEST_CASE("help fits a terminal of 80 columns, and names every option") {

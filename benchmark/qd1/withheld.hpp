@@ -33,6 +33,7 @@ inline std::vector<std::string> missing_intervals(const latency& of) {
     if (each.value) add(percentile_name(each.fraction), *each.value);
   add("mean", of.mean);
   std::vector<std::string> texts;
+  texts.reserve(found.size());
   for (const missing& each : found)
     texts.push_back((each.count == figures ? "no intervals" : "no interval of " + each.names) + ": " + each.reason);
   return texts;

@@ -30,6 +30,7 @@ bool was_disturbed(const round& round) {
 
 std::vector<round_figure> figures_of(const series& from, std::string_view figure) {
   std::vector<round_figure> found;
+  found.reserve(from.rounds.size());
   for (const round& each : from.rounds) found.push_back({figure_of(each, figure), each.processor, was_disturbed(each)});
   return found;
 }

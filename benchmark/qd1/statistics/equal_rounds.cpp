@@ -188,6 +188,7 @@ interval equal_rounds::interval_of(double fraction, const serial_mean& at, doubl
 
 std::vector<double> equal_rounds::fractions_up_to(double ns) const {
   std::vector<double> found;
+  found.reserve(of_rounds_.size());
   for (const steps& each : of_rounds_) found.push_back(reached_at(each, ns));
   return found;
 }

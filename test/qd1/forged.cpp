@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -121,9 +122,14 @@ TEST_CASE("the program prints no text of a report, nor a name of a file, as it i
     CHECK_FALSE(commands_a_terminal(found.out));
   }
   std::ofstream(here.path / "c.json") << '"' << hostile << '"';
-  const outcome refused = run_qd1(here, "compare c.json b.json");
-  CHECK(refused.status == 2);
-  CHECK_FALSE(commands_a_terminal(refused.err));
+  std::ofstream(here.path / "d.json") << '"' << std::string(1 << 20, 'x');
+  for (const char* arguments : {"compare c.json b.json", "compare d.json b.json"}) {
+    const outcome refused = run_qd1(here, arguments);
+    CHECK(refused.status == 2);
+    CHECK_FALSE(commands_a_terminal(refused.err));
+    CHECK(std::ranges::count(refused.err, '\n') == 1);
+    CHECK(refused.err.size() < 2000);
+  }
 }
 
 TEST_CASE("bins that cannot be are refused") {
@@ -208,6 +214,12 @@ TEST_CASE("reports that are huge, deep or full of text are refused") {
   json forged = recorded();
   forged["qio"]["command_line"] = std::string(100'000, 'x');
   refuses(forged.dump(), "bytes long");
+  forged = recorded();
+  forged["qio"]["first\nVERIFIED direct"] = 1;
+  refuses(forged.dump(), "first\\u000aVERIFIED direct: is not the name of a member");
+  std::string objects = "{\"qio\":[{}";
+  for (int each = 0; each < 4'000'000; ++each) objects += ",{}";
+  refuses(objects + "]}", "there are more than 4000000");
 
   const directory here;
   fs::resize_file((std::ofstream(here.path / "huge.json"), here.path / "huge.json"), std::uint64_t(1) << 32);

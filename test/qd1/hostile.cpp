@@ -198,6 +198,22 @@ TEST_CASE("reports are written through no link that others can have put there") 
   CHECK(contents(here.path / "victim") == "CONtents");
   ::close(held);
 
+  fs::create_directory(here.path / "directory");
+  std::ofstream(here.path / "directory/report") << "contents";
+  fs::create_directory_symlink("../directory", shared / "way");
+  qd1::write_file((shared / "way/report").string(), "by an own link");
+  CHECK(contents(here.path / "directory/report") == "by an own link");
+  if (::geteuid() == 0) {
+    REQUIRE(::lchown((shared / "way").c_str(), stranger, stranger) == 0);
+    fs::create_directory_symlink("../shared/way", own / "way");
+    for (const fs::path& path : {shared / "way/report", shared / "way/new", own / "way/report"})
+      CHECK_THROWS_WITH(qd1::write_file(path.string(), "x"), Contains("others may write"));
+    CHECK(contents(here.path / "directory/report") == "by an own link");
+    CHECK(std::distance(fs::directory_iterator(here.path / "directory"), {}) == 1);
+  }
+  CHECK_THROWS_WITH(qd1::write_file((own / "pipe/report").string(), "x"), Contains("No such file"));
+  CHECK_THROWS_WITH(qd1::write_file((here.path / "victim/report").string(), "x"), Contains("Not a directory"));
+
   fs::create_symlink("../victim", own / "link");
   qd1::write_file((own / "link").string(), "replaced");
   CHECK(fs::is_symlink(own / "link"));

@@ -151,12 +151,16 @@ void on_link(const device_facts& device, all_advice& out) {
   const bool slower = pcie.speed_gts && pcie.highest_speed_gts && *pcie.speed_gts < *pcie.highest_speed_gts;
   const bool narrower = pcie.lanes && pcie.highest_lanes && *pcie.lanes < *pcie.highest_lanes;
   if (!slower && !narrower) return;
+  const auto is_of_address = [](char each) {
+    return (each >= '0' && each <= '9') || (each >= 'a' && each <= 'f') || each == ':' || each == '.';
+  };
+  const bool is_address = !pcie.address.empty() && std::ranges::all_of(pcie.address, is_of_address);
   out.push_back(
       {severity::warning,
        fmt::format("the link of {} runs at {:g} GT/s x{} of {:g} GT/s x{}", device.name, pcie.speed_gts.value_or(0),
                    pcie.lanes.value_or(0), pcie.highest_speed_gts.value_or(0), pcie.highest_lanes.value_or(0)),
-       fmt::format("The slot, a cable or power saving holds its bandwidth back (lspci -vv -s {} tells more).",
-                   pcie.address),
+       fmt::format("The slot, a cable or power saving holds its bandwidth back{}.",
+                   is_address ? fmt::format(" (lspci -vv -s {} tells more)", pcie.address) : ""),
        std::nullopt});
 }
 

@@ -3,13 +3,16 @@
 
 #include "fields/json.hpp"
 #include "output/fio.hpp"
+#include "output/printable.hpp"
 #include "output/report_text.hpp"
 #include "report_fields.hpp"
 
 #include <boost/crc.hpp>
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,12 +39,18 @@ void require_unchanged(const nlohmann::json& read) {
         fmt::format("checksum: {} is written, {} is that of the contents: it was changed", written, found));
 }
 
+// The reason may quote what was found.
+std::string brief(std::string_view why) {
+  constexpr std::size_t most = 1000;
+  return printable_line(why.substr(0, most)) + (why.size() > most ? " …" : "");
+}
+
 }  // namespace
 
 std::string json(const report& report) {
   ordered_json out = fio_output(report);
   ordered_json own = json_of::written<ordered_json>(report);
-  own["checksum"] = checksum_of(parse_report(own.dump(-1, ' ', false, ordered_json::error_handler_t::replace)));
+  own["checksum"] = checksum_of(parse_own_report(own.dump(-1, ' ', false, ordered_json::error_handler_t::replace)));
   out["qio"] = std::move(own);
   // A path may be no UTF-8.
   return out.dump(1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
@@ -57,9 +66,9 @@ report read_json(const std::string& text, const std::string& source) {
     found.advice = advise(found.machine);
     return found;
   } catch (const nlohmann::json::exception& failure) {
-    throw usage_error(source + ": not a report of qd1: " + failure.what());
+    throw usage_error(source + ": not a report of qd1: " + brief(failure.what()));
   } catch (const usage_error& failure) {
-    throw usage_error(source + ": not a report of this qd1: " + failure.what());
+    throw usage_error(source + ": not a report of this qd1: " + brief(failure.what()));
   }
 }
 

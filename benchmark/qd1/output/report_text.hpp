@@ -15,8 +15,11 @@ namespace qd1 {
 inline constexpr std::uint64_t most_samples = std::uint64_t(1) << 50;
 
 /// The JSON of a report, with each text in it on one line and without commands to a terminal. Throws usage_error where
-/// texts are too long or structures too deep, and nlohmann::json::exception where it is not JSON.
+/// texts are too long, structures too deep or values too many, and nlohmann::json::exception where it is not JSON.
 nlohmann::json parse_report(const std::string& text);
+
+/// The same for what this program writes, which is not limited.
+nlohmann::json parse_own_report(const std::string& text);
 
 /// Throws usage_error, which names the member, unless all numbers are such as a run can have: bins that add up to the
 /// samples, times that are not negative, nothing that overflows when it is added up.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 
+using Catch::Matchers::Contains;
 using qd1::advise;
 using qd1::machine_facts;
 using qd1::recommendation;
@@ -160,6 +161,19 @@ TEST_CASE("the name of a device is no more than a word of a command, or there is
       INFO(each.command.value_or("none"));
       CHECK(!each.command);
     }
+  }
+}
+
+TEST_CASE("the address of a device is part of a command only if it is one") {
+  machine_facts machine = good_machine();
+  machine.devices[0].pcie = qd1::pcie_facts();
+  machine.devices[0].pcie->speed_gts = 8;
+  machine.devices[0].pcie->highest_speed_gts = 16;
+  machine.devices[0].pcie->address = "0000:3b:00.0";
+  CHECK_THAT(find(advise(machine), "GT/s")->why, Contains("lspci -vv -s 0000:3b:00.0 "));
+  for (const char* hostile : {"3b:00.0; reboot", "$(reboot)", "", "-A"}) {
+    machine.devices[0].pcie->address = hostile;
+    CHECK_THAT(find(advise(machine), "GT/s")->why, !Contains("lspci"));
   }
 }
 

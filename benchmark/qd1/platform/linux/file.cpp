@@ -109,38 +109,115 @@ struct output_place {
   struct stat status {};  // of what is there, unless it is new
 };
 
-// Where a file is to go: links are followed if no other user can have created them.
-output_place find_place(std::string path) {
-  const std::string asked = path;
-  output_place place;
-  for (int links = 0; links < 40; ++links) {
-    auto found = qio::platform::find_entry(qio::platform::anywhere, path,
-                                           links == 0 ? qio::platform::anywhere : place.entry.directory);
-    if (!found) throw usage_error(fmt::format("{}: cannot be written: {}", asked, found.error().message()));
-    place.entry = std::move(found).value();
-    struct stat directory;
-    if (::fstat(place.entry.directory, &directory) != 0) fail_to_write(asked);
-    place.others_write = others_write(directory);
-    struct statfs system;
-    place.is_of_proc = ::fstatfs(place.entry.directory, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
-    if (place.is_of_proc) return place;
-    if (::fstatat(place.entry.directory, place.entry.name.c_str(), &place.status, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno != ENOENT) fail_to_write(asked);
-      place.is_new = true;
-      return place;
+// Finds where a file is to go. Follows no link that another user can have created: not at the end of the path in a
+// directory that others may write to; before the end, there, only links of this user and of root.
+class place_finder {
+ public:
+  explicit place_finder(const std::string& asked) : asked_(asked) { begin_at(asked); }
+
+  output_place find() {
+    while (take_name()) {
+      look_around();
+      if (place_.is_of_proc && !is_last()) {
+        enter(0);  // only the kernel can follow the links of /proc
+      } else if (place_.is_of_proc) {
+        return std::move(place_);
+      } else if (!look_at_name()) {
+        return std::move(place_);
+      } else if (S_ISLNK(place_.status.st_mode)) {
+        follow();
+      } else if (is_last()) {
+        return std::move(place_);
+      } else {
+        enter(O_NOFOLLOW);
+      }
     }
-    if (!S_ISLNK(place.status.st_mode)) return place;
-    if (place.others_write)
-      throw usage_error(
-          asked + ": cannot be written: it is a symbolic link in a directory that others may write to; name a file");
-    std::string target(4096, '\0');
-    const ssize_t length = ::readlinkat(place.entry.directory, place.entry.name.c_str(), target.data(), target.size());
-    if (length < 0) fail_to_write(asked);
-    target.resize(static_cast<std::size_t>(length));
-    path = std::move(target);
+    throw usage_error(asked_ + ": too many symbolic links");
   }
-  throw usage_error(asked + ": too many symbolic links");
-}
+
+ private:
+  bool is_last() const { return rest_.empty(); }
+
+  void begin_at(const std::string& path) {
+    rest_ = path;
+    if (path.empty()) {
+      errno = ENOENT;
+      fail_to_write(asked_);
+    }
+    if (path.front() == '/')
+      open("/", 0);
+    else if (place_.entry.directory == qio::platform::invalid_handle)
+      open(".", 0);
+  }
+
+  void open(const char* name, int flags) {
+    const int from = place_.entry.directory == qio::platform::invalid_handle ? AT_FDCWD : place_.entry.directory;
+    auto opened = qio::platform::open_from(from, name, qio::platform::search_only | flags);
+    if (!opened) throw usage_error(fmt::format("{}: cannot be written: {}", asked_, opened.error().message()));
+    qio::platform::directory_entry next;
+    next.directory = opened.value();
+    place_.entry = std::move(next);
+  }
+
+  void enter(int flags) {
+    const std::string name = place_.entry.name;
+    open(name.c_str(), flags);
+  }
+
+  // Takes the next name of the path. A path that ends in a slash ends in the name ".".
+  bool take_name() {
+    const std::size_t begin = std::min(rest_.find_first_not_of('/'), rest_.size());
+    const std::size_t end = std::min(rest_.find('/', begin), rest_.size());
+    place_.entry.name = begin == end ? "." : rest_.substr(begin, end - begin);
+    rest_.erase(0, end);
+    return links_ < 40;
+  }
+
+  void look_around() {
+    struct stat directory;
+    if (::fstat(place_.entry.directory, &directory) != 0) fail_to_write(asked_);
+    place_.others_write = others_write(directory);
+    struct statfs system;
+    place_.is_of_proc = ::fstatfs(place_.entry.directory, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+  }
+
+  // Returns false if nothing has this name, which is permitted for the last one.
+  bool look_at_name() {
+    const auto found =
+        qio::platform::open_from(place_.entry.directory, place_.entry.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    place_.is_new = is_last() && !found && found.error() == std::errc::no_such_file_or_directory;
+    if (place_.is_new) return false;
+    seen_ = {};
+    if (!found) throw usage_error(fmt::format("{}: cannot be written: {}", asked_, found.error().message()));
+    seen_.directory = found.value();
+    if (::fstat(seen_.directory, &place_.status) != 0) fail_to_write(asked_);
+    return true;
+  }
+
+  void follow() {
+    const bool is_trusted = place_.status.st_uid == ::geteuid() || place_.status.st_uid == 0;
+    if (place_.others_write && is_last())
+      throw usage_error(
+          asked_ + ": cannot be written: it is a symbolic link in a directory that others may write to; name a file");
+    if (place_.others_write && !is_trusted)
+      throw usage_error(
+          fmt::format("{}: cannot be written: '{}' is a symbolic link of somebody else's, in a directory "
+                      "that others may write to; name the directory that it leads to",
+                      asked_, place_.entry.name));
+    ++links_;
+    const auto target = qio::platform::target_of_link(seen_.directory);
+    if (!target) throw usage_error(fmt::format("{}: cannot be written: {}", asked_, target.error().message()));
+    begin_at(target.value() + rest_);
+  }
+
+  std::string asked_;
+  std::string rest_;
+  output_place place_;
+  qio::platform::directory_entry seen_;  // holds what is at the name, which may be a link
+  int links_ = 0;
+};
+
+output_place find_place(const std::string& path) { return place_finder(path).find(); }
 
 // What is not replaced, since it is no file or its directory may not be changed.
 void write_in_place(const output_place& place, const std::string& path, int flags, std::string_view contents) {
@@ -329,8 +406,11 @@ bool is_replaced(const output_place& place) {
 
 std::string temporary_name() { return fmt::format(".qd1-{:016x}", qio::platform::unguessable_number()); }
 
+// Never with more permissions than the file that it replaces.
 int create_temporary(const output_place& place, const std::string& name) {
-  return ::openat(place.entry.directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const bool is_own = !place.is_new && place.status.st_uid == ::geteuid();
+  const mode_t permissions = is_own ? place.status.st_mode & 0666 : 0666;
+  return ::openat(place.entry.directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
 }
 
 // After create_temporary() has failed: a file in a directory that may not be changed.

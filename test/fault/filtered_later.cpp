@@ -144,6 +144,31 @@ TEST_CASE("workers carry out the operations that the kernel had not taken when t
   }
 }
 
+TEST_CASE("if a seccomp filter is installed while another event loop waits, the operations that follow wake it") {
+  if (!has_a_ring()) QIO_SKIP("no io_uring here");
+  const fault::scratch directory;
+  for (const bool only_enter : {true, false}) {
+    CAPTURE(only_enter);
+    CHECK(qio_test::in_child([&] {
+            auto context = ring_context::create().value();
+            auto file = open(context, directory.path + "/file");
+            const int handle = context.wake_handle().value();
+            if (const int failed = read_and_write(context, file); failed != 0) return failed;
+            if (!fault::forbid_io_uring(EPERM, only_enter)) return 1;
+            for (int repeated = 0; repeated < 100; ++repeated) {
+              pending_read one(file, 4096), two(file, 4096);
+              while (!one.answer || !two.answer) {
+                pollfd ready{handle, POLLIN, 0};
+                if (context.prepare_to_wait() && ::poll(&ready, 1, 60'000) != 1) return 2;
+                context.poll();
+              }
+              if (one.answer->value() != 4096 || two.answer->value() != 4096) return 3;
+            }
+            return context.wake_handle().value() == handle ? 0 : 4;
+          }) == 0);
+  }
+}
+
 TEST_CASE(
     "operations that the kernel had taken when the filter was installed fail with its error, and release their "
     "memory") {

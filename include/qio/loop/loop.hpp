@@ -12,6 +12,7 @@
 #include <qio/loop/inline_turn.hpp>
 #include <qio/loop/mailbox.hpp>
 #include <qio/loop/timers.hpp>
+#include <qio/operation_options.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -110,6 +111,17 @@ class loop final : public mailbox {
 
   // --- for the context ---
 
+  /// Ends a wait of the loop's thread. From any thread.
+  void wake() noexcept { engine_->wake(); }
+
+  result<platform::native_handle> wake_handle() noexcept {
+    require_own_thread("wake_handle() was called by another thread than the one that runs the context");
+    return engine_->wake_handle();
+  }
+
+  /// The earliest deadline of an operation in flight.
+  deadline next_deadline() const noexcept { return timers_.empty() ? deadline() : deadline(timers_.earliest()->when); }
+
   /// One call of run() or poll(): turns are taken within it.
   class session {
    public:
@@ -121,6 +133,11 @@ class loop final : public mailbox {
     /// Runs what was posted, reaps completed operations, cancels those whose deadline has passed, and resumes or calls
     /// back. Waits for something to do if it may. True if it resumed a coroutine or called a callback.
     bool turn(bool may_wait) noexcept { return owner_.turn(may_wait); }
+
+    /// Takes turns until one thing was run, or `limit` has passed. True if there was one.
+    bool one(wait_limit limit) noexcept { return owner_.one(limit); }
+
+    bool prepare_to_wait() noexcept { return owner_.prepare_to_wait(); }
 
    private:
     loop& owner_;
@@ -168,6 +185,30 @@ class loop final : public mailbox {
     engine_->wait(completed_, limit(may_wait && !ran));
     expire_timers();
     return dispatch() || ran;
+  }
+
+  bool one(wait_limit until) noexcept {
+    for (bool has_passed = false;; has_passed = !until.may_wait() || until.time <= now()) {
+      inline_turn_.renew();
+      if (run_first_posted()) return true;
+      if (request* const r = completed_.pop()) {
+        r->completed(*r);
+        return true;
+      }
+      if (has_passed) return false;
+      const wait_limit own = limit(true);
+      engine_->wait(completed_, own.time < until.time ? own : until);
+      expire_timers();
+    }
+  }
+
+  // True if a turn has nothing to do until the engine's handle is ready or the next deadline has passed.
+  bool prepare_to_wait() noexcept {
+    if (has_posted() || !completed_.empty()) return false;
+    const bool nothing_left = engine_->prepare_to_wait(completed_);
+    // Looked at after the handle was reset: what is posted from now on makes it ready.
+    if (!nothing_left || has_posted()) return false;
+    return timers_.empty() || timers_.earliest()->when > now();
   }
 
   void cancel_all(file_activity& activity) noexcept {

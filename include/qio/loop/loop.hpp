@@ -109,6 +109,12 @@ class loop final : public mailbox {
   void arm(timer& node) noexcept { timers_.insert(node); }
   void disarm(timer& node) noexcept { timers_.remove(node); }
 
+  /// Arms the timer of a coroutine.
+  void sleep(timer& node) noexcept {
+    require_own_thread("a coroutine slept on another thread than the one that runs the context");
+    timers_.insert(node);
+  }
+
   // --- for the context ---
 
   /// Ends a wait of the loop's thread. From any thread.
@@ -119,7 +125,7 @@ class loop final : public mailbox {
     return engine_->wake_handle();
   }
 
-  /// The earliest deadline of an operation in flight.
+  /// The earliest deadline of an operation in flight, or end of a sleep.
   deadline next_deadline() const noexcept { return timers_.empty() ? deadline() : deadline(timers_.earliest()->when); }
 
   /// One call of run() or poll(): turns are taken within it.
@@ -153,7 +159,7 @@ class loop final : public mailbox {
     inline_turn_.renew();  // and nothing is spent from now on, because what is refused completes at once
     activities_.for_each([&](file_activity& each) { cancel_all(each); });
     while (engine_->in_flight() != 0) engine_->wait(completed_, wait_limit::unlimited());
-    while (run_posted() || dispatch()) {}
+    while (run_posted() || dispatch() || expire_first(clock::time_point::max())) {}
     leave();
     while (run_posted() || dispatch()) {}  // what was posted until then
     activities_.clear();                   // of files that outlive it; several threads may close them
@@ -183,8 +189,8 @@ class loop final : public mailbox {
     inline_turn_.renew();
     const bool ran = run_posted();
     engine_->wait(completed_, limit(may_wait && !ran));
-    expire_timers();
-    return dispatch() || ran;
+    const bool resumed = expire_timers();
+    return dispatch() || ran || resumed;
   }
 
   bool one(wait_limit until) noexcept {
@@ -198,7 +204,7 @@ class loop final : public mailbox {
       if (has_passed) return false;
       const wait_limit own = limit(true);
       engine_->wait(completed_, own.time < until.time ? own : until);
-      expire_timers();
+      if (!timers_.empty() && expire_first(now())) return true;
     }
   }
 
@@ -220,14 +226,22 @@ class loop final : public mailbox {
     return timers_.empty() ? wait_limit::unlimited() : wait_limit::until(timers_.earliest()->when);
   }
 
-  void expire_timers() noexcept {
-    if (timers_.empty()) return;
-    const clock::time_point at = now();
+  // True if it resumed a coroutine.
+  bool expire_timers() noexcept {
+    if (timers_.empty()) return false;
+    bool resumed = false;
+    for (const clock::time_point at = now(); expire_first(at);) resumed = true;
+    return resumed;
+  }
+
+  // Lets timers expire until one has resumed a coroutine. False if none did.
+  bool expire_first(clock::time_point at) noexcept {
     while (timer* const earliest = timers_.earliest()) {
-      if (earliest->when > at) return;
+      if (earliest->when > at) return false;
       timers_.remove(*earliest);
-      earliest->expired(*earliest);
+      if (earliest->expired(*earliest)) return true;
     }
+    return false;
   }
 
   // Everything has been reaped before anything is resumed, so that what is started then finds free places in the

@@ -154,6 +154,12 @@ TEST_CASE("always_new follows no link of another user in a sticky directory that
   CHECK(replace("to_theirs") == std::errc::permission_denied);
   CHECK(d.victim_is_untouched());
 
+  SECTION("one's own is not, either, if it has a second name, which another user may have made") {
+    link("own", 0);
+    std::filesystem::create_hard_link(shared + "/own", shared + "/second");
+    CHECK(replace("second") == std::errc::permission_denied);
+    CHECK(d.victim_is_untouched());
+  }
   SECTION("one's own is followed") {
     link("own", 0);
     CHECK(!replace("own").exists());

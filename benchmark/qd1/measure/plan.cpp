@@ -38,7 +38,7 @@ void add_writes(const run_request& request, work each, std::vector<work>& to) {
   }
 }
 
-// As of --working-sets 1M,1M: a report has one series of a work.
+// As of --working-set 1M,1M: a report has one series of a work.
 std::vector<work> without_repeats(const std::vector<work>& all) {
   std::vector<work> found;
   for (const work& each : all)

@@ -42,6 +42,7 @@ void add_run_options(options& to, run_request& request) {
   add_modes(to, request.modes);
   to.some_of("--ops", request.operations, "Operations to measure").preset = "read,write";
   add_block(to, request.block);
+  add_order(to, request.order, request.zipf_theta);
   add_file_size(to, request.file_size);
   to.some_of("--reads", request.reads, "Reads with the pages in memory (warm), or not (cold); direct reads: neither");
   to.some_of("--writes", request.writes, run_durabilities,
@@ -77,6 +78,7 @@ command run_command() {
   own->report.declare(made.options);
   made.run = [own](const std::string& command_line) -> int {
     own->request.command_line = command_line;
+    settle_order(own->request.order, own->request.zipf_theta);
     require_meant({own->request.path}, own->create);
     own->report.prepare(own->request.percentiles);
     own->request.before_measuring = own->report.plan_check();

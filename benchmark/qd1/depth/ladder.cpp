@@ -10,6 +10,7 @@
 #include "measure/conditions.hpp"
 #include "measure/data_file.hpp"
 #include "measure/interruption.hpp"
+#include "measure/offset_order.hpp"
 #include "measure/progress.hpp"
 #include "measure/surroundings.hpp"
 #include "memory/pressure.hpp"
@@ -74,6 +75,7 @@ std::uint64_t working_set(const std::deque<data_file>& files) {
 }
 
 std::vector<work> plan(const ladder_request& request, std::uint64_t bytes, std::uint64_t targets) {
+  require_cold_once(request.order, request.temperature);
   std::vector<work> all;
   for (const mode mode : request.modes)
     for (const std::uint64_t workers : request.workers)
@@ -86,7 +88,7 @@ std::vector<work> plan(const ladder_request& request, std::uint64_t bytes, std::
         each.durability = request.durability;
         each.block = request.block;
         each.working_set = bytes;
-        each.load = {workers, depth, 1, std::nullopt, request.order, 1};
+        each.load = {workers, depth, 1, std::nullopt, request.order, request.zipf_theta, 1};
         for (std::uint64_t only = 0; request.each_alone && only < targets; ++only) {
           each.load.only = only;
           all.push_back(each);

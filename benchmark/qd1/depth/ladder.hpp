@@ -19,6 +19,7 @@ struct ladder_request {
   std::vector<qd1::mode> modes = {mode::direct};
   double reads = 1;  ///< part of the transfers that read
   qd1::order order = order::random;
+  std::optional<double> zipf_theta;  ///< with the order zipf, and with no other
   std::vector<std::uint64_t> depths = {1, 2, 4, 8, 16, 32, 64, 128};
   std::vector<std::uint64_t> workers = {1};
   bool each_alone = false;  ///< each target alone, too, before all together

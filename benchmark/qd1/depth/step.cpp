@@ -80,6 +80,7 @@ void add(service& to, const service& more) {
 step::step(const work& work, const field& field, double seconds) : work_(work), field_(field), seconds_(seconds) {
   for (std::size_t each = 0; each < field.targets.size(); ++each)
     if (work.load.only.value_or(each) == each) targets_.push_back(&field.targets[each]);
+  taken_.resize(targets_.size() * work.load.workers);
   for (const operation what : {operation::read, operation::write}) {
     const double share = what == operation::read ? field.reads : 1 - field.reads;
     if (share <= 0) continue;
@@ -91,15 +92,20 @@ step::step(const work& work, const field& field, double seconds) : work_(work), 
 }
 
 std::vector<std::unique_ptr<worker>> step::make_workers(window& window, std::uint64_t round) const {
-  const std::uint64_t seed = series_seed(field_.seed, work_, round);
+  const std::uint64_t own = series_seed(field_.seed, work_), seed = series_seed(field_.seed, work_, round);
   std::vector<std::unique_ptr<worker>> workers;
   for (const target* each : targets_)
     for (std::uint64_t number = 0; number < work_.load.workers; ++number) {
       const std::uint64_t among_all = workers.size();
       workers.push_back(
-          std::make_unique<worker>(duty{work_, field_.reads, each->file.path(), number, seed + among_all,
-                                        field_.pinned ? processor_for(*each, among_all) : std::nullopt, field_.engine,
-                                        field_.timed, field_.once && work_.temperature == temperature::cold},
+          std::make_unique<worker>(duty{work_,
+                                        field_.reads,
+                                        each->file.path(),
+                                        {own, seed + among_all, number, work_.load.workers, taken_[among_all]},
+                                        field_.pinned ? processor_for(*each, among_all) : std::nullopt,
+                                        field_.engine,
+                                        field_.timed,
+                                        field_.once && work_.temperature == temperature::cold},
                                    field_.clock, window));
     }
   return workers;
@@ -163,6 +169,8 @@ void step::leave_as_found() {
 }
 
 void step::collect(const std::vector<std::unique_ptr<worker>>& workers, const round_facts& facts) {
+  for (std::size_t each = 0; each < workers.size(); ++each)
+    taken_[each] += workers[each]->of(operation::read).started + workers[each]->of(operation::write).started;
   for (const auto& each : workers) {
     if (not_available_.empty()) not_available_ = each->not_available();
     if (failure_.empty()) failure_ = each->failure();

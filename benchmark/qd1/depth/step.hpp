@@ -64,6 +64,7 @@ class step {
   double processor_seconds_ = 0;
   std::optional<std::uint64_t> cycles_ = 0;  // none: a round has not counted them
   std::uint64_t counted_ = 0;
+  std::vector<std::uint64_t> taken_;  // offsets of each worker, in the rounds so far
   std::string not_available_;
   std::string failure_;
 };

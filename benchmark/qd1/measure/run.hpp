@@ -23,6 +23,8 @@ struct run_request {
   std::vector<temperature> reads = {temperature::warm};
   std::vector<durability> writes = {durability::accepted, durability::flushed};
   std::vector<qd1::advice> advice = {advice::normal};
+  qd1::order order = order::random;
+  std::optional<double> zipf_theta;  ///< with the order zipf, and with no other
   std::uint64_t block = 4096;
   std::optional<std::uint64_t> file_size;
   std::vector<std::uint64_t> working_sets;  ///< none: the whole file

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <optional>
 
@@ -17,9 +16,8 @@ namespace {
 
 std::string heading(const work& work, const report& run) {
   const load& load = work.load;
-  std::string order(name(load.order));
-  order[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(order[0])));
-  std::string text = fmt::format("{} {} {}s, {}", order, size_text(work.block), name(work.operation), name(work.mode));
+  std::string text =
+      fmt::format("{} {} {}s, {}", order_heading(load), size_text(work.block), name(work.operation), name(work.mode));
   if (work.operation == operation::read && traits(work.mode).keeps_pages)
     text += fmt::format(", {}", name(work.temperature));
   if (work.operation == operation::write) text += fmt::format(", {}", name(work.durability));

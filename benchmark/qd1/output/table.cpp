@@ -90,8 +90,9 @@ std::string heading(const work& work, std::string_view covered) {
   const std::string kind = reads ? std::string(name(work.temperature)) : std::string(name(work.durability));
   const std::string loop =
       work.rate ? fmt::format("open loop, {:g}/s{}", *work.rate, work.poisson ? " Poisson" : "") : "queue depth 1";
-  return wrapped(fmt::format("Random {} {}, {}, {}, {}, within {} [µs, 95 % {}]", size_text(work.block),
-                             name(work.operation), kind, name(work.form), loop, size_text(work.working_set), covered));
+  return wrapped(fmt::format("{} {} {}, {}, {}, {}, within {} [µs, 95 % {}]", order_heading(work.load),
+                             size_text(work.block), name(work.operation), kind, name(work.form), loop,
+                             size_text(work.working_set), covered));
 }
 
 std::string column_name(const work& work) {

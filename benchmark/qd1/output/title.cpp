@@ -10,17 +10,30 @@ namespace {
 
 // What is not as at queue depth 1.
 std::string load_text(const load& load) {
-  if (load == qd1::load()) return {};
-  std::string text = fmt::format(", depth {}", load.depth);
+  std::string text = load.is_single() ? "" : fmt::format(", depth {}", load.depth);
   if (load.workers != 1) text += fmt::format(", {} workers", load.workers);
   if (load.targets != 1) text += fmt::format(", {} targets", load.targets);
   if (load.only) text += fmt::format(", target {} alone", *load.only + 1);
-  if (load.order == order::sequential) text += ", sequential";
+  if (load.order != order::random) text += ", " + order_text(load);
   if (load.share < 1) text += fmt::format(", {:.3g} % of a mix", load.share * 100);
   return text;
 }
 
 }  // namespace
+
+std::string order_text(const load& load) {
+  if (!load.theta) return std::string(name(load.order));
+  return fmt::format("{} {:g}", name(load.order), *load.theta);
+}
+
+std::string order_heading(const load& load) {
+  switch (load.order) {
+    case order::sequential: return "Sequential";
+    case order::zipf: return fmt::format("Zipf (theta {:g})", load.theta.value_or(0));
+    case order::random: break;
+  }
+  return "Random";
+}
 
 std::string title(const work& work) {
   std::string text = fmt::format("{} {}, {}", name(work.mode), name(work.operation), name(work.form));

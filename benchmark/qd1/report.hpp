@@ -325,7 +325,7 @@ struct noise {
 struct settings {
   std::string path;             ///< as given; empty: a temporary file in the current directory
   std::uint64_t file_size = 0;  ///< bytes
-  std::uint64_t block = 0;      ///< bytes
+  std::uint64_t block = 0;      ///< bytes; 0: several, see the series
   std::uint64_t samples = 0;    ///< at most, a series
   double seconds = 0;           ///< at most, a series
   std::uint64_t rounds = 0;     ///< in which each series was measured
@@ -333,6 +333,7 @@ struct settings {
   std::uint64_t seed = 0;
   std::vector<std::string> targets = {};  ///< of qd1 depth: as given
   std::vector<double> percentiles = {};   ///< that were asked for, as fractions; empty: the standard ones
+  std::string profile = {};               ///< of qd1 run --profile: its name
 };
 
 /// "direct read, blocking, 1 GiB", "mapped read, blocking, cold, MADV_RANDOM, 64 MiB, 1000/s Poisson": the name of a
@@ -346,6 +347,9 @@ std::string order_heading(const load& load);
 
 /// The same with hyphens, for names of files and jobs: "direct-read-blocking-1GiB".
 std::string file_title(const work& work);
+
+/// As CrystalDiskMark and KDiskMark name what is measured: "SEQ1M Q8T1", "RND4K Q32T1".
+std::string mark_name(const work& work);
 
 struct report {
   std::string version;               ///< of qd1
@@ -372,5 +376,8 @@ struct report {
     return true;
   }
 };
+
+/// How a report calls a series: by its title; of a profile "SEQ1M Q8T1 read", "SEQ1M Q8T1 mix, read".
+std::string name_among(const report& all, const work& work);
 
 }  // namespace qd1

@@ -317,17 +317,18 @@ struct fields<settings> {
   using self = settings;
   static constexpr auto name = "settings";
   static constexpr auto shape = layout::complete;
-  static constexpr auto list =
-      std::tuple{member{"path", &self::path, "as given; empty: a temporary file in the current directory"},
-                 member{"file_size", &self::file_size},
-                 member{"block", &self::block},
-                 member{"samples", &self::samples, "of a series, at most; 0: no limit"},
-                 member{"seconds", &self::seconds, "of a series, at most"},
-                 member{"rounds", &self::rounds},
-                 member{"engine", &self::engine, "auto, uring, iocp or pool"},
-                 member{"seed", &self::seed},
-                 member{"targets", &self::targets, "of qd1 depth: as given", presence::later},
-                 member{"percentiles", &self::percentiles, "as fractions; empty: the standard ones", presence::later}};
+  static constexpr auto list = std::tuple{
+      member{"path", &self::path, "as given; empty: a temporary file in the current directory"},
+      member{"file_size", &self::file_size},
+      member{"block", &self::block, "bytes of a transfer; 0: several, see the work of each series"},
+      member{"samples", &self::samples, "of a series, at most; 0: no limit"},
+      member{"seconds", &self::seconds, "of a series, at most"},
+      member{"rounds", &self::rounds},
+      member{"engine", &self::engine, "auto, uring, iocp or pool"},
+      member{"seed", &self::seed},
+      member{"targets", &self::targets, "of qd1 depth: as given", presence::later},
+      member{"percentiles", &self::percentiles, "as fractions; empty: the standard ones", presence::later},
+      member{"profile", &self::profile, "name of the preset of qd1 run --profile; empty: none", presence::later}};
 };
 
 template <>

@@ -96,6 +96,7 @@ command depth_command() {
     require_possible(own->request);
     require_meant(own->request.paths, own->create);
     own->report.prepare(own->request.percentiles);
+    own->request.before_measuring = own->report.plan_check();
     own->request.after_round = own->report.observer();
     heed_interrupts();
     const auto found = of_all_ranks(measure_loads(own->request));

@@ -107,9 +107,7 @@ report run(const run_request& request) {
   out.settings.percentiles = chosen_percentiles(request.percentiles);
   const std::vector<work> works = plan(request, allowed_operations(request, file, out), file.bytes());
   if (request.before_measuring) request.before_measuring(works);
-  if (request.quick)
-    out.notes.push_back(
-        "QUICK: few rounds, and a small file unless one was given; for a first look, not for comparisons");
+  if (request.quick) out.notes.emplace_back(quick_note);
   std::optional<platform::hardware_cycles> cycles;
   if (request.cycles && !cycles.emplace().why_not().empty()) out.notes.push_back("no cycles/op: " + cycles->why_not());
   const run_setup setup{clock, file, out.machine, request.engine, cycles ? &*cycles : nullptr};

@@ -2,6 +2,7 @@
 #include "output/shortage.hpp"
 
 #include "memory/steps.hpp"
+#include "output/load_columns.hpp"
 #include "output/wording.hpp"
 #include "units.hpp"
 
@@ -18,12 +19,6 @@ namespace {
 
 std::string step_name(const series& of, const report& run) {
   return fmt::format("{} {}{}", name(of.work.operation), size_text(of.work.working_set), circumstances(of.work, run));
-}
-
-std::string quantile_cell(const series& of, double fraction) {
-  for (const percentile& each : of.latency.percentiles)
-    if (each.fraction == fraction && each.value) return microseconds(each.value->value);
-  return "n/a";
 }
 
 std::string mebibytes_cell(const std::optional<std::uint64_t>& bytes) {

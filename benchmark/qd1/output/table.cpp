@@ -7,6 +7,7 @@
 #include "output/closing.hpp"
 #include "output/contributions.hpp"
 #include "output/ladder.hpp"
+#include "output/profile.hpp"
 #include "output/shortage.hpp"
 #include "output/wording.hpp"
 #include "units.hpp"
@@ -178,6 +179,8 @@ std::string table(const report& report) {
   std::string text;
   if (has_short_memory(report))
     text = shortage_block(report);
+  else if (!report.settings.profile.empty())
+    text = profile_block(report);
   else if (has_loads(report))
     text = ladder_blocks(report);
   else

@@ -41,11 +41,27 @@ std::string title(const work& work) {
   if (reads && work.temperature == temperature::cold) text += ", cold";
   if (traits(work.mode).maps && work.advice == advice::random) text += ", MADV_RANDOM";
   if (!reads && work.durability != durability::accepted) text += fmt::format(", {}", name(work.durability));
+  if (work.block != qd1::work().block) text += fmt::format(", {} blocks", size_text(work.block));
   text += fmt::format(", {}", size_text(work.working_set));
   if (work.memory) text += fmt::format(", memory {}", size_text(*work.memory));
   text += load_text(work.load);
   if (work.rate) text += fmt::format(", {:g}/s{}", *work.rate, work.poisson ? " Poisson" : "");
   return text;
+}
+
+std::string mark_name(const work& work) {
+  const std::string_view order = work.load.order == order::sequential ? "SEQ"
+                                 : work.load.order == order::zipf     ? "ZIPF"
+                                                                      : "RND";
+  const std::string block = work.block % (1 << 20) == 0 ? fmt::format("{}M", work.block >> 20)
+                            : work.block % 1024 == 0    ? fmt::format("{}K", work.block / 1024)
+                                                        : fmt::format("{}B", work.block);
+  return fmt::format("{}{} Q{}T{}", order, block, work.load.depth, work.load.workers);
+}
+
+std::string name_among(const report& all, const work& work) {
+  if (all.settings.profile.empty()) return title(work);
+  return fmt::format("{}{} {}", mark_name(work), work.load.share < 1 ? " mix," : "", name(work.operation));
 }
 
 std::string file_title(const work& work) {

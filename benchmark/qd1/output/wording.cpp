@@ -61,9 +61,9 @@ std::string wrapped(const std::string& text) {
   return lines + line + '\n';
 }
 
-std::vector<remark> remarks(const series& each) {
+std::vector<remark> remarks(const series& each, const report& among) {
   std::vector<remark> all;
-  const std::string own = title(each.work);
+  const std::string own = name_among(among, each.work);
   if (!each.not_available.empty())
     all.push_back({std::string(name(each.work.mode)), "not available: " + each.not_available});
   for (const std::string& reason : each.invalid) all.push_back({own, reason, true});
@@ -75,16 +75,16 @@ std::vector<remark> remarks(const series& each) {
   if (each.measured() && each.steady == false)
     all.push_back({own, fmt::format("not steady: {}; give it more --time",
                                     each.unsettled.empty() ? "its latency was still changing" : each.unsettled)});
-  if (each.measured())
+  if (each.measured() && among.settings.profile.empty())  // a profile's table has no intervals; its page says why
     for (std::string& reason : missing_intervals(each.latency)) all.push_back({own, std::move(reason)});
   return all;
 }
 
 std::vector<std::string> own_remarks(const series& each, const report& among) {
   std::vector<std::string> lines;
-  for (const remark& one : remarks(each)) {
+  for (const remark& one : remarks(each, among)) {
     const auto has_it = [&](const series& other) {
-      return std::ranges::any_of(remarks(other), [&](const remark& its) { return its.text == one.text; });
+      return std::ranges::any_of(remarks(other, among), [&](const remark& its) { return its.text == one.text; });
     };
     if (!one.is_grave && std::ranges::count_if(among.series, has_it) > 1) continue;
     lines.push_back(fmt::format("{}{}: {}", one.is_grave ? "INVALID: " : "", one.subject, one.text));

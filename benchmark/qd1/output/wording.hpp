@@ -35,7 +35,7 @@ struct remark {
 };
 
 /// All but the device's side of it.
-std::vector<remark> remarks(const series& each);
+std::vector<remark> remarks(const series& each, const report& among);
 
 /// Those that no other series of the report shares, a line each. The others: shared_remarks().
 std::vector<std::string> own_remarks(const series& each, const report& among);

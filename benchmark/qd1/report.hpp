@@ -52,22 +52,30 @@ struct enumerators<durability> {
 };
 
 /// In which order offsets come.
-enum class order : std::uint8_t { random, sequential };
+enum class order : std::uint8_t { random, sequential, zipf };
 template <>
 struct enumerators<order> {
-  static constexpr std::string_view names[] = {"random", "sequential"};
+  static constexpr std::string_view names[] = {"random", "sequential", "zipf"};
 };
 
-/// How much is in flight at once, and by whom.
+/// How much is in flight at once, by whom, and where.
 struct load {
   std::uint64_t workers = 1;          ///< threads for each target, each with a context of its own
   std::uint64_t depth = 1;            ///< transfers that each of them keeps in flight
   std::uint64_t targets = 1;          ///< files or devices that are used at once
   std::optional<std::uint64_t> only;  ///< of the targets given, the one that is used alone, counted from 0
   qd1::order order = order::random;
+  std::optional<double> theta = {};  ///< of the order zipf: see measure/zipf.hpp
   double share = 1;  ///< part of the operations that are of this series; the others are in flight beside it
 
   std::uint64_t in_flight() const { return workers * depth * targets; }
+  /// One transfer at a time, in any order.
+  bool is_single() const {
+    load other = *this;
+    other.order = qd1::order::random;
+    other.theta.reset();
+    return other == load();
+  }
   friend bool operator==(const load&, const load&) = default;
 };
 
@@ -317,7 +325,7 @@ struct noise {
 struct settings {
   std::string path;             ///< as given; empty: a temporary file in the current directory
   std::uint64_t file_size = 0;  ///< bytes
-  std::uint64_t block = 0;      ///< bytes
+  std::uint64_t block = 0;      ///< bytes; 0: several, see the series
   std::uint64_t samples = 0;    ///< at most, a series
   double seconds = 0;           ///< at most, a series
   std::uint64_t rounds = 0;     ///< in which each series was measured
@@ -325,14 +333,23 @@ struct settings {
   std::uint64_t seed = 0;
   std::vector<std::string> targets = {};  ///< of qd1 depth: as given
   std::vector<double> percentiles = {};   ///< that were asked for, as fractions; empty: the standard ones
+  std::string profile = {};               ///< of qd1 run --profile: its name
 };
 
 /// "direct read, blocking, 1 GiB", "mapped read, blocking, cold, MADV_RANDOM, 64 MiB, 1000/s Poisson": the name of a
 /// series among those of one run.
 std::string title(const work& work);
 
+/// "random", "sequential", "zipf 1.1"
+std::string order_text(const load& load);
+/// The beginning of a heading: "Random", "Sequential", "Zipf (theta 1.1)".
+std::string order_heading(const load& load);
+
 /// The same with hyphens, for names of files and jobs: "direct-read-blocking-1GiB".
 std::string file_title(const work& work);
+
+/// As CrystalDiskMark and KDiskMark name what is measured: "SEQ1M Q8T1", "RND4K Q32T1".
+std::string mark_name(const work& work);
 
 struct report {
   std::string version;               ///< of qd1
@@ -359,5 +376,8 @@ struct report {
     return true;
   }
 };
+
+/// How a report calls a series: by its title; of a profile "SEQ1M Q8T1 read", "SEQ1M Q8T1 mix, read".
+std::string name_among(const report& all, const work& work);
 
 }  // namespace qd1

@@ -5,6 +5,7 @@
 #include "failure.hpp"
 #include "fields/fields.hpp"
 #include "machine/fields.hpp"
+#include "measure/zipf.hpp"
 #include "report.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ template <>
 struct fields<load> {
   using self = load;
   static constexpr auto name = "load";
-  static constexpr auto about = "How much is in flight at once: of qd1 depth; else 1 of each";
+  static constexpr auto about = "How much is in flight at once (of qd1 run: 1 of each), and the order of the offsets";
   static constexpr auto shape = layout::complete;
   static constexpr auto list =
       std::tuple{member{"workers", &self::workers, "threads for each target", presence::always, 1},
@@ -31,11 +32,20 @@ struct fields<load> {
                  member{"targets", &self::targets, "files or devices that are used at once", presence::always, 1},
                  member{"only", &self::only, "the target that is used alone, counted from 0"},
                  member{"order", &self::order},
+                 member{"zipf_theta", &self::theta,
+                        "of the order zipf: the k-th most popular block is chosen with a probability proportional to "
+                        "1 / k^theta",
+                        presence::later},
                  member{"share", &self::share,
                         "part of the operations that are of this series; the others are in flight beside it"}};
   static void check(const load& from) {
     if (!(from.share > 0 && from.share <= 1))
       throw usage_error(fmt::format("share: {}; needed is a part, more than 0 and at most 1", from.share));
+    if ((from.order == order::zipf) != from.theta.has_value())
+      throw usage_error("zipf_theta: needed is a number with the order zipf, and null with any other");
+    if (from.theta && !(*from.theta >= least_theta && *from.theta <= greatest_theta))
+      throw usage_error(
+          fmt::format("zipf_theta: {}; needed is a number from {} to {}", *from.theta, least_theta, greatest_theta));
   }
 };
 
@@ -307,17 +317,18 @@ struct fields<settings> {
   using self = settings;
   static constexpr auto name = "settings";
   static constexpr auto shape = layout::complete;
-  static constexpr auto list =
-      std::tuple{member{"path", &self::path, "as given; empty: a temporary file in the current directory"},
-                 member{"file_size", &self::file_size},
-                 member{"block", &self::block},
-                 member{"samples", &self::samples, "of a series, at most; 0: no limit"},
-                 member{"seconds", &self::seconds, "of a series, at most"},
-                 member{"rounds", &self::rounds},
-                 member{"engine", &self::engine, "auto, uring, iocp or pool"},
-                 member{"seed", &self::seed},
-                 member{"targets", &self::targets, "of qd1 depth: as given", presence::later},
-                 member{"percentiles", &self::percentiles, "as fractions; empty: the standard ones", presence::later}};
+  static constexpr auto list = std::tuple{
+      member{"path", &self::path, "as given; empty: a temporary file in the current directory"},
+      member{"file_size", &self::file_size},
+      member{"block", &self::block, "bytes of a transfer; 0: several, see the work of each series"},
+      member{"samples", &self::samples, "of a series, at most; 0: no limit"},
+      member{"seconds", &self::seconds, "of a series, at most"},
+      member{"rounds", &self::rounds},
+      member{"engine", &self::engine, "auto, uring, iocp or pool"},
+      member{"seed", &self::seed},
+      member{"targets", &self::targets, "of qd1 depth: as given", presence::later},
+      member{"percentiles", &self::percentiles, "as fractions; empty: the standard ones", presence::later},
+      member{"profile", &self::profile, "name of the preset of qd1 run --profile; empty: none", presence::later}};
 };
 
 template <>

@@ -4,7 +4,6 @@
 #include "depth/ledger.hpp"
 #include "html/html.hpp"
 #include "measure/clock.hpp"
-#include "measure/offsets.hpp"
 #include "output/ladder.hpp"
 #include "platform/hardware_cycles.hpp"
 #include "program.hpp"
@@ -122,13 +121,6 @@ TEST_CASE("a ledger counts what ends within the window") {
   within.record(qd1::operation::read, 8192, now, std::size_t(100));
   CHECK_FALSE(within.goes_on());
   CHECK(within.failure() == "read at offset 8192 failed: 100 of 4096 bytes were transferred");
-}
-
-TEST_CASE("sequential workers begin at equal distances, and go around") {
-  auto second = qd1::sequential_offsets(1, 2, 4 * 4096, 4096);
-  CHECK(second() == 2 * 4096);
-  CHECK(second() == 3 * 4096);
-  CHECK(second() == 0);
 }
 
 TEST_CASE("each step of a ladder has its throughput, its latencies and its course") {

@@ -48,7 +48,7 @@ TEST_CASE("an option means the same in every command that has it") {
   const std::vector<qd1::command> all = all_commands();
   std::set<std::string> seen;
   for (const char* name : {"--block", "--file-size", "--seed", "--overwrite", "--rounds", "--percentiles", "--engine",
-                           "--json", "--html", "--gate", "--gate-vs"}) {
+                           "--order", "--zipf-theta", "--json", "--html", "--gate", "--gate-vs"}) {
     const qd1::option* first = nullptr;
     for (const qd1::command& command : all)
       for (const qd1::option& each : command.options.all()) {
@@ -61,7 +61,7 @@ TEST_CASE("an option means the same in every command that has it") {
         seen.insert(name);
       }
   }
-  CHECK(seen.size() == 11);
+  CHECK(seen.size() == 13);
 }
 
 TEST_CASE("every command that makes a report has gates and all formats") {

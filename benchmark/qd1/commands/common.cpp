@@ -5,6 +5,7 @@
 #include "measure/interruption.hpp"
 #include "measure/progress.hpp"
 #include "measure/run.hpp"
+#include "measure/zipf.hpp"
 #include "options/suggestion.hpp"
 #include "output/closing.hpp"
 #include "output/json.hpp"
@@ -38,6 +39,24 @@ void add_modes(options& to, std::vector<mode>& modes) { to.some_of("--modes", mo
 
 void add_block(options& to, std::uint64_t& block) {
   to.size("--block", block, "Bytes of a transfer; offsets are multiples of it");
+}
+
+void add_order(options& to, order& order, std::optional<double>& theta) {
+  to.one_of("--order", order,
+            "Order of the offsets. zipf: few blocks are chosen often, the k-th most popular with a probability "
+            "proportional to 1 / k^theta");
+  to.number(
+        "--zipf-theta", theta, least_theta, greatest_theta,
+        fmt::format("Theta of --order zipf: the greater, the more transfers go to few blocks. Default: {:g}, as in fio",
+                    usual_theta))
+      .needs = "--order";
+}
+
+void settle_order(order order, std::optional<double>& theta) {
+  if (order == order::zipf && !theta) theta = usual_theta;
+  if (order != order::zipf && theta)
+    throw usage_error(
+        fmt::format("--zipf-theta: {:g} is of no use with --order {}; needed is --order zipf", *theta, name(order)));
 }
 
 void add_file_size(options& to, std::optional<std::uint64_t>& bytes) {

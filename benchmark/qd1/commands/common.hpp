@@ -22,6 +22,10 @@ void add_path(options& to, std::string& path);
 void add_paths(options& to, std::vector<std::string>& paths);
 void add_modes(options& to, std::vector<mode>& modes);
 void add_block(options& to, std::uint64_t& block);
+/// Offers a theta as well, which settle_order() completes.
+void add_order(options& to, order& order, std::optional<double>& theta);
+/// Gives the order zipf its usual theta. Throws usage_error for a theta of another order.
+void settle_order(order order, std::optional<double>& theta);
 void add_file_size(options& to, std::optional<std::uint64_t>& bytes);
 void add_engine(options& to, std::string& engine);
 void add_rounds(options& to, std::uint64_t& rounds);

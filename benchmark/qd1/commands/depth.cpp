@@ -35,7 +35,7 @@ void add_load(options& to, ladder_request& request) {
   add_paths(to, request.paths);
   add_modes(to, request.modes);
   to.percent("--mix", request.reads, "Per cent of the transfers that read; the others write");
-  to.one_of("--order", request.order, "Order of the offsets");
+  add_order(to, request.order, request.zipf_theta);
   add_block(to, request.block);
   to.counts("--depths", request.depths, 1, most_in_flight,
             "Transfers that each worker keeps in flight; one step of the ladder each");
@@ -92,9 +92,11 @@ command depth_command() {
   made.run = [own](const std::string& command_line) -> int {
     own->request.command_line = command_line;
     own->request.timed = !own->untimed;
+    settle_order(own->request.order, own->request.zipf_theta);
     require_possible(own->request);
     require_meant(own->request.paths, own->create);
     own->report.prepare(own->request.percentiles);
+    own->request.before_measuring = own->report.plan_check();
     own->request.after_round = own->report.observer();
     heed_interrupts();
     const auto found = of_all_ranks(measure_loads(own->request));

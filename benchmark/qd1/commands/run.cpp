@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// qd1 run: one transfer at a time.
+// qd1 run: one transfer at a time, or a profile.
 #include "measure/run.hpp"
 
 #include "commands/commands.hpp"
 #include "commands/common.hpp"
+#include "depth/ladder.hpp"
+#include "depth/profiles.hpp"
 #include "failure.hpp"
 #include "measure/interruption.hpp"
 #include "merge/of_ranks.hpp"
@@ -28,6 +30,42 @@ constexpr std::array run_durabilities = {choice<durability>{"accepted", durabili
                                          choice<durability>{"through", durability::written_through},
                                          choice<durability>{"flushed", durability::flushed}};
 
+void add_profile(options& to, std::string& profile) {
+  std::vector<std::string> names;
+  for (const qd1::profile& each : profiles()) names.emplace_back(each.name);
+  option& added = to.word("--profile", profile, names,
+                          "Measure the rows of CrystalDiskMark and KDiskMark instead: direct reads, then writes, "
+                          "sequential 1 MiB with 8 and 1 in flight, random 4 KiB with 32 and 1. mix adds rows with "
+                          "70 % reads. Profiles");
+  added.decides = "what is measured";
+  added.instead_of = {"--modes",  "--ops",    "--block",       "--order", "--zipf-theta", "--reads",
+                      "--writes", "--advice", "--working-set", "--rate",  "--poisson",    "--samples"};
+}
+
+// The same of the loads that the profile consists of.
+ladder_request loads_of(const run_request& from) {
+  const profile& wanted = *profile_named(from.profile);
+  ladder_request made;
+  made.loads = loads_of(wanted);
+  made.profile = from.profile;
+  if (!from.path.empty()) made.paths = {from.path};
+  made.block = largest_block(wanted);
+  made.file_size = from.file_size;
+  made.seconds = from.seconds;
+  made.rounds = from.rounds;
+  made.percentiles = from.percentiles;
+  made.engine.name = from.engine;
+  made.seed = from.seed;
+  made.overwrite = from.overwrite;
+  made.cycles = from.cycles;
+  made.turns = from.turns;
+  made.command_line = from.command_line;
+  if (from.quick) made.notes.emplace_back(quick_note);
+  made.before_measuring = from.before_measuring;
+  made.after_round = from.after_round;
+  return made;
+}
+
 void add_run_options(options& to, run_request& request) {
   // The first of the options: those that are given beside it hold.
   to.flag("--quick", request.quick,
@@ -38,10 +76,12 @@ void add_run_options(options& to, run_request& request) {
     request.rounds = 10;  // fewer than 8 support no interval
     if (request.path.empty() && !request.file_size) request.file_size = std::uint64_t(64) << 20;
   };
+  add_profile(to, request.profile);
   add_path(to, request.path);
   add_modes(to, request.modes);
   to.some_of("--ops", request.operations, "Operations to measure").preset = "read,write";
   add_block(to, request.block);
+  add_order(to, request.order, request.zipf_theta);
   add_file_size(to, request.file_size);
   to.some_of("--reads", request.reads, "Reads with the pages in memory (warm), or not (cold); direct reads: neither");
   to.some_of("--writes", request.writes, run_durabilities,
@@ -71,18 +111,20 @@ void add_run_options(options& to, run_request& request) {
 
 command run_command() {
   const auto own = std::make_shared<run_state>();
-  command made{"run", "Measure latency, one transfer at a time", {}, {}, true};
+  command made{"run", "Measure latency, one transfer at a time, or a well-known profile", {}, {}, true};
   add_run_options(made.options, own->request);
   add_create(made.options, own->create);
   own->report.declare(made.options);
   made.run = [own](const std::string& command_line) -> int {
     own->request.command_line = command_line;
+    settle_order(own->request.order, own->request.zipf_theta);
     require_meant({own->request.path}, own->create);
     own->report.prepare(own->request.percentiles);
     own->request.before_measuring = own->report.plan_check();
     own->request.after_round = own->report.observer();
     heed_interrupts();
-    const auto found = of_all_ranks(run(own->request));
+    const bool by_profile = !own->request.profile.empty();
+    const auto found = of_all_ranks(by_profile ? measure_loads(loads_of(own->request)) : run(own->request));
     return found ? own->report.finish(*found) : exit_pass;  // the first rank answers for all
   };
   return made;

@@ -74,6 +74,19 @@ std::string environment(const report& base, const report& now, bool& forbids) {
   return text.empty() ? "  none that is known\n" : text;
 }
 
+// The base may have the same work with offsets in another order.
+std::string why_without_counterpart(const report& base, const series& now) {
+  for (const series& each : base.series) {
+    work same = each.work;
+    same.load.order = now.work.load.order;
+    same.load.theta = now.work.load.theta;
+    if (same == now.work)
+      return fmt::format("the order of the offsets differs: {} against {}", order_text(each.work.load),
+                         order_text(now.work.load));
+  }
+  return "the other run has no series of the same work";
+}
+
 }  // namespace
 
 std::string why_not_comparable(const series& base, const series& now) {
@@ -102,7 +115,7 @@ comparison compare(const report& base, const report& now) {
     const auto same =
         std::find_if(base.series.begin(), base.series.end(), [&](auto& other) { return other.work == each.work; });
     const std::string reason = forbidden                   ? "the surroundings forbid it"
-                               : same == base.series.end() ? "the other run has no series of the same work"
+                               : same == base.series.end() ? why_without_counterpart(base, each)
                                                            : why_not_comparable(*same, each);
     if (!reason.empty()) {
       out.text += fmt::format("{}: no verdict: {}\n", title(each.work), reason);

@@ -18,11 +18,19 @@
 namespace qd1 {
 namespace {
 
+// "SEQ1M", "Q8T1": the words of a row of a profile.
+bool is_of_row(const work& work, const std::string& word) {
+  const std::string row = mark_name(work);
+  const std::size_t blank = row.find(' ');
+  return word == row.substr(0, blank) || word == row.substr(blank + 1);
+}
+
 bool is_about(const work& work, const std::string& word) {
   const bool reads = work.operation == operation::read;
   return word == name(work.mode) || word == name(work.operation) || word == name(work.form) ||
          (reads && word == name(work.temperature)) || (!reads && word == name(work.durability)) ||
-         (!reads && word == "through" && work.durability == durability::written_through);
+         (!reads && word == "through" && work.durability == durability::written_through) ||
+         word == name(work.load.order) || word == (work.load.share < 1 ? "mix" : "unmixed") || is_of_row(work, word);
 }
 
 bool is_meant(const gate& gate, const work& work) {

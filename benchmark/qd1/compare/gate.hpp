@@ -12,8 +12,9 @@
 
 namespace qd1 {
 
-/// "direct.read.p99<=200us", "p50<=1.10x": which series (any words of mode, operation, form, temperature, durability;
-/// none: all), which figure, and what it must be.
+/// "direct.read.p99<=200us", "p50<=1.10x", "SEQ1M.Q8T1.read.MB/s>=1000": which series (any words of mode, operation,
+/// form, temperature, durability, order, row of a profile, "mix" or "unmixed"; none: all), which figure, and what it
+/// must be.
 struct gate {
   std::string text;
   std::vector<std::string> words;

@@ -26,7 +26,6 @@ struct field {
   const qd1::clock& clock;
   std::vector<target> targets;
   machine_facts machine;  ///< the host, and the devices under all targets
-  double reads = 1;       ///< part of the transfers that read
   engine_choice engine;
   bool timed = true;    ///< the clock is read for each transfer
   bool pinned = false;  ///< each worker keeps to a processor

@@ -10,6 +10,7 @@
 #include "measure/conditions.hpp"
 #include "measure/data_file.hpp"
 #include "measure/interruption.hpp"
+#include "measure/offset_order.hpp"
 #include "measure/progress.hpp"
 #include "measure/surroundings.hpp"
 #include "memory/pressure.hpp"
@@ -20,6 +21,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 
 namespace qd1 {
 namespace {
@@ -50,7 +52,7 @@ machine_facts facts_of(const std::vector<target>& targets) {
 }
 
 field field_of(const ladder_request& request, const clock& clock, const std::deque<data_file>& files) {
-  field found{clock, {}, {}, request.reads, request.engine, request.timed, request.pinned, request.seed};
+  field found{clock, {}, {}, request.engine, request.timed, request.pinned, request.seed};
   for (std::size_t each = 0; each < files.size(); ++each) {
     const bool is_named = each < request.paths.size();
     found.targets.push_back({files[each], find_machine(is_named ? request.paths[each] : ".")});
@@ -73,8 +75,9 @@ std::uint64_t working_set(const std::deque<data_file>& files) {
   return least;
 }
 
-std::vector<work> plan(const ladder_request& request, std::uint64_t bytes, std::uint64_t targets) {
-  std::vector<work> all;
+std::vector<planned_load> loads_of_ladder(const ladder_request& request, std::uint64_t targets) {
+  require_cold_once(request.order, request.temperature);
+  std::vector<planned_load> all;
   for (const mode mode : request.modes)
     for (const std::uint64_t workers : request.workers)
       for (const std::uint64_t depth : request.depths) {
@@ -85,47 +88,68 @@ std::vector<work> plan(const ladder_request& request, std::uint64_t bytes, std::
         each.temperature = traits(mode).keeps_pages ? request.temperature : temperature::warm;
         each.durability = request.durability;
         each.block = request.block;
-        each.working_set = bytes;
-        each.load = {workers, depth, 1, std::nullopt, request.order, 1};
+        each.load = {workers, depth, 1, std::nullopt, request.order, request.zipf_theta, 1};
         for (std::uint64_t only = 0; request.each_alone && only < targets; ++only) {
           each.load.only = only;
-          all.push_back(each);
+          all.push_back({each, request.reads});
         }
         each.load.only.reset();
         each.load.targets = targets;
-        all.push_back(each);
+        all.push_back({each, request.reads});
       }
   return all;
+}
+
+std::vector<planned_load> plan(const ladder_request& request, const std::deque<data_file>& files, report& out) {
+  std::vector<planned_load> all = request.loads.empty() ? loads_of_ladder(request, files.size()) : request.loads;
+  if (const std::string why = files.front().why_read_only(); !request.loads.empty() && !why.empty()) {
+    std::erase_if(all, [](const planned_load& each) { return each.reads < 1; });
+    out.notes.push_back("reads only: " + why);
+  }
+  for (planned_load& each : all) each.work.working_set = working_set(files);
+  return all;
+}
+
+std::vector<step> steps_of(const std::vector<planned_load>& loads, const field& field, const ladder_request& request) {
+  std::vector<step> steps;
+  for (const planned_load& each : loads) {
+    require_direct_blocks(each.work, field);
+    steps.emplace_back(each, field, request.seconds / static_cast<double>(request.rounds));
+  }
+  if (!request.before_measuring) return steps;
+  std::vector<work> works;
+  for (const step& each : steps) std::ranges::copy(each.works(), std::back_inserter(works));
+  request.before_measuring(works);
+  return steps;
 }
 
 }  // namespace
 
 report measure_loads(const ladder_request& request) {
   report out = begun_report(request.command_line);
+  out.notes = request.notes;
+  std::optional<turns> turns;
+  if (!request.turns.empty()) turns.emplace(request.turns);
   const std::deque<data_file> files = files_of(request);
   const clock clock = clock::calibrated();
-  const platform::hardware_cycles cycles;  // before there are workers: their cycles count, too
-  if (!cycles.why_not().empty()) out.notes.push_back("no cycles/op: " + cycles.why_not());
+  std::optional<platform::hardware_cycles> cycles;  // before there are workers: their cycles count, too
+  if (request.cycles && !cycles.emplace().why_not().empty()) out.notes.push_back("no cycles/op: " + cycles->why_not());
   field field = field_of(request, clock, files);
-  field.cycles = &cycles;
+  field.cycles = cycles ? &*cycles : nullptr;
   field.percentiles = request.percentiles;
   out.machine = field.machine;
-  const std::uint64_t bytes = working_set(files);
   out.settings = {fmt::format("{}", fmt::join(request.paths, " ")),
-                  bytes,
-                  request.block,
+                  working_set(files),
+                  request.loads.empty() ? request.block : 0,
                   0,
                   request.seconds,
                   request.rounds,
                   request.engine.name,
                   request.seed,
                   request.paths,
-                  chosen_percentiles(request.percentiles)};
-  std::vector<step> steps;
-  for (const work& each : plan(request, bytes, files.size())) {
-    require_direct_blocks(each, field);
-    steps.emplace_back(each, field, request.seconds / static_cast<double>(request.rounds));
-  }
+                  chosen_percentiles(request.percentiles),
+                  request.profile};
+  std::vector<step> steps = steps_of(plan(request, files, out), field, request);
   // Only now: files that are being filled would be most of what is in so little memory.
   std::optional<memory_pressure> pressure;
   if (request.memory) pressure.emplace(*request.memory);
@@ -133,8 +157,8 @@ report measure_loads(const ladder_request& request) {
   progress::tell(fmt::format("{} steps, {} rounds, {:g} s each: about {}", steps.size(), request.rounds,
                              request.seconds, progress::duration_text(planned)));
   measure_amid(out, clock, [&] {
-    std::optional<turns> turns;
     out.series = measure_rounds(steps, clock, request.rounds, planned, request.after_round, turns);
+    for (series& each : out.series) each.turns = request.turns;
     note_scaling(out, field.targets);
     for (const data_file& each : files) judge_data(each, out);
   });

@@ -2,12 +2,14 @@
 // A whole run of loads: deeper and deeper, with more and more workers, on one target or several.
 #pragma once
 
+#include "depth/step.hpp"
 #include "depth/worker.hpp"
 #include "figures.hpp"
 #include "measure/rounds.hpp"
 #include "report.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,10 +17,15 @@
 namespace qd1 {
 
 struct ladder_request {
+  /// Measured instead of the ladder that modes, depths and so on describe, within the whole file. On a file that must
+  /// not be written: those that only read.
+  std::vector<planned_load> loads = {};
+  std::string profile = {};        ///< what the report calls them
   std::vector<std::string> paths;  ///< none: a temporary file in the current directory
   std::vector<qd1::mode> modes = {mode::direct};
   double reads = 1;  ///< part of the transfers that read
   qd1::order order = order::random;
+  std::optional<double> zipf_theta;  ///< with the order zipf, and with no other
   std::vector<std::uint64_t> depths = {1, 2, 4, 8, 16, 32, 64, 128};
   std::vector<std::uint64_t> workers = {1};
   bool each_alone = false;  ///< each target alone, too, before all together
@@ -35,7 +42,11 @@ struct ladder_request {
   engine_choice engine;
   std::uint64_t seed = 1;
   bool overwrite = false;
+  bool cycles = true;      ///< CPU cycles are counted
+  std::string turns = {};  ///< a file: each round waits its turn with those of other runs that name it
   std::string command_line;
+  std::vector<std::string> notes = {};                                  ///< for the report
+  std::function<void(const std::vector<work>&)> before_measuring = {};  ///< called with the plan; may throw usage_error
   round_observer after_round = {};  ///< called with what is known by then; may be empty
 };
 

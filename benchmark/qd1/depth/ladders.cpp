@@ -17,7 +17,7 @@ work without_step(work from) {
 }  // namespace
 
 bool has_loads(const report& run) {
-  return std::ranges::any_of(run.series, [](const series& each) { return each.work.load != load(); });
+  return !std::ranges::all_of(run.series, [](const series& each) { return each.work.load.is_single(); });
 }
 
 std::string target_name(const report& run, std::uint64_t number) {

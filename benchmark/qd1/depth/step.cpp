@@ -77,29 +77,43 @@ void add(service& to, const service& more) {
 
 }  // namespace
 
-step::step(const work& work, const field& field, double seconds) : work_(work), field_(field), seconds_(seconds) {
+step::step(const planned_load& load, const field& field, double seconds)
+    : work_(load.work), reads_(load.reads), field_(field), seconds_(seconds) {
   for (std::size_t each = 0; each < field.targets.size(); ++each)
-    if (work.load.only.value_or(each) == each) targets_.push_back(&field.targets[each]);
+    if (work_.load.only.value_or(each) == each) targets_.push_back(&field.targets[each]);
+  taken_.resize(targets_.size() * work_.load.workers);
   for (const operation what : {operation::read, operation::write}) {
-    const double share = what == operation::read ? field.reads : 1 - field.reads;
+    const double share = what == operation::read ? reads_ : 1 - reads_;
     if (share <= 0) continue;
     kind& added = kinds_.emplace_back();
-    added.found.work = work;
+    added.found.work = work_;
     added.found.work.operation = what;
     added.found.work.load.share = share;
   }
 }
 
+std::vector<work> step::works() const {
+  std::vector<work> found;
+  found.reserve(kinds_.size());
+  for (const kind& each : kinds_) found.push_back(each.found.work);
+  return found;
+}
+
 std::vector<std::unique_ptr<worker>> step::make_workers(window& window, std::uint64_t round) const {
-  const std::uint64_t seed = series_seed(field_.seed, work_, round);
+  const std::uint64_t own = series_seed(field_.seed, work_), seed = series_seed(field_.seed, work_, round);
   std::vector<std::unique_ptr<worker>> workers;
   for (const target* each : targets_)
     for (std::uint64_t number = 0; number < work_.load.workers; ++number) {
       const std::uint64_t among_all = workers.size();
       workers.push_back(
-          std::make_unique<worker>(duty{work_, field_.reads, each->file.path(), number, seed + among_all,
-                                        field_.pinned ? processor_for(*each, among_all) : std::nullopt, field_.engine,
-                                        field_.timed, field_.once && work_.temperature == temperature::cold},
+          std::make_unique<worker>(duty{work_,
+                                        reads_,
+                                        each->file.path(),
+                                        {own, seed + among_all, number, work_.load.workers, taken_[among_all]},
+                                        field_.pinned ? processor_for(*each, among_all) : std::nullopt,
+                                        field_.engine,
+                                        field_.timed,
+                                        field_.once && work_.temperature == temperature::cold},
                                    field_.clock, window));
     }
   return workers;
@@ -139,7 +153,7 @@ void step::measure_round(std::uint64_t round, double start) {
   facts.seen.measured = std::min(facts.seen.measured, seconds_used(workers, window, field_.clock));
   collect(workers, facts);
   note(memory_limit_note(hits_before));
-  if (field_.reads < 1 && !traits(work_.mode).is_direct) note(throttling_note());
+  if (reads_ < 1 && !traits(work_.mode).is_direct) note(throttling_note());
   leave_as_found();
 }
 
@@ -152,7 +166,7 @@ void step::note(const std::string& text) {
 
 // So that neither what is still to be written back nor pages that writing has brought meet the next step.
 void step::leave_as_found() {
-  if (field_.reads >= 1) return;
+  if (reads_ >= 1) return;
   for (const target* each : targets_) {
     auto file = qio::cached_file::open(each->file.path(), qio::access::read_write);
     if (!file) continue;
@@ -163,6 +177,8 @@ void step::leave_as_found() {
 }
 
 void step::collect(const std::vector<std::unique_ptr<worker>>& workers, const round_facts& facts) {
+  for (std::size_t each = 0; each < workers.size(); ++each)
+    taken_[each] += workers[each]->of(operation::read).started + workers[each]->of(operation::write).started;
   for (const auto& each : workers) {
     if (not_available_.empty()) not_available_ = each->not_available();
     if (failure_.empty()) failure_ = each->failure();

@@ -18,12 +18,19 @@
 
 namespace qd1 {
 
+struct planned_load {
+  qd1::work work;    ///< what its transfers have in common, whether they read or write
+  double reads = 1;  ///< part of the transfers that read
+};
+
 class step {
  public:
-  /// `work`: what its transfers have in common, whether they read or write. `seconds`: of a round.
-  step(const work& work, const field& field, double seconds);
+  /// `seconds`: of a round.
+  step(const planned_load& load, const field& field, double seconds);
 
   const work& subject() const noexcept { return work_; }
+  /// Of the series that it makes.
+  std::vector<work> works() const;
   /// Whether a further round makes sense: nothing has been refused so far.
   bool wants_more() const noexcept { return not_available_.empty() && failure_.empty(); }
 
@@ -57,6 +64,7 @@ class step {
   series finished(const kind& each) const;
 
   work work_;
+  double reads_;
   const field& field_;
   double seconds_;
   std::vector<const target*> targets_;
@@ -64,6 +72,7 @@ class step {
   double processor_seconds_ = 0;
   std::optional<std::uint64_t> cycles_ = 0;  // none: a round has not counted them
   std::uint64_t counted_ = 0;
+  std::vector<std::uint64_t> taken_;  // offsets of each worker, in the rounds so far
   std::string not_available_;
   std::string failure_;
 };

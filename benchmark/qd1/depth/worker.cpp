@@ -2,7 +2,7 @@
 #include "depth/worker.hpp"
 
 #include "depth/in_flight.hpp"
-#include "measure/offsets.hpp"
+#include "measure/offset_order.hpp"
 #include "measure/with_mode.hpp"
 #include "platform/process.hpp"
 #include <qio/qio.hpp>
@@ -20,10 +20,9 @@ namespace {
 
 offset_source offsets_of(const duty& duty) {
   const work& work = duty.work;
-  if (work.load.order == order::sequential)
-    return sequential_offsets(duty.number, work.load.workers, work.working_set, work.block);
-  if (duty.once) return shuffled_offsets(duty.seed, work.working_set, work.block);
-  return random_offsets(duty.seed, work.working_set, work.block);
+  if (duty.once && work.load.order == order::random)
+    return shuffled_offsets(duty.share.draws, work.working_set, work.block);
+  return qd1::offsets_of(work, duty.share);
 }
 
 // A block for each transfer in flight.
@@ -152,7 +151,7 @@ void worker::work_on(Context&... context) {
   ((blocks = context.registered_memory()), ...);
   if (blocks.empty()) blocks = own.emplace(blocks_for(duty_.work, file.alignment()));
   fill(blocks, duty_.work.block);
-  worker_loop loop{ledger_, mixture(duty_.reads, duty_.seed), offsets_of(duty_)};
+  worker_loop loop{ledger_, mixture(duty_.reads, duty_.share.draws), offsets_of(duty_)};
   if (duty_.once) loop.left = duty_.work.working_set / duty_.work.block;
   window_.arrive();
   has_arrived_ = true;

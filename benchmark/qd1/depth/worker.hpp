@@ -5,6 +5,7 @@
 #include "depth/ledger.hpp"
 #include "depth/window.hpp"
 #include "measure/clock.hpp"
+#include "measure/offset_order.hpp"
 #include "report.hpp"
 
 #include <cstdint>
@@ -26,8 +27,7 @@ struct duty {
   qd1::work work;    ///< what its transfers have in common; `reads` decides whether they read or write
   double reads = 1;  ///< part of the transfers that read
   std::string path;
-  std::uint64_t number = 0;                ///< among those of the path, for the place where it begins
-  std::uint64_t seed = 0;                  ///< of its offsets
+  offset_share share;                      ///< of the path's offsets
   std::optional<std::uint64_t> processor;  ///< the one that it keeps to
   engine_choice engine;
   bool timed = true;  ///< the clock is read for each transfer

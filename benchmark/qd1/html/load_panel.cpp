@@ -14,7 +14,7 @@ std::string title_of(const work& what) {
   if (traits(what.mode).keeps_pages && what.operation == operation::read)
     text = fmt::format("{} {}", name(what.temperature), text);
   if (what.durability == durability::written_through && what.operation == operation::write) text += ", written through";
-  text = fmt::format("{} {} {}", what.load.order == order::random ? "Random" : "Sequential", name(what.mode), text);
+  text = fmt::format("{} {} {}", order_heading(what.load), name(what.mode), text);
   if (what.load.share < 1) text += fmt::format(", {:.3g} % of a mix", what.load.share * 100);
   return text;
 }

@@ -33,6 +33,7 @@ std::string_view sign_of(standing which) {
 
 std::string_view subject(runs_shown runs) {
   if (has_short_memory(*runs.front().run)) return "with short memory";
+  if (!runs.front().run->settings.profile.empty()) return "by a profile";
   return has_loads(*runs.front().run) ? "under load" : "latency at queue depth 1";
 }
 
@@ -47,6 +48,9 @@ std::string title(runs_shown runs) {
 
 std::string subtitle(const report& run) {
   const settings& with = run.settings;
+  if (!with.profile.empty())
+    return fmt::format("profile {}, {} file · {} · qd1 {}", with.profile, size_text(with.file_size),
+                       date_text(run.started), run.version);
   return fmt::format("{} blocks, {} file, {} · {} · qd1 {}", size_text(with.block), size_text(with.file_size),
                      has_loads(run) ? "many operations in flight" : "queue depth 1, one operation after the other",
                      date_text(run.started), run.version);
@@ -54,6 +58,7 @@ std::string subtitle(const report& run) {
 
 std::string_view heading(const report& run) {
   if (has_short_memory(run)) return "What file I/O takes when memory is short";
+  if (!run.settings.profile.empty()) return "What this storage reads and writes per second";
   return has_loads(run) ? "How much file I/O can be in flight" : "How long one file operation takes";
 }
 

@@ -64,9 +64,17 @@ std::string meaning(const work& kind) {
   return "over when a sync after them is";
 }
 
+std::string order_in_words(const load& of) {
+  if (of.order == order::sequential) return "one after the other";
+  return fmt::format("the k-th most popular with a probability proportional to 1 / k^{:g}", of.theta.value_or(0));
+}
+
 std::string detail(const work& kind) {
   std::string text = size_text(kind.block);
   if (kind.working_set != 0) text += fmt::format(" blocks chosen from {}", size_text(kind.working_set));
+  if (kind.load.order != order::random) text += fmt::format(", {}", order_in_words(kind.load));
+  if (!kind.load.is_single()) text += fmt::format(", {} in flight", kind.load.in_flight());
+  if (kind.load.share < 1) text += fmt::format(", {:.3g} % of a mix", kind.load.share * 100);
   if (kind.rate)
     text += fmt::format(", {}{} operations a second, timed from the intended start", rate_text(*kind.rate),
                         kind.poisson ? " random" : "");

@@ -8,6 +8,7 @@
 #include "memory_panel.hpp"
 #include "overview.hpp"
 #include "percentile_chart.hpp"
+#include "profile_panel.hpp"
 #include "strip.hpp"
 #include "table.hpp"
 #include "validity.hpp"
@@ -22,7 +23,9 @@ namespace qd1::html {
 namespace {
 
 // Runs that are compared show each step by itself.
-bool shows_loads(std::span<const named_report> runs) { return runs.size() == 1 && has_loads(*runs.front().run); }
+bool shows_loads(std::span<const named_report> runs) {
+  return runs.size() == 1 && has_loads(*runs.front().run) && !shows_profile(runs);
+}
 
 bool shows_memory(std::span<const named_report> runs) {
   return runs.size() == 1 && has_short_memory(*runs.front().run);
@@ -30,14 +33,17 @@ bool shows_memory(std::span<const named_report> runs) {
 
 nodes verdict(const panel& from, std::span<const named_report> runs) {
   if (shows_memory(runs)) return {verdict_of_memory(from)};
+  if (shows_profile(runs)) return {verdict_of_profile(from)};
   if (shows_loads(runs)) return {verdict_of_load(from)};
   if (runs.size() == 1) return verdict_of_modes(from);
   if (!comparable(runs)) return {"No verdict: the runs are not of the same thing."};
   return verdict_of_runs(from);
 }
 
-// The modes beside each other; of loads, what depth brings; of short memory, how it went along.
+// The modes beside each other; of loads, what depth brings; of short memory, how it went along; of a profile, its
+// table.
 node picture(const panel& from, std::span<const named_report> runs) {
+  if (shows_profile(runs)) return profile_table(from);
   node throughput = shows_memory(runs) ? throughput_course(from) : shows_loads(runs) ? throughput_chart(from) : "";
   return throughput.empty() ? overview(from) : throughput;
 }
@@ -53,13 +59,14 @@ node answer(const panel& from, std::span<const named_report> runs) {
 
 std::vector<panel> panels_to_show(const report& run) {
   if (has_short_memory(run)) return panels_of_memory(run);
+  if (!run.settings.profile.empty()) return panels_of_profile(run);
   return has_loads(run) ? panels_of_loads(run) : panels_of(run);
 }
 
 node answers(const std::vector<panel>& panels, std::span<const named_report> runs) {
   node found = element("section", {{"class", "answers"}});
   for (const panel& each : panels) found.add(answer(each, runs));
-  if (shows_loads(runs) || shows_memory(runs)) return found;
+  if (shows_loads(runs) || shows_memory(runs) || shows_profile(runs)) return found;
   found.add(
       element("p", {{"class", "how"}},
               {"Dot: median, with its 95 % interval. Thick bar: up to p99. Thin line: up to p99.9. Logarithmic: each "

@@ -2,6 +2,7 @@
 #include "table.hpp"
 
 #include "../withheld.hpp"
+#include "cells.hpp"
 #include "quantity.hpp"
 
 #include <fmt/format.h>
@@ -15,26 +16,11 @@
 namespace qd1::html {
 namespace {
 
-// A table whose semantics survive that its rows become cards: browsers drop them with the display of a table, and so
-// the roles are said.
-node table(std::string_view name, std::string_view caption, const std::vector<std::string>& columns, nodes rows) {
-  node head = element("tr", {{"role", "row"}});
-  for (const std::string& each : columns) head.add(element("th", {{"scope", "col"}, {"role", "columnheader"}}, {each}));
-  return element("table", {{"class", std::string(name)}, {"role", "table"}},
-                 {element("caption", {}, {caption}), element("thead", {{"role", "rowgroup"}}, {std::move(head)}),
-                  element("tbody", {{"role", "rowgroup"}}, std::move(rows))});
-}
-
 node row(const curve& which, std::string_view kind = "") {
   node cells = element("tr", {{"role", "row"}, {"class", which.hue + std::string(kind)}});
   cells.add(element("th", {{"scope", "row"}, {"role", "rowheader"}},
                     {element("span", {{"class", which.dashed ? "key dashed" : "key"}}), which.name}));
   return cells;
-}
-
-node cell(std::string_view column, nodes contents, std::string_view kind = "") {
-  return element("td", {{"role", "cell"}, {"data-label", std::string(column)}, {"class", std::string(kind)}},
-                 std::move(contents));
 }
 
 // One cell over all columns, with words in place of figures.

@@ -2,6 +2,8 @@
 // Where transfers begin.
 #pragma once
 
+#include "measure/zipf.hpp"
+
 #include <bit>
 #include <cstdint>
 #include <functional>
@@ -44,33 +46,60 @@ inline offset_source unvisited_offsets(std::uint64_t seed, std::uint64_t bytes, 
   };
 }
 
-/// The same, each once in an order that looks random, and then again; no memory is needed for it, so for any size.
-inline offset_source shuffled_offsets(std::uint64_t seed, std::uint64_t bytes, std::uint64_t block) {
-  const std::uint64_t blocks = bytes / block;
-  const auto bits = static_cast<int>(std::bit_width(blocks - 1));
-  // Each step can be undone on so many bits, so no two numbers become the same. What is beyond the last block is left
-  // out.
-  const auto mixed = [salt = splitmix64(seed)(), mask = (std::uint64_t(1) << bits) - 1,
-                      half = (bits + 1) / 2](std::uint64_t number) {
+/// Numbers below `count` in an order that looks random, each once: a bijection. It needs no memory, whatever the count.
+class scattered {
+ public:
+  scattered(std::uint64_t seed, std::uint64_t count) noexcept
+      : count_(count),
+        salt_(splitmix64(seed)()),
+        mask_((std::uint64_t(1) << bits_of(count - 1)) - 1),
+        half_((bits_of(count - 1) + 1) / 2) {}
+
+  /// `number` is less than the count, and so is the result.
+  std::uint64_t operator()(std::uint64_t number) const noexcept {
+    do number = mixed(number);
+    while (number >= count_);  // it comes back to where it began at the latest
+    return number;
+  }
+
+ private:
+  static int bits_of(std::uint64_t number) noexcept { return static_cast<int>(std::bit_width(number)); }
+
+  // Each step can be undone on so many bits, so no two numbers become the same.
+  std::uint64_t mixed(std::uint64_t number) const noexcept {
     for (int turn = 0; turn < 3; ++turn) {
-      number = (number * 0x9e3779b97f4a7c15 + salt) & mask;
-      number ^= number >> half;
+      number = (number * 0x9e3779b97f4a7c15 + salt_) & mask_;
+      number ^= number >> half_;
     }
     return number;
-  };
-  return [mixed, end = std::uint64_t(1) << bits, number = std::uint64_t(0), blocks, block]() mutable {
-    std::uint64_t found = mixed(number++ % end);
-    while (found >= blocks) found = mixed(number++ % end);
-    return found * block;
+  }
+
+  std::uint64_t count_;
+  std::uint64_t salt_;
+  std::uint64_t mask_;
+  int half_;
+};
+
+/// Each block once in an order that looks random, and then again.
+inline offset_source shuffled_offsets(std::uint64_t seed, std::uint64_t bytes, std::uint64_t block) {
+  const std::uint64_t blocks = bytes / block;
+  return [place = scattered(seed, blocks), number = std::uint64_t(0), blocks, block]() mutable {
+    return place(number++ % blocks) * block;
   };
 }
 
-/// One block after the other, and from the beginning again. Several sources of one file, `number` of `sources` counted
-/// from 0, begin at equal distances.
-inline offset_source sequential_offsets(std::uint64_t number, std::uint64_t sources, std::uint64_t bytes,
-                                        std::uint64_t block) {
+/// One block after the other from `first` on, counted in blocks; after the last comes block 0.
+inline offset_source sequential_offsets(std::uint64_t first, std::uint64_t bytes, std::uint64_t block) {
+  return [next = first, blocks = bytes / block, block]() mutable { return next++ % blocks * block; };
+}
+
+/// By Zipf's law: the k-th most popular block is chosen with a probability proportional to 1 / k^theta. Which blocks
+/// are popular depends on `places`, what is drawn on `draws`.
+inline offset_source zipf_offsets(std::uint64_t places, std::uint64_t draws, double theta, std::uint64_t bytes,
+                                  std::uint64_t block) {
   const std::uint64_t blocks = bytes / block;
-  return [next = blocks / sources * number, blocks, block]() mutable { return next++ % blocks * block; };
+  return [place = scattered(places, blocks), ranks = zipf_ranks(theta, blocks), random = splitmix64(draws),
+          block]() mutable { return place(ranks(random)) * block; };
 }
 
 }  // namespace qd1

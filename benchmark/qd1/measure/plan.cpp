@@ -2,6 +2,7 @@
 #include "measure/plan.hpp"
 
 #include "failure.hpp"
+#include "measure/offset_order.hpp"
 
 #include <fmt/format.h>
 
@@ -51,6 +52,7 @@ std::vector<work> without_repeats(const std::vector<work>& all) {
 std::vector<work> plan(const run_request& request, const std::vector<operation>& operations, std::uint64_t bytes) {
   const auto working_sets = request.working_sets.empty() ? std::vector{bytes} : request.working_sets;
   for (const std::uint64_t each : working_sets) require_fitting(each, request.block, bytes);
+  for (const temperature each : request.reads) require_cold_once(request.order, each);
   std::vector<work> all;
   for (const mode mode : request.modes)
     for (const std::uint64_t working_set : working_sets)
@@ -64,6 +66,8 @@ std::vector<work> plan(const run_request& request, const std::vector<operation>&
           each.working_set = working_set;
           each.rate = request.rate;
           each.poisson = request.poisson;
+          each.load.order = request.order;
+          each.load.theta = request.zipf_theta;
           operation == operation::read ? add_reads(request, each, all) : add_writes(request, each, all);
         }
   return without_repeats(all);

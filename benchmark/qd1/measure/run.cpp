@@ -5,7 +5,7 @@
 #include "measure/conditions.hpp"
 #include "measure/data_file.hpp"
 #include "measure/interruption.hpp"
-#include "measure/offsets.hpp"
+#include "measure/offset_order.hpp"
 #include "measure/plan.hpp"
 #include "measure/progress.hpp"
 #include "measure/rounds.hpp"
@@ -35,8 +35,9 @@ std::vector<operation> allowed_operations(const run_request& request, const data
 }
 
 offset_source offsets_of(const work& work, std::uint64_t seed) {
-  if (work.temperature == temperature::cold) return unvisited_offsets(seed, work.working_set, work.block);
-  return random_offsets(seed, work.working_set, work.block);
+  if (work.temperature == temperature::cold && work.load.order == order::random)
+    return unvisited_offsets(seed, work.working_set, work.block);
+  return qd1::offsets_of(work, {seed, seed});
 }
 
 // What is allowed to a round. All rounds together transfer as often as was asked for; cold ones read no block twice.
@@ -106,9 +107,7 @@ report run(const run_request& request) {
   out.settings.percentiles = chosen_percentiles(request.percentiles);
   const std::vector<work> works = plan(request, allowed_operations(request, file, out), file.bytes());
   if (request.before_measuring) request.before_measuring(works);
-  if (request.quick)
-    out.notes.push_back(
-        "QUICK: few rounds, and a small file unless one was given; for a first look, not for comparisons");
+  if (request.quick) out.notes.emplace_back(quick_note);
   std::optional<platform::hardware_cycles> cycles;
   if (request.cycles && !cycles.emplace().why_not().empty()) out.notes.push_back("no cycles/op: " + cycles->why_not());
   const run_setup setup{clock, file, out.machine, request.engine, cycles ? &*cycles : nullptr};

@@ -16,6 +16,7 @@
 namespace qd1 {
 
 struct run_request {
+  std::string profile;  ///< for the command: its loads are measured instead; see depth/profiles.hpp
   std::string path;
   std::vector<mode> modes = {mode::direct, mode::cached, mode::mapped};
   std::optional<std::vector<operation>> operations;  ///< none: both, or reads only where the file must not be written
@@ -23,6 +24,8 @@ struct run_request {
   std::vector<temperature> reads = {temperature::warm};
   std::vector<durability> writes = {durability::accepted, durability::flushed};
   std::vector<qd1::advice> advice = {advice::normal};
+  qd1::order order = order::random;
+  std::optional<double> zipf_theta;  ///< with the order zipf, and with no other
   std::uint64_t block = 4096;
   std::optional<std::uint64_t> file_size;
   std::vector<std::uint64_t> working_sets;  ///< none: the whole file
@@ -42,6 +45,10 @@ struct run_request {
   std::function<void(const std::vector<work>&)> before_measuring = {};  ///< called with the plan; may throw usage_error
   round_observer after_round = {};  ///< called with what is known by then; may be empty
 };
+
+/// In the report of a quick run.
+inline constexpr const char* quick_note =
+    "QUICK: few rounds, and a small file unless one was given; for a first look, not for comparisons";
 
 /// Throws usage_error where that cannot be done.
 report run(const run_request& request);

@@ -97,9 +97,8 @@ void describe(series& found, const memory_pressure& pressure, std::optional<std:
 }
 
 series measured(const work& work, field field, const memory_pressure& pressure, double seconds, double start) {
-  field.reads = work.operation == operation::read ? 1 : 0;
   field.dirty_bytes = [&pressure] { return pressure.dirty_bytes(); };
-  step step(work, field, seconds);
+  step step({work, work.operation == operation::read ? 1. : 0.}, field, seconds);
   const auto hits_before = memory_limit_hits();
   step.measure_round(0, start);
   const auto hits = memory_limit_hits();
@@ -172,7 +171,7 @@ report measure_memory(const memory_request& request) {
                   "auto",          request.seed,
                   {request.path},  chosen_percentiles(request.percentiles)};
   if (!file.why_read_only().empty()) out.notes.push_back("reads only: " + file.why_read_only());
-  field field{clock, {{file, out.machine}}, out.machine, 1, {}, true, false, request.seed, request.percentiles, true};
+  field field{clock, {{file, out.machine}}, out.machine, {}, true, false, request.seed, request.percentiles, true};
   measure_amid(out, clock, [&] {
     measure_all(plan(sizes, request.block, file.why_read_only().empty()), field, out);
     judge_data(file, out);

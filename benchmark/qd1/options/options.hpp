@@ -22,9 +22,11 @@ struct option {
   std::string name;   ///< "--block"; of an argument without a name: "PATH"
   std::string value;  ///< "SIZE": what follows; empty: a flag
   std::string help;
-  std::string preset;                ///< what holds where it is not given; empty: the help says it
-  std::vector<std::string> choices;  ///< all values that it takes; empty: any
-  std::string needs;                 ///< another option, without which this one has no meaning
+  std::string preset;                   ///< what holds where it is not given; empty: the help says it
+  std::vector<std::string> choices;     ///< all values that it takes; empty: any
+  std::string needs;                    ///< another option, without which this one has no meaning
+  std::string decides;                  ///< "which blocks are measured": what is left to no other option …
+  std::vector<std::string> instead_of;  ///< … so these cannot be given beside it
   bool required = false;
   std::size_t most = 1;    ///< how often it may be given
   std::size_t values = 1;  ///< that follow each time

@@ -7,6 +7,7 @@
 #include "options/suggestion.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -56,6 +57,16 @@ void add(CLI::App& to, const option& from) {
   if (!from.needs.empty()) added->needs(to.get_option(from.needs));
 }
 
+// Throws usage_error for options that cannot be given together.
+void require_agreement(const CLI::App& given, const command& of) {
+  const auto is_given = [&](const std::string& name) { return given.get_option(name)->count() != 0; };
+  for (const option& each : of.options.all())
+    for (const std::string& other : each.instead_of)
+      if (is_given(each.name) && is_given(other))
+        throw usage_error(fmt::format("{} cannot be given with {}, which decides {}; leave out one of the two", other,
+                                      each.name, each.decides));
+}
+
 }  // namespace
 
 parsed parse(const program& program, int argc, const char* const* argv) {
@@ -78,7 +89,10 @@ parsed parse(const program& program, int argc, const char* const* argv) {
     return {nullptr, app.exit(failure) == 0 ? exit_pass : exit_usage};
   }
   for (const command& each : program.commands)
-    if (app.got_subcommand(each.name)) return {&each, exit_pass};
+    if (app.got_subcommand(each.name)) {
+      require_agreement(*app.get_subcommand(each.name), each);
+      return {&each, exit_pass};
+    }
   return {nullptr, exit_usage};
 }
 

@@ -46,10 +46,33 @@ std::string finding_of_loads(const series& best) {
                      figure_text(unit::megabytes_per_second, best.bytes_per_second / 1e6), best.work.load.in_flight());
 }
 
+// "Reads reach 3100 MB/s (SEQ1M Q8T1) and 120000 operations per second (RND4K Q32T1)"
+std::string finding_of_profile(const report& report) {
+  std::vector<std::string> parts;
+  for (const operation what : all_values<operation>()) {
+    const series *widest = nullptr, *most = nullptr;
+    for (const series& each : report.series) {
+      if (!each.measured() || each.work.operation != what || each.work.load.share < 1) continue;
+      if (widest == nullptr || each.bytes_per_second > widest->bytes_per_second) widest = &each;
+      if (most == nullptr || each.iops > most->iops) most = &each;
+    }
+    if (widest == nullptr) continue;
+    parts.push_back(fmt::format("{}s reach {} MB/s ({}) and {} operations per second ({})", name(what),
+                                figure_text(unit::megabytes_per_second, widest->bytes_per_second / 1e6),
+                                mark_name(widest->work), figure_text(unit::per_second, most->iops),
+                                mark_name(most->work)));
+  }
+  if (parts.empty()) return "No row that only reads or only writes could be measured.";
+  std::string text = fmt::format("{}.", fmt::join(parts, "; "));
+  text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
 std::string finding(const report& report) {
   const auto measured = [](const series& each) { return each.measured(); };
   const auto first = std::ranges::find_if(report.series, measured);
   if (first == report.series.end()) return "Nothing could be measured.";
+  if (!report.settings.profile.empty()) return finding_of_profile(report);
   if (!has_loads(report)) return finding_of_modes(report, *first);
   const series* best = &*first;
   for (const series& each : report.series)
@@ -88,7 +111,7 @@ std::string shared_remarks(const report& report) {
   std::map<std::string, std::size_t> counts;
   std::vector<std::string> order;
   for (const series& each : report.series)
-    for (const remark& one : remarks(each)) {
+    for (const remark& one : remarks(each, report)) {
       if (one.is_grave) continue;  // printed with the series
       if (!by_text.contains(one.text)) order.push_back(one.text);
       std::vector<std::string>& subjects = by_text[one.text];

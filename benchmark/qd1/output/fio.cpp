@@ -138,9 +138,11 @@ ordered_json classes(const latency& latency, double unit, double from, const std
 
 ordered_json options(const series& series) {
   const load& load = series.work.load;
-  const std::string_view order = load.order == order::random ? "rand" : "";
+  const std::string_view order = load.order == order::sequential ? "" : "rand";
+  const std::string distribution = load.theta ? fmt::format("zipf:{:g}", *load.theta) : "random";
   return {{"name", file_title(series.work)},
           {"rw", fmt::format("{}{}", order, name(series.work.operation))},
+          {"random_distribution", distribution},
           {"bs", std::to_string(series.work.block)},
           {"size", std::to_string(series.work.working_set)},
           {"direct", traits(series.work.mode).is_direct ? "1" : "0"},

@@ -2,6 +2,7 @@
 #include "output/shortage.hpp"
 
 #include "memory/steps.hpp"
+#include "output/load_columns.hpp"
 #include "output/wording.hpp"
 #include "units.hpp"
 
@@ -18,12 +19,6 @@ namespace {
 
 std::string step_name(const series& of, const report& run) {
   return fmt::format("{} {}{}", name(of.work.operation), size_text(of.work.working_set), circumstances(of.work, run));
-}
-
-std::string quantile_cell(const series& of, double fraction) {
-  for (const percentile& each : of.latency.percentiles)
-    if (each.fraction == fraction && each.value) return microseconds(each.value->value);
-  return "n/a";
 }
 
 std::string mebibytes_cell(const std::optional<std::uint64_t>& bytes) {
@@ -75,7 +70,7 @@ std::string shortage_block(const report& report) {
   text += wrapped(fmt::format("Memory is short by: {}.", how(report)));
   const remark_counts among = count_remarks(report);
   for (const series& each : report.series)
-    for (const std::string& line : own_remarks(each, among)) text += wrapped(line);
+    for (const std::string& line : own_remarks(each, report, among)) text += wrapped(line);
   text += wrapped(
       "dev/op: operations of the device for each transfer. pages in memory: of the file, before -> after. dirty: MiB "
       "that were still to be written, at most.");

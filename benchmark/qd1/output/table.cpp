@@ -7,6 +7,7 @@
 #include "output/closing.hpp"
 #include "output/contributions.hpp"
 #include "output/ladder.hpp"
+#include "output/profile.hpp"
 #include "output/shortage.hpp"
 #include "output/wording.hpp"
 #include "units.hpp"
@@ -96,15 +97,16 @@ std::string heading(const work& work, std::string_view covered) {
   const std::string kind = reads ? std::string(name(work.temperature)) : std::string(name(work.durability));
   const std::string loop =
       work.rate ? fmt::format("open loop, {:g}/s{}", *work.rate, work.poisson ? " Poisson" : "") : "queue depth 1";
-  return wrapped(fmt::format("Random {} {}, {}, {}, {}, within {} [µs, 95 % {}]", size_text(work.block),
-                             name(work.operation), kind, name(work.form), loop, size_text(work.working_set), covered));
+  return wrapped(fmt::format("{} {} {}, {}, {}, {}, within {} [µs, 95 % {}]", order_heading(work.load),
+                             size_text(work.block), name(work.operation), kind, name(work.form), loop,
+                             size_text(work.working_set), covered));
 }
 
 std::string column_name(const work& work) {
   return fmt::format("{:>8}{}", name(work.mode), work.advice == advice::random ? ", MADV_RANDOM" : "");
 }
 
-std::string block(const group& members, const remark_counts& among) {
+std::string block(const group& members, const report& run, const remark_counts& among) {
   const bool between = members.front()->latency.mean.scope == scope::between_runs;
   std::string text = heading(members.front()->work, name(between ? scope::between_runs : scope::within_run));
   std::string columns = fmt::format("{:<{}}", "", label_width);
@@ -128,7 +130,7 @@ std::string block(const group& members, const remark_counts& among) {
       text += row("path", members, [](const series& each) { return path_text(each.service); });
   }
   for (const series* each : members) {
-    for (const std::string& line : own_remarks(*each, among)) text += wrapped(line);
+    for (const std::string& line : own_remarks(*each, run, among)) text += wrapped(line);
     const bool tells = !traits(each->work.mode).keeps_pages || each->work.temperature == temperature::cold;
     if (each->measured() && tells && !each->verification.text.empty())
       text += wrapped(fmt::format("{}: {}", name(each->work.mode), each->verification.text));
@@ -140,7 +142,7 @@ std::string blocks(const report& report) {
   const remark_counts among = count_remarks(report);
   std::string text;
   for (const group& each : groups(report))
-    for (const group& part : fitting(each)) text += block(part, among);
+    for (const group& part : fitting(each)) text += block(part, report, among);
   return text;
 }
 
@@ -191,6 +193,8 @@ std::string table(const report& report) {
   std::string text;
   if (has_short_memory(report))
     text = shortage_block(report);
+  else if (!report.settings.profile.empty())
+    text = profile_block(report);
   else if (has_loads(report))
     text = ladder_blocks(report);
   else

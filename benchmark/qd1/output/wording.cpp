@@ -62,9 +62,9 @@ std::string wrapped(const std::string& text) {
   return lines + line + '\n';
 }
 
-std::vector<remark> remarks(const series& each) {
+std::vector<remark> remarks(const series& each, const report& among) {
   std::vector<remark> all;
-  const std::string own = title(each.work);
+  const std::string own = name_among(among, each.work);
   if (!each.not_available.empty())
     all.push_back({std::string(name(each.work.mode)), "not available: " + each.not_available});
   for (const std::string& reason : each.invalid) all.push_back({own, reason, true});
@@ -76,7 +76,7 @@ std::vector<remark> remarks(const series& each) {
   if (each.measured() && each.steady == false)
     all.push_back({own, fmt::format("not steady: {}; give it more --time",
                                     each.unsettled.empty() ? "its latency was still changing" : each.unsettled)});
-  if (each.measured())
+  if (each.measured() && among.settings.profile.empty())  // a profile's table has no intervals; its page says why
     for (std::string& reason : missing_intervals(each.latency)) all.push_back({own, std::move(reason)});
   return all;
 }
@@ -85,15 +85,15 @@ remark_counts count_remarks(const report& of) {
   remark_counts found;
   for (const series& each : of.series) {
     std::set<std::string> texts;
-    for (remark& one : remarks(each)) texts.insert(std::move(one.text));
+    for (remark& one : remarks(each, of)) texts.insert(std::move(one.text));
     for (const std::string& text : texts) ++found[text];
   }
   return found;
 }
 
-std::vector<std::string> own_remarks(const series& each, const remark_counts& among) {
+std::vector<std::string> own_remarks(const series& each, const report& run, const remark_counts& among) {
   std::vector<std::string> lines;
-  for (const remark& one : remarks(each)) {
+  for (const remark& one : remarks(each, run)) {
     if (!one.is_grave && among.at(one.text) > 1) continue;
     lines.push_back(fmt::format("{}{}: {}", one.is_grave ? "INVALID: " : "", one.subject, one.text));
   }

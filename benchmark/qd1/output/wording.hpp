@@ -36,13 +36,13 @@ struct remark {
 };
 
 /// All but the device's side of it.
-std::vector<remark> remarks(const series& each);
+std::vector<remark> remarks(const series& each, const report& among);
 
 /// On how many series of a report each remark is, by its text.
 using remark_counts = std::map<std::string, std::size_t>;
 remark_counts count_remarks(const report& of);
 
 /// Those that no other series shares, a line each. The others: shared_remarks().
-std::vector<std::string> own_remarks(const series& each, const remark_counts& among);
+std::vector<std::string> own_remarks(const series& each, const report& run, const remark_counts& among);
 
 }  // namespace qd1

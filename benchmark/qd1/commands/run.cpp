@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <memory>
 
 namespace qd1 {
@@ -22,11 +21,6 @@ struct run_state {
   bool create = false;
   report_options report;
 };
-
-// What "written through" is called on a command line has no blank in it.
-constexpr std::array run_durabilities = {choice<durability>{"accepted", durability::accepted},
-                                         choice<durability>{"through", durability::written_through},
-                                         choice<durability>{"flushed", durability::flushed}};
 
 void add_run_options(options& to, run_request& request) {
   // The first of the options: those that are given beside it hold.
@@ -44,7 +38,7 @@ void add_run_options(options& to, run_request& request) {
   add_block(to, request.block);
   add_file_size(to, request.file_size);
   to.some_of("--reads", request.reads, "Reads with the pages in memory (warm), or not (cold); direct reads: neither");
-  to.some_of("--writes", request.writes, run_durabilities,
+  to.some_of("--writes", request.writes, durabilities,
              fmt::format("Writes that end when they are accepted, written through ({}), or flushed by a sync",
                          platform::write_through));
   to.some_of("--advice", request.advice,

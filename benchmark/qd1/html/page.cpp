@@ -7,6 +7,7 @@
 #include "panel.hpp"
 #include "quantity.hpp"
 #include "sections.hpp"
+#include "series_table.hpp"
 #include "validity.hpp"
 
 #include <fmt/format.h>
@@ -89,6 +90,7 @@ node footer() {
 std::string page(runs_shown runs, const std::vector<panel>& panels) {
   nodes contents = banners(runs);
   node main = element("main", {}, {header(runs), answers(panels, runs)});
+  if (runs.size() > 1) main.add(series_table(runs));
   for (const panel& each : panels) main.add(details(each, runs));
   main.add(notes(runs));
   main.add(advice_block(runs));

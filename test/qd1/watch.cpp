@@ -131,6 +131,18 @@ TEST_CASE("a transfer is an outlier by the median of those before it, once there
   CHECK_THAT(qd1::summary_text(all), Contains("1 outlier: longer than 5 x"));
 }
 
+TEST_CASE("a watch prints that a drive may sleep between transfers, unless it may not") {
+  qd1::watch_subject of;
+  of.machine.devices.emplace_back().name = "nvme0n1";
+  CHECK_THAT(qd1::heading(of), !Contains("save power"));
+  of.machine.devices[0].wake_up_limit = "100000";
+  CHECK_THAT(unbroken(qd1::heading(of)), Contains("nvme0n1 may save power") && Contains("up to 100000 µs"));
+  of.machine.devices[0].wake_up_limit = "any";
+  CHECK_THAT(unbroken(qd1::heading(of)), Contains("waking it up is not limited"));
+  of.machine.devices[0].wake_up_limit = "0";
+  CHECK_THAT(qd1::heading(of), !Contains("save power"));
+}
+
 TEST_CASE("intervals that passed without a transfer are reported") {
   qd1::watched all;
   qd1::record(all, 1000);

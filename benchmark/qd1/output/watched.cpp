@@ -29,6 +29,17 @@ std::string devices(const machine_facts& machine) {
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, " on "));
 }
 
+// Drives that may save power between two transfers.
+std::string sleepers(const watch_subject& of) {
+  std::string text;
+  for (const device_facts& each : of.machine.devices)
+    if (each.wake_up_limit && each.wake_up_limit != "0")
+      text += wrapped(fmt::format(
+          "{} may save power between transfers: waking it up {}", each.name,
+          each.wake_up_limit == "any" ? "is not limited" : fmt::format("may take up to {} µs", *each.wake_up_limit)));
+  return text;
+}
+
 std::string percentile_text(const histogram& of, double fraction) {
   const std::uint64_t needed = samples_needed(fraction);
   const std::string name = percentile_name(fraction);
@@ -45,6 +56,7 @@ std::string plural(std::uint64_t count, const char* of) {
 std::string heading(const watch_subject& of) {
   std::string text = wrapped(fmt::format("{} every {:g} s, at random offsets within {} of {}{}", what(of.work),
                                          of.interval, size_text(of.work.working_set), of.target, devices(of.machine)));
+  text += sleepers(of);
   for (const std::string& each : of.warnings) text += wrapped("warning: " + each);
   return text;
 }

@@ -1,7 +1,7 @@
 // Loads: many transfers in flight.
 #include "depth/findings.hpp"
-#include "depth/ladders.hpp"
 #include "depth/ledger.hpp"
+#include "findings/ladders.hpp"
 #include "html/html.hpp"
 #include "measure/clock.hpp"
 #include "measure/offsets.hpp"

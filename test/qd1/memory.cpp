@@ -2,13 +2,13 @@
 #include "memory/memory.hpp"
 
 #include "failure.hpp"
+#include "findings/steps.hpp"
 #include "measure/offsets.hpp"
-#include "memory/ballast.hpp"
 #include "memory/binding.hpp"
-#include "memory/pressure.hpp"
-#include "memory/steps.hpp"
 #include "output/shortage.hpp"
 #include "platform/file.hpp"
+#include "pressure/ballast.hpp"
+#include "pressure/pressure.hpp"
 #include "program.hpp"
 
 #include <nlohmann/json.hpp>

@@ -2,10 +2,10 @@
 // Options that several commands have: declared once, so that a word means the same everywhere.
 #pragma once
 
+#include "commands/exporters.hpp"
 #include "compare/gate.hpp"
 #include "measure/rounds.hpp"
 #include "options/options.hpp"
-#include "output/exporters.hpp"
 #include "report.hpp"
 
 #include <array>

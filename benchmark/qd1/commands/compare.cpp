@@ -5,7 +5,7 @@
 #include "compare/comparison.hpp"
 #include "html/html.hpp"
 #include "output/color.hpp"
-#include "output/printable.hpp"
+#include "text/printable.hpp"
 
 #include <fmt/format.h>
 

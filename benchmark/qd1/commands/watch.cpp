@@ -7,9 +7,9 @@
 #include "failure.hpp"
 #include "measure/interruption.hpp"
 #include "output/color.hpp"
-#include "output/printable.hpp"
 #include "output/watched.hpp"
 #include "platform/names.hpp"
+#include "text/printable.hpp"
 
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@
 #include "measure/interruption.hpp"
 #include "measure/progress.hpp"
 #include "measure/surroundings.hpp"
-#include "memory/pressure.hpp"
+#include "pressure/pressure.hpp"
 #include <qio/qio.hpp>
 
 #include <fmt/format.h>

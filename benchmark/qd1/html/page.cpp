@@ -11,8 +11,8 @@
 #include "validity.hpp"
 
 #include <fmt/format.h>
-#include <qd1/depth/ladders.hpp>
-#include <qd1/memory/steps.hpp>
+#include <qd1/findings/ladders.hpp>
+#include <qd1/findings/steps.hpp>
 
 #include <string>
 #include <string_view>

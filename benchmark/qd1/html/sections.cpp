@@ -13,8 +13,8 @@
 #include "validity.hpp"
 #include "verdict.hpp"
 
-#include <qd1/depth/ladders.hpp>
-#include <qd1/memory/steps.hpp>
+#include <qd1/findings/ladders.hpp>
+#include <qd1/findings/steps.hpp>
 
 #include <utility>
 

@@ -10,8 +10,8 @@
 #include "measure/progress.hpp"
 #include "measure/surroundings.hpp"
 #include "memory/binding.hpp"
-#include "memory/pressure.hpp"
 #include "platform/file.hpp"
+#include "pressure/pressure.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>

@@ -3,9 +3,9 @@
 
 #include "fields/json.hpp"
 #include "output/fio.hpp"
-#include "output/printable.hpp"
 #include "output/report_text.hpp"
 #include "report_fields.hpp"
+#include "text/printable.hpp"
 
 #include <boost/crc.hpp>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/shortage.hpp"
 
-#include "memory/steps.hpp"
+#include "findings/steps.hpp"
 #include "output/wording.hpp"
 #include "units.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/table.hpp"
 
-#include "depth/ladders.hpp"
 #include "figures.hpp"
-#include "memory/steps.hpp"
+#include "findings/ladders.hpp"
+#include "findings/steps.hpp"
 #include "output/closing.hpp"
 #include "output/contributions.hpp"
 #include "output/ladder.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "memory/steps.hpp"
+#include "findings/steps.hpp"
 
 #include <algorithm>
 

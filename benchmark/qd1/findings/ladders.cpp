@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "depth/ladders.hpp"
+#include "findings/ladders.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -102,6 +102,7 @@ std::vector<work> plan(const ladder_request& request, std::uint64_t bytes, std::
 
 report measure_loads(const ladder_request& request) {
   report out = begun_report(request.command_line);
+  out.kind = report_kind::depth;
   const std::deque<data_file> files = files_of(request);
   const clock clock = clock::calibrated();
   const platform::hardware_cycles cycles;  // before there are workers: their cycles count, too

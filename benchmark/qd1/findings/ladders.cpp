@@ -16,10 +16,6 @@ work without_step(work from) {
 
 }  // namespace
 
-bool has_loads(const report& run) {
-  return std::ranges::any_of(run.series, [](const series& each) { return each.work.load != load(); });
-}
-
 std::string target_name(const report& run, std::uint64_t number) {
   const std::vector<std::string>& names = run.settings.targets;
   if (number >= names.size()) return "target " + std::to_string(number + 1);

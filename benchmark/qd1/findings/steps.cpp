@@ -5,10 +5,6 @@
 
 namespace qd1 {
 
-bool has_short_memory(const report& run) {
-  return std::ranges::any_of(run.series, [](const series& each) { return each.work.memory.has_value(); });
-}
-
 std::uint64_t memory_without_ballast(const report& run) {
   std::uint64_t most = 0;
   for (const series& each : run.series) most = std::max(most, each.work.memory.value_or(0));

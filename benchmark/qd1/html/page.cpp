@@ -11,8 +11,6 @@
 #include "validity.hpp"
 
 #include <fmt/format.h>
-#include <qd1/findings/ladders.hpp>
-#include <qd1/findings/steps.hpp>
 
 #include <string>
 #include <string_view>
@@ -33,8 +31,12 @@ std::string_view sign_of(standing which) {
 }
 
 std::string_view subject(runs_shown runs) {
-  if (has_short_memory(*runs.front().run)) return "with short memory";
-  return has_loads(*runs.front().run) ? "under load" : "latency at queue depth 1";
+  switch (runs.front().run->kind) {
+    case report_kind::memory: return "with short memory";
+    case report_kind::depth: return "under load";
+    case report_kind::run: break;
+  }
+  return "latency at queue depth 1";
 }
 
 std::string title(runs_shown runs) {
@@ -48,14 +50,19 @@ std::string title(runs_shown runs) {
 
 std::string subtitle(const report& run) {
   const settings& with = run.settings;
-  return fmt::format("{} blocks, {} file, {} · {} · qd1 {}", size_text(with.block), size_text(with.file_size),
-                     has_loads(run) ? "many operations in flight" : "queue depth 1, one operation after the other",
-                     date_text(run.started), run.version);
+  return fmt::format(
+      "{} blocks, {} file, {} · {} · qd1 {}", size_text(with.block), size_text(with.file_size),
+      run.kind == report_kind::depth ? "many operations in flight" : "queue depth 1, one operation after the other",
+      date_text(run.started), run.version);
 }
 
 std::string_view heading(const report& run) {
-  if (has_short_memory(run)) return "What file I/O takes when memory is short";
-  return has_loads(run) ? "How much file I/O can be in flight" : "How long one file operation takes";
+  switch (run.kind) {
+    case report_kind::memory: return "What file I/O takes when memory is short";
+    case report_kind::depth: return "How much file I/O can be in flight";
+    case report_kind::run: break;
+  }
+  return "How long one file operation takes";
 }
 
 node header(runs_shown runs) {

@@ -50,7 +50,7 @@ std::string finding(const report& report) {
   const auto measured = [](const series& each) { return each.measured(); };
   const auto first = std::ranges::find_if(report.series, measured);
   if (first == report.series.end()) return "Nothing could be measured.";
-  if (!has_loads(report)) return finding_of_modes(report, *first);
+  if (report.kind != report_kind::depth) return finding_of_modes(report, *first);
   const series* best = &*first;
   for (const series& each : report.series)
     if (each.measured() && each.iops > best->iops) best = &each;

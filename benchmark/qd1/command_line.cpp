@@ -5,8 +5,8 @@
 #include "failure.hpp"
 #include "measure/progress.hpp"
 #include "options/parse.hpp"
-#include "output/printable.hpp"
 #include "ranks/ranks.hpp"
+#include "text/printable.hpp"
 #include <qio/version.hpp>
 
 #include <fmt/format.h>

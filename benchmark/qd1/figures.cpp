@@ -65,6 +65,10 @@ std::string figure_text(unit unit, double value) {
   return fmt::format("{:.0f}", value);
 }
 
+std::string digits(double value) { return figure_text(unit::megabytes_per_second, value); }
+
+std::string microseconds(double ns) { return figure_text(unit::nanoseconds, ns); }
+
 const std::vector<double>& standard_percentiles() {
   static const std::vector<double> fractions = {0.5, 0.95, 0.99, 0.999, 0.99999};
   return fractions;

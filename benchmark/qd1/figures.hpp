@@ -34,6 +34,11 @@ const figure* figure_named(std::string_view name);
 /// Printed with the digits that matter; times in microseconds, without the unit.
 std::string figure_text(unit unit, double value);
 
+/// Four significant digits, at any magnitude.
+std::string digits(double value);
+/// The same of a time, without the unit.
+std::string microseconds(double ns);
+
 /// What every report has: p50, p95, p99, p99.9, p99.999. Others are for the user to choose.
 const std::vector<double>& standard_percentiles();
 

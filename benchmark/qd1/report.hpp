@@ -351,7 +351,19 @@ std::string file_title(const work& work);
 /// As CrystalDiskMark and KDiskMark name what is measured: "SEQ1M Q8T1", "RND4K Q32T1".
 std::string mark_name(const work& work);
 
+/// By the command that measures it.
+enum class report_kind : std::uint8_t {
+  run,    ///< one transfer at a time
+  depth,  ///< many in flight
+  memory  ///< while memory is short
+};
+template <>
+struct enumerators<report_kind> {
+  static constexpr std::string_view names[] = {"run", "depth", "memory"};
+};
+
 struct report {
+  report_kind kind = report_kind::run;
   std::string version;               ///< of qd1
   std::string started;               ///< ISO 8601, UTC
   std::int64_t started_seconds = 0;  ///< the same, since 1970

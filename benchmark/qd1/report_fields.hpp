@@ -337,6 +337,7 @@ struct fields<report> {
   static constexpr auto name = "report";
   static constexpr auto shape = layout::complete;
   static constexpr auto list = std::tuple{
+      member{"kind", &self::kind, "the command that measured it", presence::later},
       member{"version", &self::version, "of qd1"},
       member{"started", &self::started, "ISO 8601, UTC"},
       member{"started_seconds", &self::started_seconds, "the same, since 1970"},

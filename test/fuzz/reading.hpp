@@ -9,8 +9,8 @@
 #include "merge/merge.hpp"
 #include "output/hgrm.hpp"
 #include "output/json.hpp"
-#include "output/printable.hpp"
 #include "output/table.hpp"
+#include "text/printable.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,16 +1,59 @@
 #!/usr/bin/env python3
-"""check.py INCLUDE_DIRECTORY: checks the layers of qio's headers.
+"""check.py PROJECT_DIRECTORY: checks the layers of qio's headers, and of qd1's sources.
 
-A header includes headers of its own layer and of layers below, no other; each header belongs to a layer; no folder holds
-more than 30 % of the lines; the operating system is asked for in two files. Prints each violation; exit status 1 if there
-is one.
+A file includes files of its own layer and of layers below, no other; each file belongs to a layer; no folder holds more
+than 30 % of the lines; the operating system is asked for in the files that may. In qd1, folders of one layer do not
+include one another either. Prints each violation; exit status 1 if there is one.
 """
+import dataclasses
 import pathlib
+import posixpath
 import re
 import sys
 
-# From the bottom up. A public header stands beside the folder whose layer it belongs to.
-LAYERS = [
+MOST_LINES = 0.30
+SYSTEM_MACRO = re.compile(r"^\s*#\s*(?:if|elif|ifdef|ifndef)\b.*\b(_WIN32|__linux__|__APPLE__|__unix__)\b")
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A part of the project that is built in layers."""
+    folder: str
+    prefix: str  # before the names of its files in includes
+    suffixes: tuple[str, ...]
+    # From the bottom up: folders, and files without their suffix. A file's own entry goes before that of its folder.
+    layers: list[tuple[str, list[str]]]
+    may_ask_for_the_system: frozenset[str]
+    folders_are_apart: bool  # in one layer
+    needs_prefix: bool  # includes without it are of other parts
+
+    def layer_of(self, name: str) -> int | None:
+        """The layer of a file, by its name in the part's folder."""
+        stem = name.rsplit(".", 1)[0]
+        ranks = {member: rank for rank, (_, members) in enumerate(self.layers) for member in members}
+        if stem in ranks:
+            return ranks[stem]
+        folders = [member for member in ranks if member.endswith("/") and name.startswith(member)]
+        return ranks[max(folders, key=len)] if folders else None
+
+    def included(self, by: str, name: str, files: dict[str, str]) -> str | None:
+        """The file of this part that an include names; None if it is of another part."""
+        if name.startswith(self.prefix):
+            return name.removeprefix(self.prefix)
+        if self.needs_prefix:
+            return None
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(by), name))
+        return next((each for each in (beside, name) if each in files), None)
+
+    def files(self, project: pathlib.Path) -> dict[str, str]:
+        root = project / self.folder
+        return {path.relative_to(root).as_posix(): path.read_text() for path in sorted(root.rglob("*"))
+                if path.suffix in self.suffixes}
+
+
+# A public header stands beside the folder whose layer it belongs to.
+QIO = Part(folder="include/qio", prefix="qio/", suffixes=(".hpp",), layers=[
     ("values", ["base/", "version", "configuration", "result", "mode", "buffer", "path", "explanation", "statistics",
                 "options", "operation_options"]),
     ("system", ["system/", "directory"]),
@@ -19,43 +62,64 @@ LAYERS = [
     ("engine", ["engine/"]),
     ("loop", ["loop/", "operation", "task", "task_scope", "context"]),
     ("file", ["file/", "file", "salvage", "format", "qio"]),
-]
-MOST_LINES = 0.30
-MAY_ASK_FOR_THE_SYSTEM = {"configuration.hpp", "system/platform.hpp"}
-SYSTEM_MACRO = re.compile(r"^\s*#\s*(?:if|elif|ifdef|ifndef)\b.*\b(_WIN32|__linux__|__APPLE__|__unix__)\b")
-INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]qio/([^>"]+)[>"]')
+], may_ask_for_the_system=frozenset({"configuration.hpp", "system/platform.hpp"}), folders_are_apart=False,
+           needs_prefix=True)
+
+# commands → what is measured → findings → report → values; output, html and merge read what was measured.
+QD1 = Part(folder="benchmark/qd1", prefix="qd1/", suffixes=(".hpp", ".cpp"), layers=[
+    ("values", ["enumerators", "failure", "modes", "units"]),
+    ("tools", ["fields/", "options/", "ranks/", "text/", "platform/cpuid"]),
+    ("machine", ["machine/"]),
+    ("platform", ["platform/"]),
+    ("report", ["report", "report_fields", "figures", "title", "withheld"]),
+    ("statistics", ["statistics/"]),
+    ("findings", ["compare/", "findings/"]),
+    ("measure", ["measure/"]),
+    ("pressure", ["pressure/"]),
+    ("loads", ["depth/", "watch/"]),
+    ("memory", ["memory/"]),
+    ("experiments", ["reproduce/"]),
+    ("output", ["html/", "output/"]),
+    ("merge", ["merge/"]),
+    ("commands", ["commands/"]),
+    ("program", ["command_line", "main"]),
+], may_ask_for_the_system=frozenset(), folders_are_apart=True, needs_prefix=False)
 
 
-def layer_of(name: str) -> int | None:
-    """The layer of a header, named relative to qio/."""
-    for rank, (_, members) in enumerate(LAYERS):
-        if any(name.startswith(each) if each.endswith("/") else name == each + ".hpp" for each in members):
-            return rank
-    return None
+def folder_of(name: str) -> str:
+    return name.split("/")[0] if "/" in name else "."
 
 
-def violations(headers: dict[str, str]):
-    """What is wrong in headers, given as name to text."""
-    lines_of: dict[str, int] = {}
-    for name, text in sorted(headers.items()):
-        folder = name.split("/")[0] if "/" in name else "."
-        lines_of[folder] = lines_of.get(folder, 0) + text.count("\n")
-        rank = layer_of(name)
-        if rank is None:
-            yield f"{name}: belongs to no layer; add it to LAYERS in check.py"
+def include_violations(part: Part, files: dict[str, str], name: str, rank: int):
+    """What is wrong with the includes of one file."""
+    for number, line in enumerate(files[name].splitlines(), 1):
+        if SYSTEM_MACRO.match(line) and name not in part.may_ask_for_the_system:
+            yield f"{name}:{number}: asks for the operating system; that is for platform.hpp and the twins it chooses"
+        match = INCLUDE.match(line)
+        included = part.included(name, match[1], files) if match else None
+        if included is None:
             continue
-        for number, line in enumerate(text.splitlines(), 1):
-            if SYSTEM_MACRO.match(line) and name not in MAY_ASK_FOR_THE_SYSTEM:
-                yield f"{name}:{number}: asks for the operating system; that is for system/platform.hpp"
-            included = INCLUDE.match(line)
-            if not included:
-                continue
-            below = layer_of(included[1])
-            if included[1] not in headers:
-                yield f"{name}:{number}: includes {included[1]}, which does not exist"
-            elif below is not None and below > rank:
-                yield (f"{name}:{number}: includes {included[1]}: layer {LAYERS[rank][0]} must not include layer "
-                       f"{LAYERS[below][0]}")
+        below = part.layer_of(included)
+        if included not in files:
+            yield f"{name}:{number}: includes {included}, which does not exist"
+        elif below is not None and below > rank:
+            yield (f"{name}:{number}: includes {included}: layer {part.layers[rank][0]} must not include layer "
+                   f"{part.layers[below][0]}")
+        elif part.folders_are_apart and below == rank and folder_of(included) != folder_of(name):
+            yield (f"{name}:{number}: includes {included}: folders of one layer do not include one another; move what "
+                   f"both need to a layer below")
+
+
+def violations(part: Part, files: dict[str, str]):
+    """What is wrong in the files of a part, given as name to text."""
+    lines_of: dict[str, int] = {}
+    for name, text in sorted(files.items()):
+        lines_of[folder_of(name)] = lines_of.get(folder_of(name), 0) + text.count("\n")
+        rank = part.layer_of(name)
+        if rank is None:
+            yield f"{name}: belongs to no layer; add it to the layers in check.py"
+        else:
+            yield from include_violations(part, files, name, rank)
     total = sum(lines_of.values())
     for folder, lines in lines_of.items():
         if lines > MOST_LINES * total:
@@ -66,13 +130,15 @@ def main() -> int:
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
-    root = pathlib.Path(sys.argv[1]) / "qio"
-    headers = {path.relative_to(root).as_posix(): path.read_text() for path in root.rglob("*.hpp")}
-    found = list(violations(headers))
-    for each in found:
-        print(each)
-    print(f"{len(headers)} headers, {len(found)} violations")
-    return 1 if found or not headers else 0
+    status = 0
+    for part in (QIO, QD1):
+        files = part.files(pathlib.Path(sys.argv[1]))
+        found = list(violations(part, files))
+        for each in found:
+            print(f"{part.folder}/{each}")
+        print(f"{part.folder}: {len(files)} files, {len(found)} violations")
+        status |= bool(found) or not files
+    return status
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 // Loads: many transfers in flight.
 #include "depth/findings.hpp"
-#include "depth/ladders.hpp"
 #include "depth/ledger.hpp"
+#include "findings/ladders.hpp"
 #include "html/html.hpp"
 #include "measure/clock.hpp"
+#include "output/json.hpp"
 #include "output/ladder.hpp"
+#include "output/table.hpp"
 #include "platform/hardware_cycles.hpp"
 #include "program.hpp"
 
@@ -53,6 +55,50 @@ TEST_CASE("the knee is the least depth with nine tenths of the most") {
   CHECK(knees[0].at->work.load.depth == 4);
   CHECK(knees[0].best->work.load.depth == 16);
   CHECK(knees[1].at == knees[1].best);
+}
+
+// As versions wrote it that did not store the kind, nor a checksum.
+std::string of_an_earlier_version(const qd1::report& run) {
+  auto written = nlohmann::json::parse(qd1::json(run));
+  for (const char* each : {"kind", "checksum", "runs"}) written.at("qio").erase(each);
+  return written.dump();
+}
+
+TEST_CASE("a report stores its kind, and one of an earlier version has that of its series") {
+  qd1::report run;
+  run.series.resize(2);
+  for (const qd1::report_kind each : qd1::all_values<qd1::report_kind>()) {
+    run.kind = each;
+    CHECK(qd1::read_json(qd1::json(run), "written").kind == each);
+    CHECK(qd1::read_json(of_an_earlier_version(run), "old").kind == qd1::report_kind::run);
+  }
+  run.series[1].work.load.depth = 4;
+  CHECK(qd1::read_json(of_an_earlier_version(run), "old").kind == qd1::report_kind::depth);
+  run.series[0].work.memory = 1 << 26;
+  CHECK(qd1::read_json(of_an_earlier_version(run), "old").kind == qd1::report_kind::memory);
+
+  auto unknown = nlohmann::json::parse(of_an_earlier_version(run));
+  unknown.at("qio")["kind"] = "flight";
+  CHECK_THROWS_WITH(qd1::read_json(unknown.dump(), "new"), Contains("flight"));
+}
+
+TEST_CASE("a report without a series can be printed and drawn, whatever its kind") {
+  for (const qd1::report_kind each : qd1::all_values<qd1::report_kind>()) {
+    qd1::report run;
+    run.kind = each;
+    CHECK_THAT(qd1::table(run), Contains("Nothing could be measured."));
+    CHECK_THAT(qd1::html::render(run), Contains("</html>"));
+  }
+}
+
+TEST_CASE("a ladder of one step with one transfer in flight is a report of loads") {
+  const directory here;
+  const outcome found =
+      run_qd1(here, "depth --modes cached --depths 1 --json report.json --html report.html --file-size 1M --time 50ms");
+  INFO(found.out << found.err);
+  CHECK(found.status == 0);
+  CHECK(nlohmann::json::parse(contents(here.path / "report.json")).at("qio").at("kind") == "depth");
+  CHECK_THAT(contents(here.path / "report.html"), Contains("How much file I/O can be in flight"));
 }
 
 TEST_CASE("targets together are held against the sum of each alone") {

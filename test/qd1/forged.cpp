@@ -5,11 +5,11 @@
 #include "html/html.hpp"
 #include "merge/merge.hpp"
 #include "output/json.hpp"
-#include "output/printable.hpp"
 #include "output/table.hpp"
 #include "output/text_file.hpp"
 #include "program.hpp"
 #include "statistics/order_statistics.hpp"
+#include "text/printable.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Files and devices that only Linux has.
 #include "failure.hpp"
-#include "memory/ballast.hpp"
 #include "platform/memory_group.hpp"
 #include "platform/queue_setting.hpp"
+#include "pressure/ballast.hpp"
 #include "program.hpp"
 
 #include <nlohmann/json.hpp>

@@ -2,13 +2,13 @@
 #include "memory/memory.hpp"
 
 #include "failure.hpp"
+#include "findings/steps.hpp"
 #include "measure/offsets.hpp"
-#include "memory/ballast.hpp"
 #include "memory/binding.hpp"
-#include "memory/pressure.hpp"
-#include "memory/steps.hpp"
 #include "output/shortage.hpp"
 #include "platform/file.hpp"
+#include "pressure/ballast.hpp"
+#include "pressure/pressure.hpp"
 #include "program.hpp"
 
 #include <nlohmann/json.hpp>
@@ -122,12 +122,10 @@ TEST_CASE("writes that wait are told by what they wait for") {
 
 TEST_CASE("a step is named by what tells it from the others") {
   qd1::report run;
-  CHECK_FALSE(qd1::has_short_memory(run));
   for (const std::uint64_t memory : {256u, 64u}) {
     run.series.push_back(step(qd1::operation::read, 1, 1));
     run.series.back().work.memory = memory;
   }
-  CHECK(qd1::has_short_memory(run));
   CHECK(qd1::circumstances(run.series[0].work, run) == ", again");
   run.series[1].work.temperature = qd1::temperature::cold;
   CHECK(qd1::circumstances(run.series[1].work, run) == ", cold, with ballast");

@@ -3,7 +3,7 @@
 #include "depth/profiles.hpp"
 
 #include "compare/gate.hpp"
-#include "depth/profile_rows.hpp"
+#include "findings/profile_rows.hpp"
 #include "html/html.hpp"
 #include "output/closing.hpp"
 #include "output/profile.hpp"

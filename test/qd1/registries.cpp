@@ -2,13 +2,13 @@
 // What comes from the tables of qd1: options, formats, figures, modes.
 #include "catch.hpp"
 #include "commands/commands.hpp"
+#include "commands/exporters.hpp"
 #include "figures.hpp"
 #include "measure/with_mode.hpp"
 #include "options/documents.hpp"
 #include "options/parse.hpp"
 #include "output/closing.hpp"
 #include "output/color.hpp"
-#include "output/exporters.hpp"
 #include "program.hpp"
 
 #include <nlohmann/json.hpp>

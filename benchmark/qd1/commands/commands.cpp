@@ -7,6 +7,7 @@ void add_all_commands(std::vector<command>& to) {
   to.push_back(run_command());
   to.push_back(depth_command());
   to.push_back(memory_command());
+  to.push_back(watch_command());
   to.push_back(reproduce_command());
   to.push_back(env_command());
   to.push_back(compare_command());

@@ -11,6 +11,7 @@ namespace qd1 {
 command run_command();
 command depth_command();
 command memory_command();
+command watch_command();
 command reproduce_command();
 command env_command();
 command compare_command();

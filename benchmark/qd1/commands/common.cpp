@@ -9,11 +9,11 @@
 #include "options/suggestion.hpp"
 #include "output/closing.hpp"
 #include "output/json.hpp"
-#include "output/printable.hpp"
 #include "output/table.hpp"
 #include "output/text_file.hpp"
 #include "platform/file.hpp"
 #include "platform/names.hpp"
+#include "text/printable.hpp"
 
 #include <fmt/format.h>
 

@@ -2,12 +2,13 @@
 // Options that several commands have: declared once, so that a word means the same everywhere.
 #pragma once
 
+#include "commands/exporters.hpp"
 #include "compare/gate.hpp"
 #include "measure/rounds.hpp"
 #include "options/options.hpp"
-#include "output/exporters.hpp"
 #include "report.hpp"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -16,6 +17,11 @@
 #include <vector>
 
 namespace qd1 {
+
+/// What "written through" is called on a command line has no blank in it.
+inline constexpr std::array durabilities = {choice<durability>{"accepted", durability::accepted},
+                                            choice<durability>{"through", durability::written_through},
+                                            choice<durability>{"flushed", durability::flushed}};
 
 /// "PATH": one, or several that are used at once.
 void add_path(options& to, std::string& path);

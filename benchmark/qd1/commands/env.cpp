@@ -3,7 +3,7 @@
 #include "commands/commands.hpp"
 #include "failure.hpp"
 #include "output/output_file.hpp"
-#include "output/printable.hpp"
+#include "text/printable.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -5,9 +5,9 @@
 #include "commands/commands.hpp"
 #include "commands/common.hpp"
 #include "measure/interruption.hpp"
-#include "output/printable.hpp"
 #include "output/reproduction.hpp"
 #include "reproduce/experiment.hpp"
+#include "text/printable.hpp"
 
 #include <fmt/format.h>
 

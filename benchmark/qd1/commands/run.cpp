@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <memory>
 
 namespace qd1 {
@@ -24,11 +23,6 @@ struct run_state {
   bool create = false;
   report_options report;
 };
-
-// What "written through" is called on a command line has no blank in it.
-constexpr std::array run_durabilities = {choice<durability>{"accepted", durability::accepted},
-                                         choice<durability>{"through", durability::written_through},
-                                         choice<durability>{"flushed", durability::flushed}};
 
 void add_profile(options& to, std::string& profile) {
   std::vector<std::string> names;
@@ -84,7 +78,7 @@ void add_run_options(options& to, run_request& request) {
   add_order(to, request.order, request.zipf_theta);
   add_file_size(to, request.file_size);
   to.some_of("--reads", request.reads, "Reads with the pages in memory (warm), or not (cold); direct reads: neither");
-  to.some_of("--writes", request.writes, run_durabilities,
+  to.some_of("--writes", request.writes, durabilities,
              fmt::format("Writes that end when they are accepted, written through ({}), or flushed by a sync",
                          platform::write_through));
   to.some_of("--advice", request.advice,

@@ -13,7 +13,7 @@
 #include "measure/offset_order.hpp"
 #include "measure/progress.hpp"
 #include "measure/surroundings.hpp"
-#include "memory/pressure.hpp"
+#include "pressure/pressure.hpp"
 #include <qio/qio.hpp>
 
 #include <fmt/format.h>
@@ -127,6 +127,7 @@ std::vector<step> steps_of(const std::vector<planned_load>& loads, const field& 
 
 report measure_loads(const ladder_request& request) {
   report out = begun_report(request.command_line);
+  out.kind = report_kind::depth;
   out.notes = request.notes;
   std::optional<turns> turns;
   if (!request.turns.empty()) turns.emplace(request.turns);

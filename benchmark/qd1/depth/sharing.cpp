@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "depth/sharing.hpp"
 
-#include "depth/ladders.hpp"
+#include "findings/ladders.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -11,6 +11,7 @@ constexpr std::string_view style =
     ;
 constexpr std::string_view script =
 #include "read_out.js"
+#include "sort_table.js"
     ;
 
 // The page's own style and script and nothing else, whatever is in the report: no other script, no address, no form.

@@ -4,7 +4,7 @@
 #include "quantity.hpp"
 
 #include <fmt/format.h>
-#include <qd1/depth/ladders.hpp>
+#include <qd1/findings/ladders.hpp>
 
 namespace qd1::html {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "markup.hpp"
 
-#include <qd1/output/printable.hpp>
+#include <qd1/text/printable.hpp>
 
 #include <algorithm>
 #include <array>

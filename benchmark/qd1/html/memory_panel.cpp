@@ -4,7 +4,7 @@
 #include "quantity.hpp"
 
 #include <fmt/format.h>
-#include <qd1/memory/steps.hpp>
+#include <qd1/findings/steps.hpp>
 
 #include <set>
 #include <string_view>

@@ -7,11 +7,10 @@
 #include "panel.hpp"
 #include "quantity.hpp"
 #include "sections.hpp"
+#include "series_table.hpp"
 #include "validity.hpp"
 
 #include <fmt/format.h>
-#include <qd1/depth/ladders.hpp>
-#include <qd1/memory/steps.hpp>
 
 #include <string>
 #include <string_view>
@@ -32,9 +31,14 @@ std::string_view sign_of(standing which) {
 }
 
 std::string_view subject(runs_shown runs) {
-  if (has_short_memory(*runs.front().run)) return "with short memory";
-  if (!runs.front().run->settings.profile.empty()) return "by a profile";
-  return has_loads(*runs.front().run) ? "under load" : "latency at queue depth 1";
+  const report& first = *runs.front().run;
+  if (!first.settings.profile.empty()) return "by a profile";
+  switch (first.kind) {
+    case report_kind::memory: return "with short memory";
+    case report_kind::depth: return "under load";
+    case report_kind::run: break;
+  }
+  return "latency at queue depth 1";
 }
 
 std::string title(runs_shown runs) {
@@ -51,15 +55,20 @@ std::string subtitle(const report& run) {
   if (!with.profile.empty())
     return fmt::format("profile {}, {} file · {} · qd1 {}", with.profile, size_text(with.file_size),
                        date_text(run.started), run.version);
-  return fmt::format("{} blocks, {} file, {} · {} · qd1 {}", size_text(with.block), size_text(with.file_size),
-                     has_loads(run) ? "many operations in flight" : "queue depth 1, one operation after the other",
-                     date_text(run.started), run.version);
+  return fmt::format(
+      "{} blocks, {} file, {} · {} · qd1 {}", size_text(with.block), size_text(with.file_size),
+      run.kind == report_kind::depth ? "many operations in flight" : "queue depth 1, one operation after the other",
+      date_text(run.started), run.version);
 }
 
 std::string_view heading(const report& run) {
-  if (has_short_memory(run)) return "What file I/O takes when memory is short";
   if (!run.settings.profile.empty()) return "What this storage reads and writes per second";
-  return has_loads(run) ? "How much file I/O can be in flight" : "How long one file operation takes";
+  switch (run.kind) {
+    case report_kind::memory: return "What file I/O takes when memory is short";
+    case report_kind::depth: return "How much file I/O can be in flight";
+    case report_kind::run: break;
+  }
+  return "How long one file operation takes";
 }
 
 node header(runs_shown runs) {
@@ -94,6 +103,7 @@ node footer() {
 std::string page(runs_shown runs, const std::vector<panel>& panels) {
   nodes contents = banners(runs);
   node main = element("main", {}, {header(runs), answers(panels, runs)});
+  if (runs.size() > 1) main.add(series_table(runs));
   for (const panel& each : panels) main.add(details(each, runs));
   main.add(notes(runs));
   main.add(advice_block(runs));

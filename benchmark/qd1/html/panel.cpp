@@ -83,10 +83,6 @@ std::string detail(const work& kind) {
 
 std::string short_form(form which) { return which == form::blocking ? "" : " async"; }
 
-double trusted(const series& which, const report& among) {
-  return which.trusted_fraction.value_or(among.trusted_fraction.value_or(1));
-}
-
 curve curve_of_mode(const series& which, const report& among) {
   const work& what = which.work;
   const std::string base = std::string(name(what.mode)) + advised(what);
@@ -124,6 +120,10 @@ std::vector<work> kinds_of(const report& run) {
 }
 
 }  // namespace
+
+double trusted(const series& which, const report& among) {
+  return which.trusted_fraction.value_or(among.trusted_fraction.value_or(1));
+}
 
 bool panel::any_timed() const { return std::ranges::any_of(curves, &curve::timed); }
 

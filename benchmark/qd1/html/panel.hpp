@@ -42,6 +42,9 @@ struct panel {
   double trusted() const;
 };
 
+/// The fraction up to which percentiles are not the host's noise.
+double trusted(const series& which, const report& among);
+
 /// For each kind of work, the modes side by side.
 std::vector<panel> panels_of(const report& run);
 

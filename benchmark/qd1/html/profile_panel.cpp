@@ -5,7 +5,7 @@
 #include "quantity.hpp"
 
 #include <fmt/format.h>
-#include <qd1/depth/profile_rows.hpp>
+#include <qd1/findings/profile_rows.hpp>
 
 #include <algorithm>
 #include <utility>

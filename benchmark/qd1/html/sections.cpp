@@ -14,9 +14,6 @@
 #include "validity.hpp"
 #include "verdict.hpp"
 
-#include <qd1/depth/ladders.hpp>
-#include <qd1/memory/steps.hpp>
-
 #include <utility>
 
 namespace qd1::html {
@@ -24,11 +21,11 @@ namespace {
 
 // Runs that are compared show each step by itself.
 bool shows_loads(std::span<const named_report> runs) {
-  return runs.size() == 1 && has_loads(*runs.front().run) && !shows_profile(runs);
+  return runs.size() == 1 && runs.front().run->kind == report_kind::depth && !shows_profile(runs);
 }
 
 bool shows_memory(std::span<const named_report> runs) {
-  return runs.size() == 1 && has_short_memory(*runs.front().run);
+  return runs.size() == 1 && runs.front().run->kind == report_kind::memory;
 }
 
 nodes verdict(const panel& from, std::span<const named_report> runs) {
@@ -58,9 +55,13 @@ node answer(const panel& from, std::span<const named_report> runs) {
 }  // namespace
 
 std::vector<panel> panels_to_show(const report& run) {
-  if (has_short_memory(run)) return panels_of_memory(run);
   if (!run.settings.profile.empty()) return panels_of_profile(run);
-  return has_loads(run) ? panels_of_loads(run) : panels_of(run);
+  switch (run.kind) {
+    case report_kind::memory: return panels_of_memory(run);
+    case report_kind::depth: return panels_of_loads(run);
+    case report_kind::run: break;
+  }
+  return panels_of(run);
 }
 
 node answers(const std::vector<panel>& panels, std::span<const named_report> runs) {

@@ -134,6 +134,8 @@ struct device_facts {
   std::optional<std::uint64_t> write_throttle_us;  ///< reads may take that long before writes are slowed; 0 off
   std::optional<bool> discard;
   std::optional<std::string> zones;  ///< "none", or the model
+  /// What an NVMe drive may take to wake up when it saves power while idle: "100000" (µs), "0" (it stays awake), "any".
+  std::optional<std::string> wake_up_limit;
   std::optional<double> temperature_c;
   std::optional<bool> loop_direct;           ///< a loop device that does not cache a second time
   std::optional<std::string> raid_activity;  ///< "idle", "resync" …

@@ -190,6 +190,7 @@ struct fields<device_facts> {
                                           member{"write_throttle_us", &self::write_throttle_us},
                                           member{"discard", &self::discard},
                                           member{"zones", &self::zones},
+                                          member{"wake_up_limit", &self::wake_up_limit},
                                           member{"temperature_c", &self::temperature_c},
                                           member{"loop_direct", &self::loop_direct},
                                           member{"raid_activity", &self::raid_activity},

@@ -206,6 +206,13 @@ text merges(const device_facts& device) {
   return *device.merge_limit == 0 ? "on" : *device.merge_limit == 1 ? "simple ones only" : "off";
 }
 
+text power_saving(const device_facts& device) {
+  if (!device.wake_up_limit) return std::nullopt;
+  if (device.wake_up_limit == "0") return "off";
+  if (device.wake_up_limit == "any") return "on, wakes up in any time";
+  return fmt::format("on, wakes up within {} µs", *device.wake_up_limit);
+}
+
 section present_device(const device_facts& device) {
   const std::string over = device.over.empty() ? "" : fmt::format(" over {}", fmt::join(device.over, ", "));
   writer lines(fmt::format("Device {}: {}{}", device.name, device.kind, over));
@@ -224,6 +231,7 @@ section present_device(const device_facts& device) {
                 device.atomic_write_bytes == std::uint64_t{0} ? text("no") : in_bytes(device.atomic_write_bytes));
   lines.setting("write cache", write_cache(device));
   lines.setting("write throttle", write_throttle(device));
+  lines.setting("power saving", power_saving(device));
   lines.setting("polling", polling(device));
   lines.setting("merges", merges(device));
   lines.setting("statistics", either(device.counts_operations, "on", "off"));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "measure/progress.hpp"
 
-#include "output/printable.hpp"
 #include "platform/process.hpp"
+#include "text/printable.hpp"
 
 #include <fmt/format.h>
 

@@ -7,6 +7,7 @@
 #include "measure/measure.hpp"
 #include "measure/memory_notes.hpp"
 #include "measure/pages.hpp"
+#include "measure/transfer.hpp"
 #include "measure/verification.hpp"
 #include "measure/with_mode.hpp"
 #include "platform/file.hpp"
@@ -78,16 +79,6 @@ void run_twice(tally& series, const run_setup& setup, const round_plan& plan, Tr
               witness.testify(work, recorder.samples(), recorder.seconds(), spent)});
 }
 
-// The buffer of all transfers of a series, with contents that do not compress.
-qio::aligned_buffer buffer_for(const work& work, const qio::alignment& needed) {
-  auto buffer = qio::aligned_buffer::allocate(static_cast<std::size_t>(work.block),
-                                              std::max<std::size_t>(needed.memory, qio::default_buffer_alignment));
-  if (!buffer) throw usage_error(fmt::format("--block: {}: {}", work.block, buffer.error().message()));
-  splitmix64 random(work.block);
-  for (std::byte& each : buffer.value()) each = static_cast<std::byte>(random());
-  return std::move(buffer).value();
-}
-
 template <class File>
 void measure_blocking(tally& series, File& file, const run_setup& setup, const offset_source& next_offset,
                       const round_plan& plan) {
@@ -131,12 +122,6 @@ void leave_as_found(File& file, tally& series, const run_setup& setup) {
   if (!traits(series.subject().mode).is_direct) series.note(throttling_note());
   if (auto synced = file.sync(); !synced) series.is_invalid("sync afterwards: " + synced.error().message());
   if (!starts_with_pages(series.subject())) platform::drop_cached_pages(setup.file.path());
-}
-
-qio::open_options how_to_open(const work& work) {
-  qio::open_options options;
-  options.durable_writes = work.operation == operation::write && work.durability == durability::written_through;
-  return options;
 }
 
 // Opens by `open`, which answers with a file, and hands it on.
@@ -183,11 +168,6 @@ void measure_in(tally& series, const run_setup& setup, const offset_source& next
   if (setup.engine == "pool")
     return measure_on<Mode>(series, qio::basic_context<qio::pool>::create(), setup, next_offset, plan);
   measure_on<Mode>(series, qio::context::create(), setup, next_offset, plan);
-}
-
-std::string why_not_written_through(const work& work) {
-  if (work.operation != operation::write || work.durability != durability::written_through) return {};
-  return traits(work.mode).maps ? "a copy into a mapping cannot be written through; see flushed" : "";
 }
 
 std::string why_not_advised(const work& work) {

@@ -10,8 +10,8 @@
 #include "measure/progress.hpp"
 #include "measure/surroundings.hpp"
 #include "memory/binding.hpp"
-#include "memory/pressure.hpp"
 #include "platform/file.hpp"
+#include "pressure/pressure.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
@@ -162,6 +162,7 @@ report measure_memory(const memory_request& request) {
   const sizes sizes = sizes_of(request.memory.value_or(default_memory()), request.block);
   require_possible(request, sizes.memory);
   report out = begun_report(request.command_line);
+  out.kind = report_kind::memory;
   const data_file file({request.path, sizes.larger, request.block, request.overwrite, request.seed});
   const clock clock = clock::calibrated();
   out.machine = find_machine(request.path.empty() ? "." : request.path);

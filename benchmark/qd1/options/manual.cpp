@@ -85,7 +85,8 @@ std::string manual_page(const std::vector<command>& all) {
          "measured: "
          "the request cannot be carried out\n.TP\n3\na gate is inconclusive: there are too few "
          "samples\n.TP\n4\ninvalid: "
-         "measured, but not to be believed\n";
+         "measured, but not to be believed\n.TP\n130\ninterrupted; what was measured until then is printed and "
+         "written\n";
 }
 
 std::string help_text(const std::vector<command>& all) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/closing.hpp"
 
-#include "depth/ladders.hpp"
 #include "figures.hpp"
+#include "findings/ladders.hpp"
 #include "output/wording.hpp"
 
 #include <fmt/format.h>
@@ -73,7 +73,7 @@ std::string finding(const report& report) {
   const auto first = std::ranges::find_if(report.series, measured);
   if (first == report.series.end()) return "Nothing could be measured.";
   if (!report.settings.profile.empty()) return finding_of_profile(report);
-  if (!has_loads(report)) return finding_of_modes(report, *first);
+  if (report.kind != report_kind::depth) return finding_of_modes(report, *first);
   const series* best = &*first;
   for (const series& each : report.series)
     if (each.measured() && each.iops > best->iops) best = &each;

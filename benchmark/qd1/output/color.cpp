@@ -15,10 +15,11 @@ struct highlight {
 };
 
 constexpr highlight highlights[] = {
-    {"INVALID", "\033[1;31m"},  {"NOT direct", "\033[1;31m"}, {"SLOWER", "\033[1;31m"},
-    {"severe:", "\033[1;31m"},  {"INCOMPLETE", "\033[1;33m"}, {"RATE NOT REACHED", "\033[1;33m"},
-    {"not steady", "\033[33m"}, {"warning:", "\033[33m"},     {"VERIFIED direct", "\033[32m"},
-    {"FASTER", "\033[1;32m"},   {"Provisional", "\033[1m"},   {"QUICK", "\033[1;33m"}};
+    {"INVALID", "\033[1;31m"},       {"NOT direct", "\033[1;31m"}, {"SLOWER", "\033[1;31m"},
+    {"severe:", "\033[1;31m"},       {"INCOMPLETE", "\033[1;33m"}, {"RATE NOT REACHED", "\033[1;33m"},
+    {"not steady", "\033[33m"},      {"warning:", "\033[33m"},     {"outlier:", "\033[33m"},
+    {"VERIFIED direct", "\033[32m"}, {"FASTER", "\033[1;32m"},     {"Provisional", "\033[1m"},
+    {"QUICK", "\033[1;33m"}};
 
 bool has_colors() {
   const char* const refused = std::getenv("NO_COLOR");

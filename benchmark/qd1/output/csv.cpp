@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A report as a table for spreadsheets: a line for each series, with the figures of the registry.
 #include "figures.hpp"
-#include "output/exporters.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>

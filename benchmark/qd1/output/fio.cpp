@@ -160,7 +160,7 @@ ordered_json depths(std::uint64_t depth) {
   return out;
 }
 
-ordered_json job(const series& series) {
+ordered_json job_of(const series& series) {
   const bool reads = series.work.operation == operation::read;
   const double busy = series.cpu_ns.value_or(0) * series.iops * 1e-9 * 100;
   const latency& latency = series.latency;
@@ -205,12 +205,12 @@ ordered_json with_jobs(const report& report, ordered_json jobs) {
 ordered_json fio_output(const report& report) {
   ordered_json jobs = ordered_json::array();
   for (const series& each : report.series)
-    if (each.measured()) jobs.push_back(job(each));
+    if (each.measured()) jobs.push_back(job_of(each));
   return with_jobs(report, std::move(jobs));
 }
 
 ordered_json fio_output(const report& report, const series& only) {
-  return with_jobs(report, ordered_json::array({job(only)}));
+  return with_jobs(report, ordered_json::array({job_of(only)}));
 }
 
 void make_fio_directory(const std::string& directory) {

@@ -2,10 +2,11 @@
 #include "output/json.hpp"
 
 #include "fields/json.hpp"
+#include "findings/kind.hpp"
 #include "output/fio.hpp"
-#include "output/printable.hpp"
 #include "output/report_text.hpp"
 #include "report_fields.hpp"
+#include "text/printable.hpp"
 
 #include <boost/crc.hpp>
 #include <fmt/format.h>
@@ -60,6 +61,7 @@ report report_of(const nlohmann::json& own) {
   if (own.is_object()) require_unchanged(own);
   report found;
   json_of::read(own, found);
+  if (!own.contains("kind")) found.kind = kind_by_series(found);
   check(found);
   found.advice = advise(found.machine);
   return found;

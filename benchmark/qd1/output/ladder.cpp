@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/ladder.hpp"
 
-#include "depth/ladders.hpp"
+#include "findings/ladders.hpp"
 #include "output/load_columns.hpp"
 #include "output/wording.hpp"
 #include "units.hpp"

@@ -2,7 +2,7 @@
 // The columns of tables of loads, and what such a table says about all of its rows.
 #pragma once
 
-#include "depth/ladders.hpp"
+#include "findings/ladders.hpp"
 #include "output/wording.hpp"
 
 #include <cstddef>

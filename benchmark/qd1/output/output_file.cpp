@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/output_file.hpp"
 
-#include "output/printable.hpp"
 #include "output/text_file.hpp"
 #include "platform/file.hpp"
+#include "text/printable.hpp"
 
 #include <cstdio>
 

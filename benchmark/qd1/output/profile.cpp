@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/profile.hpp"
 
-#include "depth/profile_rows.hpp"
+#include "findings/profile_rows.hpp"
 #include "output/load_columns.hpp"
 #include "output/wording.hpp"
 #include "units.hpp"

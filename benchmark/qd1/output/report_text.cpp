@@ -2,7 +2,7 @@
 #include "output/report_text.hpp"
 
 #include "failure.hpp"
-#include "output/printable.hpp"
+#include "text/printable.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>

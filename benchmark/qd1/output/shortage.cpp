@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/shortage.hpp"
 
-#include "memory/steps.hpp"
+#include "findings/steps.hpp"
 #include "output/load_columns.hpp"
 #include "output/wording.hpp"
 #include "units.hpp"
@@ -61,6 +61,7 @@ std::string how(const report& run) {
 }  // namespace
 
 std::string shortage_block(const report& report) {
+  if (report.series.empty()) return {};
   const work& first = report.series.front().work;
   std::string text = fmt::format("Random {}, {}, one after the other, {} of memory [µs]\n", size_text(first.block),
                                  name(first.mode), size_text(memory_without_ballast(report)));

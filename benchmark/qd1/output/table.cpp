@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/table.hpp"
 
-#include "depth/ladders.hpp"
 #include "figures.hpp"
-#include "memory/steps.hpp"
+#include "findings/ladders.hpp"
+#include "findings/steps.hpp"
 #include "output/closing.hpp"
 #include "output/contributions.hpp"
 #include "output/ladder.hpp"
@@ -171,7 +171,7 @@ std::string footer(const report& report) {
                                          report.clock.source, report.clock.floor_ns));
   if (!report.clock.reason.empty()) text += wrapped("Not the processor's counter: " + report.clock.reason);
   text += wrapped(
-      has_loads(report)
+      report.kind == report_kind::depth
           ? "Closed loop: so many transfers are in flight all the time, the next begins when one is over, and waits "
             "behind those beside it."
           : "Closed loop, unless it says open loop: a transfer begins when the one before it is over, so these are "
@@ -191,14 +191,15 @@ std::string footer(const report& report) {
 
 std::string table(const report& report) {
   std::string text;
-  if (has_short_memory(report))
-    text = shortage_block(report);
-  else if (!report.settings.profile.empty())
+  if (!report.settings.profile.empty()) {
     text = profile_block(report);
-  else if (has_loads(report))
-    text = ladder_blocks(report);
-  else
-    text = blocks(report);
+  } else {
+    switch (report.kind) {
+      case report_kind::memory: text = shortage_block(report); break;
+      case report_kind::depth: text = ladder_blocks(report); break;
+      case report_kind::run: text = blocks(report);
+    }
+  }
   return text + contributions(report) + shared_remarks(report) + footer(report) + '\n' + verdict_text(report);
 }
 

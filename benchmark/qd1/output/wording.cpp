@@ -25,10 +25,6 @@ std::size_t page_width() {
   return std::clamp(columns, least, most);
 }
 
-std::string digits(double value) { return figure_text(unit::megabytes_per_second, value); }
-
-std::string microseconds(double ns) { return figure_text(unit::nanoseconds, ns); }
-
 std::string trusted_percentile(const series& each) {
   return each.trusted_fraction ? figure_text(unit::percentile, *each.trusted_fraction) : "";
 }

@@ -2,6 +2,7 @@
 // How figures and remarks are worded in a terminal.
 #pragma once
 
+#include "figures.hpp"
 #include "report.hpp"
 
 #include <cstddef>
@@ -10,10 +11,6 @@
 #include <vector>
 
 namespace qd1 {
-
-/// Four significant digits, at any magnitude.
-std::string digits(double value);
-std::string microseconds(double ns);
 
 /// Up to which of the usual percentiles a series can be trusted: "p99.9", "nothing"; empty: not known.
 std::string trusted_percentile(const series& each);

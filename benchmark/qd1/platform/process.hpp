@@ -49,6 +49,9 @@ void go_to_processor(std::uint64_t number) noexcept;
 /// the process.
 void on_first_interrupt(void (*tell)() noexcept);
 
+/// Sleeps, or returns at once if `interrupted()`, or early when an interrupt arrives. May return early without one.
+void sleep_unless(bool (*interrupted)() noexcept, double seconds) noexcept;
+
 /// As long as it exists, terminals take what is printed for UTF-8.
 class utf8_output {
  public:

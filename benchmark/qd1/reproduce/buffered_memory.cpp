@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "memory/steps.hpp"
-#include "output/wording.hpp"
+#include "figures.hpp"
+#include "findings/steps.hpp"
 #include "reproduce/experiment.hpp"
 #include "reproduce/judging.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "reproduce/judging.hpp"
 
-#include "depth/ladders.hpp"
-#include "output/wording.hpp"
+#include "figures.hpp"
+#include "findings/ladders.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "reproduce/loads.hpp"
 
-#include "depth/ladders.hpp"
+#include "findings/ladders.hpp"
 #include "reproduce/judging.hpp"
 #include "units.hpp"
 #include <qio/qio.hpp>

@@ -4,8 +4,8 @@
 #include "measure/interruption.hpp"
 #include "measure/run.hpp"
 #include "measure/surroundings.hpp"
-#include "output/printable.hpp"
 #include "reproduce/experiment.hpp"
+#include "text/printable.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>

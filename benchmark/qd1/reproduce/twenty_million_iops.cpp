@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "depth/ladders.hpp"
+#include "findings/ladders.hpp"
 #include "reproduce/experiment.hpp"
 #include "reproduce/judging.hpp"
 #include "reproduce/loads.hpp"

@@ -43,6 +43,7 @@ qd1::work read_within(std::uint64_t bytes, std::uint64_t memory, qd1::temperatur
 qd1::report short_of_memory() {
   constexpr std::uint64_t mebibyte = 1 << 20;
   qd1::report run;
+  run.kind = qd1::report_kind::memory;
   for (const std::uint64_t memory : {64 * mebibyte, 16 * mebibyte})
     for (const qd1::temperature state : {qd1::temperature::cold, qd1::temperature::warm}) {
       run.series.push_back(decaying(read_within(32 * mebibyte, memory, state)));

@@ -3,8 +3,10 @@
 #include "catch.hpp"
 #include "synthetic.hpp"
 
+#include <fmt/format.h>
 #include <qd1/html/digest.hpp>
 #include <qd1/html/html.hpp>
+#include <qd1/html/markup.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -157,18 +159,22 @@ TEST_CASE("a digest is what browsers compare a script with") {
 }
 
 TEST_CASE("a page allows its own script and style and nothing else") {
-  const std::string page = render(qd1_test::synthetic_report(3'000));
-  const auto between = [&](const std::string& tag) {
-    const auto begin = page.find('<' + tag + '>') + tag.size() + 2;
-    return page.substr(begin, page.find("</" + tag + '>') - begin);
-  };
-  const auto policy = page.find("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#39;none&#39;;");
-  REQUIRE(policy != std::string::npos);
-  CHECK(policy < page.find("<style>"));
-  CHECK(contains(page, "script-src &#39;" + qd1::html::digest(between("script")) + "&#39;"));
-  CHECK(contains(page, "style-src &#39;" + qd1::html::digest(between("style")) + "&#39;"));
-  CHECK_FALSE(contains(page, "unsafe-inline"));
-  CHECK_FALSE(contains(page, " style=\""));
+  const qd1::report run = qd1_test::synthetic_report(3'000);
+  const named_report runs[] = {{"base", &run}, {"other", &run}};
+  for (const std::string& page : {render(run), render(runs)}) {
+    const auto between = [&](const std::string& tag) {
+      const auto begin = page.find('<' + tag + '>') + tag.size() + 2;
+      return page.substr(begin, page.find("</" + tag + '>') - begin);
+    };
+    const auto policy = page.find("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#39;none&#39;;");
+    REQUIRE(policy != std::string::npos);
+    CHECK(policy < page.find("<style>"));
+    CHECK(contains(page, "script-src &#39;" + qd1::html::digest(between("script")) + "&#39;"));
+    CHECK(contains(page, "style-src &#39;" + qd1::html::digest(between("style")) + "&#39;"));
+    CHECK(count(page, "<script") == 1);
+    CHECK_FALSE(contains(page, "unsafe-inline"));
+    CHECK_FALSE(contains(page, " style=\""));
+  }
 }
 
 TEST_CASE("hostile texts stay texts") {
@@ -230,6 +236,65 @@ TEST_CASE("an interrupted run says so") {
   run.complete = false;
   CHECK(contains(render(run), "<title>INCOMPLETE"));
   CHECK(contains(words(render(run)), "The run was interrupted"));
+}
+
+TEST_CASE("a page of several reports has a row for each series and report, with values to sort by") {
+  const qd1::report base = qd1_test::synthetic_report(3'000);
+  qd1::report other = qd1_test::synthetic_report(3'000, 1.2, 70), bad = troubled();
+  other.series.pop_back();
+  const named_report runs[] = {{"base", &base}, {"<other>", &other}, {"bad", &bad}};
+  const std::string page = render(runs);
+  const auto begin = page.find("<table class=\"sortable\"");
+  REQUIRE(begin != std::string::npos);
+  const std::string table = page.substr(begin, page.find("</table>", begin) - begin);
+  CHECK(count(table, "<tr") == 1 + base.series.size() + other.series.size() + bad.series.size());
+  CHECK(count(table, "data-sort=\"text\"") == 2);
+  CHECK(count(table, "data-sort=\"number\"") == base.series.front().latency.percentiles.size() + 5);
+  CHECK(count(table, "&lt;other&gt;") == other.series.size());
+  for (const qd1::series& each : base.series) {
+    CHECK(count(table, qd1::html::escaped(qd1::title(each.work))) >= 2);
+    CHECK(contains(table, fmt::format("data-value=\"{}\"", each.latency.percentiles[0].value->value)));
+    CHECK(contains(table, fmt::format("data-value=\"{}\"", each.iops)));
+  }
+  // Series of the same work are one below the other.
+  const std::string first = qd1::html::escaped(qd1::title(base.series[0].work));
+  CHECK(table.find(qd1::html::escaped(qd1::title(base.series[1].work))) > table.rfind(first));
+}
+
+TEST_CASE("the table of all series withholds what must not be believed, and says why") {
+  const qd1::report base = qd1_test::synthetic_report(3'000, 1.2, 70), bad = troubled();
+  const named_report runs[] = {{"base", &base}, {"bad", &bad}};
+  const std::string page = render(runs);
+  const auto begin = page.find("<table class=\"sortable\"");
+  const std::string table = page.substr(begin, page.find("</table>", begin) - begin);
+  CHECK(contains(table, "INVALID: device ops 12 / app 3,000: served from memory; second &lt;reason&gt; &amp; more"));
+  CHECK(contains(table, "Not available: io_uring is forbidden here"));
+  CHECK_FALSE(contains(table, fmt::format("data-value=\"{}\"", bad.series[1].latency.mean.value)));
+}
+
+TEST_CASE("the table of all series marks percentiles that the host disturbs") {
+  qd1::report run = qd1_test::synthetic_report(20'000);
+  const named_report runs[] = {{"base", &run}, {"other", &run}};
+  const auto marks = [&](double up_to) {
+    run.trusted_fraction = up_to;
+    const std::string page = render(runs);
+    const auto begin = page.find("<tbody", page.find("<table class=\"sortable\""));
+    return count(page.substr(begin, page.find("</table>", begin) - begin), "†");
+  };
+  CHECK(marks(1) == 0);
+  CHECK(marks(0.99) == 2 * 2 * run.series.size());  // p99.9 and the maximum, in both reports
+}
+
+TEST_CASE("the script sorts tables by buttons that a keyboard reaches, and says the order") {
+  const qd1::report base = qd1_test::synthetic_report(3'000);
+  const named_report runs[] = {{"base", &base}, {"other", &base}};
+  const std::string page = render(runs);
+  const std::string script = page.substr(page.find("<script>"));
+  for (const char* each : {"table.sortable", "createElement('button')", "'aria-sort'", "'ascending' : 'descending'"})
+    CHECK(contains(script, each));
+  // Without the script there are no buttons that do nothing.
+  CHECK_FALSE(contains(page, "<button"));
+  CHECK_FALSE(contains(render(base), "\"sortable\""));
 }
 
 TEST_CASE("what is not available says why") {

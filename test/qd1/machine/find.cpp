@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 using qd1::device_facts;
@@ -106,6 +107,22 @@ TEST_CASE("NVMe desktop: partition, drive, PCIe link and sensor") {
   CHECK(drive.pcie->speed_gts == 16.0);
   CHECK(drive.pcie->lanes == 4U);
   CHECK_FALSE(drive.pcie->numa_node);
+}
+
+TEST_CASE("an NVMe drive may save power while idle, as far as its controller allows") {
+  fake_tree tree;
+  make_nvme_desktop(tree);
+  const std::string limit = "sys/class/block/nvme0n1/device/power/pm_qos_latency_tolerance_us";
+  const auto drive = [&] { return tree.find("/var/tmp").devices.at(1); };
+  CHECK(drive().wake_up_limit == "100000");
+  CHECK_FALSE(tree.find("/var/tmp").devices.at(0).wake_up_limit);  // the partition's is its drive's
+  for (const auto& [written, found] : {std::pair{"0", "0"}, std::pair{"any", "any"}, std::pair{"auto", "any"}}) {
+    tree.file(limit, written);
+    CHECK(drive().wake_up_limit == found);
+  }
+  fake_tree of_sata;
+  make_encrypted_laptop(of_sata);
+  CHECK_FALSE(of_sata.find("/data").devices.at(3).wake_up_limit);
 }
 
 TEST_CASE("a block device is asked for by its number") {
@@ -221,6 +238,7 @@ TEST_CASE("a drive with two controllers is plugged in where the first is") {
   CHECK(machine.devices[0].model == "SAMSUNG MZQL23T8HCLS-00A07");
   REQUIRE(machine.devices[0].pcie);
   CHECK(machine.devices[0].pcie->address == "0000:41:00.0");
+  CHECK(machine.devices[0].wake_up_limit == "100000");
 }
 
 TEST_CASE("where nothing tells, nothing is known") {

@@ -35,6 +35,7 @@ void make_nvme(fake_tree& tree, const std::string& pci, const std::string& contr
                          {"firmware_rev", "5B2QGXA7"},
                          {"serial", "S5GXNX0R123456"},
                          {"transport", "pcie"}});
+  tree.file(directory + "/power/pm_qos_latency_tolerance_us", "100000");
   tree.files(directory + "/hwmon1", {{"name", "nvme"}, {"temp1_input", "40850"}});
   const std::string disk = directory + '/' + controller + "n1";
   tree.block_device(disk, number);
@@ -257,6 +258,7 @@ void make_multipath_drive(fake_tree& tree) {
   const std::string pci = "sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0";
   tree.files(pci, {{"current_link_speed", "16.0 GT/s PCIe"}, {"current_link_width", "4"}});
   tree.file(pci + "/nvme/nvme0/transport", "pcie");
+  tree.file(pci + "/nvme/nvme0/power/pm_qos_latency_tolerance_us", "100000");
   const std::string subsystem = "sys/devices/virtual/nvme-subsystem/nvme-subsys0";
   const std::string disk = subsystem + "/nvme0n1";
   tree.files(subsystem, {{"model", "SAMSUNG MZQL23T8HCLS-00A07"}, {"firmware_rev", "GDC5902Q"}});

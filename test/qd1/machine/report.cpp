@@ -168,6 +168,23 @@ TEST_CASE("two machines differ in words") {
   CHECK(find(differences(b, a), "Device 2, model")->a == "not known");
 }
 
+TEST_CASE("whether a drive saves power is described, and differs between machines") {
+  fake_tree tree;
+  make_nvme_desktop(tree);
+  const machine_facts a = tree.find("/");
+  CHECK(describe(a).find("  power saving      on, wakes up within 100000 µs\n") != std::string::npos);
+  CHECK(json(a).at("devices").at(1).at("wake_up_limit") == "100000");
+  machine_facts b = a;
+  b.devices[1].wake_up_limit = "0";
+  const auto found = differences(a, b);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].in_words() == "Device 2, power saving: on, wakes up within 100000 µs against off");
+  b.devices[1].wake_up_limit = "any";
+  CHECK(describe(b).find("on, wakes up in any time") != std::string::npos);
+  b.devices[1].wake_up_limit.reset();
+  CHECK(differences(a, b)[0].b == "not known");
+}
+
 TEST_CASE("some differences forbid a comparison") {
   fake_tree tree;
   make_nvme_desktop(tree);

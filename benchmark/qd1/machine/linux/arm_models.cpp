@@ -31,7 +31,7 @@ constexpr std::array<implementer, 14> implementers = {{{"0x41", "Arm"},
 struct core {
   std::string_view implementer, part, name;
 };
-constexpr std::array<core, 29> cores = {
+constexpr std::array<core, 29> known_cores = {
     {{"0x41", "0xd03", "Cortex-A53"},   {"0x41", "0xd04", "Cortex-A35"},   {"0x41", "0xd05", "Cortex-A55"},
      {"0x41", "0xd07", "Cortex-A57"},   {"0x41", "0xd08", "Cortex-A72"},   {"0x41", "0xd09", "Cortex-A73"},
      {"0x41", "0xd0a", "Cortex-A75"},   {"0x41", "0xd0b", "Cortex-A76"},   {"0x41", "0xd0c", "Neoverse-N1"},
@@ -46,9 +46,9 @@ constexpr std::array<core, 29> cores = {
 std::string name_of(std::string_view number, std::string_view part) {
   const auto* const maker = std::ranges::find(implementers, number, &implementer::number);
   const std::string by = maker != implementers.end() ? std::string(maker->name) : "implementer " + std::string(number);
-  const auto* const known =
-      std::ranges::find_if(cores, [&](const core& each) { return each.implementer == number && each.part == part; });
-  return known != cores.end() ? by + ' ' + std::string(known->name) : by + ", part " + std::string(part);
+  const auto* const known = std::ranges::find_if(
+      known_cores, [&](const core& each) { return each.implementer == number && each.part == part; });
+  return known != known_cores.end() ? by + ' ' + std::string(known->name) : by + ", part " + std::string(part);
 }
 
 }  // namespace

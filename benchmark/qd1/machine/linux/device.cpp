@@ -101,6 +101,16 @@ std::optional<double> temperature(const tree& system, const path& disk) {
   return std::nullopt;
 }
 
+// Documentation/ABI/testing/sysfs-devices-power. drivers/nvme/host/core.c sets it to default_ps_max_latency_us, and
+// lets the drive enter no power state that takes longer to leave. "auto" and "any" are no limit. It is the
+// controller's.
+std::optional<std::string> wake_up_limit(const tree& system, const path& disk) {
+  for (const path& holder : {plugged_at(system, disk), disk / "device"})
+    if (const auto limit = system.text(holder / "power/pm_qos_latency_tolerance_us"))
+      return limit == "auto" ? "any" : *limit;
+  return std::nullopt;
+}
+
 void find_queue(const tree& system, const path& disk, device_facts& facts) {
   const path queue = disk / "queue";
   choice scheduler = to_choice(system.text(queue / "scheduler").value_or(""));
@@ -139,6 +149,7 @@ void find_hardware(const tree& system, const path& disk, device_facts& facts) {
   find_product(system, disk, facts);
   if (const auto contexts = system.names(disk / "mq"); !contexts.empty()) facts.queues = contexts.size();
   facts.poll_queues = poll_queues(system, facts);
+  facts.wake_up_limit = wake_up_limit(system, disk);
   facts.temperature_c = temperature(system, disk);
   facts.pcie = find_pcie(system, plugged_at(system, disk));
 }

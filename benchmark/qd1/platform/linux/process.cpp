@@ -3,12 +3,15 @@
 
 #include "platform/cycles.hpp"
 
+#include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstddef>
 #include <fstream>
@@ -99,6 +102,19 @@ void on_first_interrupt(void (*tell)() noexcept) {
     when_interrupted();
     std::signal(number, SIG_DFL);
   });
+}
+
+// Between the question and the sleep no interrupt is lost: the signal is let in only while the thread sleeps.
+void sleep_unless(bool (*interrupted)() noexcept, double seconds) noexcept {
+  constexpr double longest = 3600;
+  const double whole = std::floor(std::min(seconds, longest));
+  const timespec time{static_cast<time_t>(whole), static_cast<long>((std::min(seconds, longest) - whole) * 1e9)};
+  sigset_t held, before;
+  ::sigemptyset(&held);
+  ::sigaddset(&held, SIGINT);
+  if (::pthread_sigmask(SIG_BLOCK, &held, &before) != 0) return;
+  if (!interrupted()) ::ppoll(nullptr, 0, &time, &before);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 // Terminals here take UTF-8. On Windows the destructor restores a setting, so the header cannot default it.

@@ -6,6 +6,7 @@
 #include <io.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -96,6 +97,13 @@ void go_to_processor(std::uint64_t number) noexcept {
 void on_first_interrupt(void (*tell)() noexcept) {
   when_interrupted = tell;
   ::SetConsoleCtrlHandler(interrupted, TRUE);
+}
+
+// Console events arrive on a thread of their own and wake nobody.
+void sleep_unless(bool (*interrupted)() noexcept, double seconds) noexcept {
+  constexpr double step = 0.02;
+  for (double left = seconds; left > 0 && !interrupted(); left -= step)
+    ::Sleep(static_cast<DWORD>(std::ceil((left < step ? left : step) * 1000)));
 }
 
 utf8_output::utf8_output() noexcept : before_(::GetConsoleOutputCP()) { ::SetConsoleOutputCP(CP_UTF8); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "memory/pressure.hpp"
+#include "pressure/pressure.hpp"
 
 #include "failure.hpp"
 #include "machine/find.hpp"

@@ -2,8 +2,8 @@
 // Memory made short, around whatever is measured.
 #pragma once
 
-#include "memory/ballast.hpp"
 #include "platform/memory_group.hpp"
+#include "pressure/ballast.hpp"
 #include "report.hpp"
 
 #include <cstdint>

@@ -9,9 +9,6 @@
 
 namespace qd1 {
 
-/// Whether the report is one of qd1 memory.
-bool has_short_memory(const report& run);
-
 /// The memory of its steps without ballast, in bytes.
 std::uint64_t memory_without_ballast(const report& run);
 

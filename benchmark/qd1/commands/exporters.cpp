@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "output/exporters.hpp"
+#include "commands/exporters.hpp"
 
 #include "html/html.hpp"
 #include "output/color.hpp"
 #include "output/fio.hpp"
 #include "output/hgrm.hpp"
 #include "output/json.hpp"
-#include "output/printable.hpp"
 #include "output/reproduction.hpp"
+#include "text/printable.hpp"
 
 #include <fmt/format.h>
 

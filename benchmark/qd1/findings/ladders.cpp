@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "depth/ladders.hpp"
+#include "findings/ladders.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -15,10 +15,6 @@ work without_step(work from) {
 }
 
 }  // namespace
-
-bool has_loads(const report& run) {
-  return !std::ranges::all_of(run.series, [](const series& each) { return each.work.load.is_single(); });
-}
 
 std::string target_name(const report& run, std::uint64_t number) {
   const std::vector<std::string>& names = run.settings.targets;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "memory/ballast.hpp"
+#include "pressure/ballast.hpp"
 
 #include "measure/interruption.hpp"
 #include <qio/qio.hpp>

@@ -12,9 +12,6 @@
 
 namespace qd1 {
 
-/// Whether the report is one of loads: more than one transfer in flight at a time.
-bool has_loads(const report& run);
-
 /// Series that differ in nothing but how many workers there are and how deep they go, in the order of both.
 using ladder = std::vector<const series*>;
 

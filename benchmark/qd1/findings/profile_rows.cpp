@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "depth/profile_rows.hpp"
+#include "findings/profile_rows.hpp"
 
 #include <fmt/format.h>
 

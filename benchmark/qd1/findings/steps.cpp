@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "memory/steps.hpp"
+#include "findings/steps.hpp"
 
 #include <algorithm>
 
 namespace qd1 {
-
-bool has_short_memory(const report& run) {
-  return std::ranges::any_of(run.series, [](const series& each) { return each.work.memory.has_value(); });
-}
 
 std::uint64_t memory_without_ballast(const report& run) {
   std::uint64_t most = 0;

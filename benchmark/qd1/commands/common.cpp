@@ -21,6 +21,11 @@
 #include <filesystem>
 
 namespace qd1 {
+namespace {
+
+constexpr std::uint64_t most_repeats = 100;
+
+}  // namespace
 
 void add_path(options& to, std::string& path) {
   to.text("PATH", "PATH", path,
@@ -103,6 +108,16 @@ void report_options::declare(options& to) {
   to.texts("--gate-vs", "REPORT CONDITION", gate_texts_against_,
            "A report of --json, and a condition as a multiple of its figures: base.json 'p50<=1.10x'")
       .values = 2;
+}
+
+void report_options::declare_repeat(options& to) {
+  to.count("--repeat", repeats_, 1, most_repeats,
+           "Measure everything this many times, as independent runs, and print how runs differ. Intervals need 3 runs. "
+           "Default: 1; 5 with a gate");
+}
+
+std::uint64_t report_options::repeats() const {
+  return repeats_.value_or(gate_texts_.empty() && gate_texts_against_.empty() ? 1 : 5);
 }
 
 void report_options::prepare(const std::vector<double>& percentiles) {

@@ -74,6 +74,7 @@ command run_command() {
   command made{"run", "Measure latency, one transfer at a time", {}, {}, true};
   add_run_options(made.options, own->request);
   add_create(made.options, own->create);
+  own->report.declare_repeat(made.options);
   own->report.declare(made.options);
   made.run = [own](const std::string& command_line) -> int {
     own->request.command_line = command_line;
@@ -82,7 +83,8 @@ command run_command() {
     own->request.before_measuring = own->report.plan_check();
     own->request.after_round = own->report.observer();
     heed_interrupts();
-    const auto found = of_all_ranks(run(own->request));
+    own->request.repeat = own->report.repeats();
+    const auto found = in_one_of_all_ranks(repeated_runs(own->request));
     return found ? own->report.finish(*found) : exit_pass;  // the first rank answers for all
   };
   return made;

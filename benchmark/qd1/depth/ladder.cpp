@@ -11,6 +11,7 @@
 #include "measure/data_file.hpp"
 #include "measure/interruption.hpp"
 #include "measure/progress.hpp"
+#include "measure/repeat.hpp"
 #include "measure/surroundings.hpp"
 #include "memory/pressure.hpp"
 #include <qio/qio.hpp>
@@ -98,17 +99,15 @@ std::vector<work> plan(const ladder_request& request, std::uint64_t bytes, std::
   return all;
 }
 
-}  // namespace
-
-report measure_loads(const ladder_request& request) {
+report measure_once(const ladder_request& request, std::uint64_t seed, const std::deque<data_file>& files) {
   report out = begun_report(request.command_line);
-  const std::deque<data_file> files = files_of(request);
   const clock clock = clock::calibrated();
   const platform::hardware_cycles cycles;  // before there are workers: their cycles count, too
   if (!cycles.why_not().empty()) out.notes.push_back("no cycles/op: " + cycles.why_not());
   field field = field_of(request, clock, files);
   field.cycles = &cycles;
   field.percentiles = request.percentiles;
+  field.seed = seed;
   out.machine = field.machine;
   const std::uint64_t bytes = working_set(files);
   out.settings = {fmt::format("{}", fmt::join(request.paths, " ")),
@@ -118,7 +117,7 @@ report measure_loads(const ladder_request& request) {
                   request.seconds,
                   request.rounds,
                   request.engine.name,
-                  request.seed,
+                  seed,
                   request.paths,
                   chosen_percentiles(request.percentiles)};
   std::vector<step> steps;
@@ -130,8 +129,8 @@ report measure_loads(const ladder_request& request) {
   std::optional<memory_pressure> pressure;
   if (request.memory) pressure.emplace(*request.memory);
   const double planned = static_cast<double>(steps.size()) * request.seconds * time_with_warm_up;
-  progress::tell(fmt::format("{} steps, {} rounds, {:g} s each: about {}", steps.size(), request.rounds,
-                             request.seconds, progress::duration_text(planned)));
+  progress::tell_plan(
+      fmt::format("{} steps, {} rounds, {:g} s each: about", steps.size(), request.rounds, request.seconds), planned);
   measure_amid(out, clock, [&] {
     std::optional<turns> turns;
     out.series = measure_rounds(steps, clock, request.rounds, planned, request.after_round, turns);
@@ -139,6 +138,20 @@ report measure_loads(const ladder_request& request) {
     for (const data_file& each : files) judge_data(each, out);
   });
   return out;
+}
+
+}  // namespace
+
+std::vector<report> repeated_loads(const ladder_request& request) {
+  const std::deque<data_file> files = files_of(request);
+  return repeat_runs(request.repeat, request.seed,
+                     [&](std::uint64_t seed) { return measure_once(request, seed, files); });
+}
+
+report measure_loads(const ladder_request& request) {
+  ladder_request once = request;
+  once.repeat = 1;
+  return std::move(repeated_loads(once).front());
 }
 
 }  // namespace qd1

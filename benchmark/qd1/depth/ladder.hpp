@@ -34,6 +34,7 @@ struct ladder_request {
   bool pinned = false;
   engine_choice engine;
   std::uint64_t seed = 1;
+  std::uint64_t repeat = 1;  ///< independent runs
   bool overwrite = false;
   std::string command_line;
   round_observer after_round = {};  ///< called with what is known by then; may be empty
@@ -41,5 +42,8 @@ struct ladder_request {
 
 /// Throws usage_error where that cannot be done.
 report measure_loads(const ladder_request& request);
+
+/// A report for each of the repeated runs. All use the same files, and each opens them anew.
+std::vector<report> repeated_loads(const ladder_request& request);
 
 }  // namespace qd1

@@ -35,6 +35,7 @@ struct run_request {
   bool poisson = false;
   std::string engine = "auto";
   std::uint64_t seed = 1;
+  std::uint64_t repeat = 1;  ///< independent runs
   bool overwrite = false;
   bool quick = false;   ///< the report is labeled as a first look
   bool cycles = false;  ///< CPU cycles are counted
@@ -45,6 +46,9 @@ struct run_request {
 
 /// Throws usage_error where that cannot be done.
 report run(const run_request& request);
+
+/// A report for each of the repeated runs. All use the same file, and each opens it anew.
+std::vector<report> repeated_runs(const run_request& request);
 
 /// Whether what was measured may be believed; exit_usage if nothing could be measured at all.
 exit_status verdict(const report& report);

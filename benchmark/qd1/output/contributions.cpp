@@ -13,15 +13,36 @@ namespace {
 
 std::string figure_cell(const std::optional<double>& ns) { return ns ? microseconds(*ns) : "n/a"; }
 
+// With the interval within the run, where the page is wide enough.
+std::string figure_cell(const contribution& of, double fraction) {
+  const auto found = std::ranges::find(of.percentiles, fraction, &percentile::fraction);
+  if (found == of.percentiles.end() || !found->value) return fmt::format(" {:>8}", "n/a");
+  const estimate& known = *found->value;
+  const std::string interval =
+      known.interval ? fmt::format("{} … {}", microseconds(known.interval->low), microseconds(known.interval->high))
+                     : "";
+  return fmt::format(" {:>8}  {:<13}", microseconds(known.value), interval);
+}
+
+std::string head(const series& of, bool with_intervals) {
+  return wrapped(fmt::format("{}, run by run [µs{}]", title(of.work),
+                             with_intervals ? fmt::format(", 95 % {}", name(scope::within_run)) : ""));
+}
+
 std::string rows(const series& of) {
+  constexpr std::size_t wide = 90;
+  const bool with_intervals = repetitions(of) != 0 && page_width() >= wide;
   std::size_t width = 3;
   for (const contribution& each : of.contributions) width = std::max(width, each.name.size());
-  std::string text = fmt::format("{}, run by run [µs]\n{:<{}} {:>12} {:>10} {:>9} {:>9} {:>9}\n", title(of.work), "run",
-                                 width, "samples", "IOPS", "p50", "p99", "max");
-  for (const contribution& each : of.contributions)
-    text += fmt::format("{:<{}} {:>12} {:>10.0f} {:>9} {:>9} {:>9}{}{}\n", each.name, width, each.samples, each.iops,
-                        figure_cell(each.p50), figure_cell(each.p99), microseconds(each.max),
-                        each.straggles.empty() ? "" : "  ", each.straggles);
+  const std::size_t column = with_intervals ? 23 : 8;
+  std::string text = head(of, with_intervals) + fmt::format("{:<{}} {:>12} {:>10} ", "run", width, "samples", "IOPS") +
+                     fmt::format("{:>8}{:{}} {:>8}{:{}} {:>9}\n", "p50", "", column - 8, "p99", "", column - 8, "max");
+  for (const contribution& each : of.contributions) {
+    text += fmt::format("{:<{}} {:>12} {:>10.0f}", each.name, width, each.samples, each.iops);
+    text += with_intervals ? figure_cell(each, 0.5) + figure_cell(each, 0.99)
+                           : fmt::format(" {:>8} {:>8}", figure_cell(each.p50), figure_cell(each.p99));
+    text += fmt::format(" {:>9}{}{}\n", microseconds(each.max), each.straggles.empty() ? "" : "  ", each.straggles);
+  }
   return text + '\n';
 }
 

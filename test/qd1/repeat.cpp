@@ -221,6 +221,18 @@ TEST_CASE("the figures of each run stand below those of all, with its own interv
                             digits(second.interval->high)));
 }
 
+TEST_CASE("tables of loads print the intervals between runs below the runs") {
+  std::vector<qd1::report> runs;
+  for (const double median : {50'000, 51'500, 48'900}) {
+    runs.push_back(run_of(median, runs.size() + 1));
+    runs.back().series.front().work.load.depth = 4;
+  }
+  const qd1::report all = qd1::in_one(std::move(runs));
+  const qd1::estimate rate = *qd1::metric(all.series.front(), "iops");
+  CHECK_THAT(unbroken(qd1::table(all)), Contains(fmt::format("95 % between 3 runs: IOPS {:.0f} ({:.0f} … {:.0f}), p50 ",
+                                                             rate.value, rate.interval->low, rate.interval->high)));
+}
+
 TEST_CASE("a report of repeated runs survives being written and read, and an edited one is refused") {
   qd1::report all = repeated({50'000, 51'500, 48'900});
   all.advice = qd1::advise(all.machine);

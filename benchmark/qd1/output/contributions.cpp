@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/contributions.hpp"
 
+#include "depth/ladders.hpp"
+#include "figures.hpp"
+#include "memory/steps.hpp"
 #include "output/wording.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
+#include <vector>
 
 namespace qd1 {
 namespace {
@@ -29,7 +35,21 @@ std::string head(const series& of, bool with_intervals) {
                              with_intervals ? fmt::format(", 95 % {}", name(scope::within_run)) : ""));
 }
 
-std::string rows(const series& of) {
+// Tables of loads and of short memory have no room for intervals.
+std::string between(const series& of) {
+  std::vector<std::string> parts;
+  for (const std::string_view name : {"iops", "p50", "p99"}) {
+    const auto found = metric(of, name);
+    if (!found || !found->interval) continue;
+    const figure* const known = figure_named(name);
+    const auto text = [&](double value) { return figure_text(known ? known->unit : unit::nanoseconds, value); };
+    parts.push_back(fmt::format("{} {} ({} … {})", known ? known->label : name, text(found->value),
+                                text(found->interval->low), text(found->interval->high)));
+  }
+  return parts.empty() ? "" : wrapped(fmt::format("95 % {}: {}", interval_scope(of), fmt::join(parts, ", ")));
+}
+
+std::string rows(const series& of, bool with_means) {
   constexpr std::size_t wide = 90;
   const bool with_intervals = repetitions(of) != 0 && page_width() >= wide;
   std::size_t width = 3;
@@ -43,7 +63,7 @@ std::string rows(const series& of) {
                            : fmt::format(" {:>8} {:>8}", figure_cell(each.p50), figure_cell(each.p99));
     text += fmt::format(" {:>9}{}{}\n", microseconds(each.max), each.straggles.empty() ? "" : "  ", each.straggles);
   }
-  return text + '\n';
+  return text + (with_means && repetitions(of) != 0 ? between(of) : "") + '\n';
 }
 
 }  // namespace
@@ -51,7 +71,7 @@ std::string rows(const series& of) {
 std::string contributions(const report& report) {
   std::string text;
   for (const series& each : report.series)
-    if (!each.contributions.empty()) text += rows(each);
+    if (!each.contributions.empty()) text += rows(each, has_loads(report) || has_short_memory(report));
   return text;
 }
 

@@ -325,8 +325,8 @@ inline double mean_of_all(const series& of) {
 }
 
 struct timer_facts {
-  std::string source;    ///< "TSC (invariant)", "clock_gettime"
-  std::string reason;    ///< why not the TSC
+  std::string source;    ///< "TSC (invariant)", "system counter" (ARM64), "clock_gettime"
+  std::string reason;    ///< why it is not the processor's counter
   double tick_ns = 0;    ///< its resolution
   double floor_ns = 0;   ///< median of two readings with nothing between: no latency can be told below it
   double deviation = 0;  ///< of CLOCK_MONOTONIC over the whole run, relative

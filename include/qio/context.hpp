@@ -8,8 +8,10 @@
 #include <qio/engine/automatic.hpp>
 #include <qio/explanation.hpp>
 #include <qio/loop/loop.hpp>
+#include <qio/loop/sleeping.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>
+#include <qio/operation_options.hpp>
 #include <qio/options.hpp>
 #include <qio/task.hpp>
 
@@ -18,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -25,6 +28,7 @@ namespace qio::inline QIO_CONFIGURATION {
 
 template <file_mode Mode, class Engine>
 class basic_file;
+class task_scope;
 
 namespace detail {
 
@@ -151,6 +155,73 @@ class [[nodiscard]] basic_context {
   /// Does all work that is ready, without waiting. True if it resumed a coroutine or called a callback.
   bool poll() { return session(loop()).turn(false); }
 
+  /// Waits until one thing is ready, and does it: an operation that has completed (its coroutine is resumed or its
+  /// callback is called), a sleep that ends, or what was posted (a coroutine that awaits schedule(), a stop request).
+  /// True if there was one; false if `until` passed first. A deadline that has passed looks once, without waiting.
+  /// Without one, it waits forever if nothing ever happens.
+  bool run_one(deadline until = {}) {
+    session running(loop());
+    return running.one(until.exists() ? wait_limit::until(until.when()) : wait_limit::unlimited());
+  }
+
+  /// Awaited on the context's thread: the coroutine continues in run() or poll() once the clock of the engine has
+  /// reached `time`; at once if it has already. That clock is std::chrono::steady_clock, or simulated time. The result
+  /// of co_await is an error, errc::context_closed, if the context ends first. A sleeping coroutine is no operation in
+  /// flight, so run() without a task does not wait for it. Allocates nothing.
+  [[nodiscard]] detail::sleeping<detail::loop<Engine>> sleep_until(detail::clock::time_point time) const noexcept {
+    static_cast<void>(loop());
+    return {loop_, time};
+  }
+
+  /// The same, `time` from now. More than a century is forever.
+  template <class Representation, class Period>
+  [[nodiscard]] detail::sleeping<detail::loop<Engine>> sleep_for(
+      std::chrono::duration<Representation, Period> time) const noexcept {
+    const std::chrono::duration<double> approximately = time;
+    const auto now = loop().now();
+    if (approximately > std::chrono::duration<double>(detail::longest_wait))
+      return {loop_, detail::clock::time_point::max()};
+    if (approximately <= std::chrono::duration<double>::zero()) return {loop_, now};
+    return {loop_, now + std::chrono::duration_cast<detail::clock::duration>(time)};
+  }
+
+  /// Runs until a stop is requested, by any thread. What is in flight then stays in flight.
+  void run_until(const std::stop_token& stop) {
+    session running(loop());
+    const std::stop_callback on_stop(stop, [this] { loop_->wake(); });
+    while (!stop.stop_requested()) running.turn(true);
+  }
+
+  /// For programs with an event loop of their own (epoll, Asio, libuv, GLib): a handle that such a loop can wait for.
+  /// It is a descriptor that becomes readable, on Windows an event that becomes signaled. Wait for it like this:
+  ///
+  ///     if (context.prepare_to_wait())                                          // true: nothing to do now
+  ///       wait_for_readable(context.wake_handle(), context.next_deadline());    // with what else the program waits
+  ///       for
+  ///     context.poll();
+  ///
+  /// The first call creates it; until then it costs nothing. Afterwards each completion costs the kernel a little more,
+  /// because it sets the event. The handle belongs to the context and lives as long as the context: do not read, reset
+  /// or close it. Level-triggered and edge-triggered waiting both work.
+  ///
+  /// Fails with errc::no_wake_handle if the context polls (context_options::polling) or its engine has no such handle
+  /// (completion ports, simulation), with std::errc::bad_file_descriptor after a move, or with the system's error. Call
+  /// it on the context's thread.
+  result<platform::native_handle> wake_handle() {
+    if (loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));
+    return loop_->wake_handle();
+  }
+
+  /// Submits what has been started, and resets wake_handle(). True if poll() would find nothing to do before the handle
+  /// is ready or next_deadline() has passed, so that the program may wait for these. False if poll() has work now; then
+  /// waiting could take forever. Call it after wake_handle(), on the context's thread, not from a callback or coroutine
+  /// of the context.
+  bool prepare_to_wait() { return session(loop()).prepare_to_wait(); }
+
+  /// When poll() must be called at the latest: the earliest deadline of the operations in flight (operation_options)
+  /// and of the coroutines that sleep. None if there is none. Call it on the context's thread.
+  deadline next_deadline() const noexcept { return loop().next_deadline(); }
+
   /// May be awaited on any thread. The coroutine continues inside this context's run() or poll(); the context must
   /// still exist then. A task that is awaited there returns to the context that started it when it finishes: see task.
   [[nodiscard]] detail::scheduled<Engine> schedule() const noexcept {
@@ -183,12 +254,18 @@ class [[nodiscard]] basic_context {
  private:
   template <file_mode, class>
   friend class basic_file;
+  friend class task_scope;
   template <class OtherEngine>
   friend task<result<void>> async_sync_directory(const basic_context<OtherEngine>&, std::string);
 
   using session = typename detail::loop<Engine>::session;
 
   explicit basic_context(std::shared_ptr<detail::loop<Engine>> loop) noexcept : loop_(std::move(loop)) {}
+
+  std::shared_ptr<detail::mailbox> shared_loop() const noexcept {
+    static_cast<void>(loop());
+    return loop_;
+  }
 
   detail::loop<Engine>& loop() const noexcept {
     QIO_CHECK(loop_ != nullptr, "a moved-from context was used");

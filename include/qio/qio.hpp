@@ -16,4 +16,5 @@
 #include <qio/result.hpp>
 #include <qio/statistics.hpp>
 #include <qio/task.hpp>
+#include <qio/task_scope.hpp>
 #include <qio/version.hpp>

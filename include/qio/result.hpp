@@ -41,6 +41,7 @@ enum class errc : int {
   beneath_forbidden,       ///< the system could, but a sandbox forbids the call
   too_many_workers,        ///< more worker threads were requested than a context may have
   no_offsets,              ///< the path leads to a pipe, a socket or a terminal
+  no_wake_handle,          ///< another event loop cannot wait for this context
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION
@@ -81,6 +82,9 @@ class qio_category final : public std::error_category {
       case errc::too_many_workers: return "context_options::workers exceeds the most that a context may have";
       case errc::no_offsets:
         return "the path leads to a pipe, a socket or a terminal, which cannot be read or written at an offset";
+      case errc::no_wake_handle:
+        return "another event loop cannot wait for this context: it polls (context_options::polling), or its engine has "
+               "no handle for that (completion ports, simulation)";
     }
     return "unknown qio error " + std::to_string(value);
   }
@@ -101,7 +105,8 @@ class qio_category final : public std::error_category {
       case errc::uncached_not_supported:
       case errc::cannot_be_bound:
       case errc::beneath_not_supported:
-      case errc::beneath_forbidden: return std::errc::operation_not_supported;
+      case errc::beneath_forbidden:
+      case errc::no_wake_handle: return std::errc::operation_not_supported;
       case errc::leaves_directory: return std::errc::cross_device_link;  // as Linux reports it
       case errc::access_not_granted: return std::errc::bad_file_descriptor;
       case errc::context_closed: return std::errc::operation_canceled;

@@ -1,6 +1,6 @@
 // open_options::beneath where the kernel is too old to enforce it, or a sandbox forbids it.
 #include "catch.hpp"
-#include "child.hpp"
+#include "child_process.hpp"
 #include "disk.hpp"
 #include "forbid.hpp"
 #include <qio/qio.hpp>
@@ -46,7 +46,7 @@ TEST_CASE("if a sandbox hides or forbids openat2, an open beneath a directory fa
   if (!before) QIO_SKIP(before.error().message());
   for (const int code : {ENOSYS, EPERM}) {
     CAPTURE(code);
-    CHECK(fault::in_child([&] {
+    CHECK(qio_test::in_child([&] {
             if (!fault::forbid(openat2_number, code)) return 1;
             return is_refused_everywhere(directory.path, before.value(), qio::errc::beneath_forbidden);
           }) == 0);
@@ -58,7 +58,7 @@ TEST_CASE("a kernel that is too old for openat2 is distinguished from a sandbox 
   const fault::scratch directory;
   const auto before = qio::directory::open(directory.path);
   if (!before) QIO_SKIP(before.error().message());
-  CHECK(fault::in_child([&] {
+  CHECK(qio_test::in_child([&] {
           // The kernel then reports a version 2.6.
           if (::personality(UNAME26) == -1 || !fault::forbid(openat2_number, ENOSYS)) return 1;
           return is_refused_everywhere(directory.path, before.value(), qio::errc::beneath_not_supported);

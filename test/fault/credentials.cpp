@@ -1,6 +1,6 @@
 // A process that drops root: from then on, its contexts act with its new credentials.
 #include "catch.hpp"
-#include "child.hpp"
+#include "child_process.hpp"
 #include "disk.hpp"
 #include "engines.hpp"
 #include <qio/qio.hpp>
@@ -91,7 +91,7 @@ int in_children(Check check) {
   int worst = 0;
   const auto on_engine = [&]<class Engine>(std::type_identity<Engine>) {
     const fault::scratch directory;
-    const int answer = fault::in_child([&] {
+    const int answer = qio_test::in_child([&] {
       if (::chmod(directory.path.c_str(), 0755) != 0 || ::chdir(directory.path.c_str()) != 0 || !make_files()) return 1;
       auto made_by_root = qio::basic_context<Engine>::create();
       return made_by_root ? check(made_by_root.value()) : 0;  // other tests report why there is no ring

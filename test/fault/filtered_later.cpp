@@ -1,7 +1,7 @@
 // A seccomp filter that forbids io_uring, installed after a context was created: worker threads then carry out its
 // operations.
 #include "catch.hpp"
-#include "child.hpp"
+#include "child_process.hpp"
 #include "disk.hpp"
 #include "forbid.hpp"
 #include <qio/qio.hpp>
@@ -104,7 +104,7 @@ TEST_CASE("if a seccomp filter is installed after create(), workers carry out al
         moment{"never run, all of io_uring", false, false, EPERM}, moment{"idle, io_uring_enter", true, true, EACCES},
         moment{"idle, all of io_uring", true, false, ENOSYS}}) {
     CAPTURE(each.name);
-    CHECK(fault::in_child([&] {
+    CHECK(qio_test::in_child([&] {
             auto context = ring_context::create().value();
             auto file = open(context, directory.path + "/file");
             if (each.after_use)
@@ -125,7 +125,7 @@ TEST_CASE("workers carry out the operations that the kernel had not taken when t
   const fault::scratch directory;
   for (const qio::wait_policy policy : {qio::wait_policy::sleep, qio::wait_policy::spin, qio::wait_policy::adaptive}) {
     CAPTURE(qio::name_of(policy));
-    CHECK(fault::in_child([&] {
+    CHECK(qio_test::in_child([&] {
             auto context = ring_context::create({.queue_depth = 8, .waiting = policy}).value();
             auto file = open(context, directory.path + "/file");
             if (const int failed = read_and_write(context, file); failed != 0) return failed;
@@ -144,13 +144,38 @@ TEST_CASE("workers carry out the operations that the kernel had not taken when t
   }
 }
 
+TEST_CASE("if a seccomp filter is installed while another event loop waits, the operations that follow wake it") {
+  if (!has_a_ring()) QIO_SKIP("no io_uring here");
+  const fault::scratch directory;
+  for (const bool only_enter : {true, false}) {
+    CAPTURE(only_enter);
+    CHECK(qio_test::in_child([&] {
+            auto context = ring_context::create().value();
+            auto file = open(context, directory.path + "/file");
+            const int handle = context.wake_handle().value();
+            if (const int failed = read_and_write(context, file); failed != 0) return failed;
+            if (!fault::forbid_io_uring(EPERM, only_enter)) return 1;
+            for (int repeated = 0; repeated < 100; ++repeated) {
+              pending_read one(file, 4096), two(file, 4096);
+              while (!one.answer || !two.answer) {
+                pollfd ready{handle, POLLIN, 0};
+                if (context.prepare_to_wait() && ::poll(&ready, 1, 60'000) != 1) return 2;
+                context.poll();
+              }
+              if (one.answer->value() != 4096 || two.answer->value() != 4096) return 3;
+            }
+            return context.wake_handle().value() == handle ? 0 : 4;
+          }) == 0);
+  }
+}
+
 TEST_CASE(
     "operations that the kernel had taken when the filter was installed fail with its error, and release their "
     "memory") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   const std::string pipe = make_pipe(directory);
-  CHECK(fault::in_child([&] {
+  CHECK(qio_test::in_child([&] {
           auto context = ring_context::create().value();
           auto file = open(context, directory.path + "/file");
           auto empty = open_pipe(context, pipe);
@@ -182,7 +207,7 @@ TEST_CASE("operations, files and contexts with requests in the kernel may be des
   const std::string pipe = make_pipe(directory);
   for (const std::string_view what : {"operation", "file", "context"}) {
     CAPTURE(what);
-    CHECK(fault::in_child([&] {
+    CHECK(qio_test::in_child([&] {
             std::optional<ring_context> context(ring_context::create().value());
             std::optional<ring_file> empty(open_pipe(*context, pipe));
             std::optional<pending_read> read(std::in_place, *empty, 64);
@@ -207,7 +232,7 @@ TEST_CASE("after a durable write whose result was lost with the ring, every sync
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   const std::string pipe = make_pipe(directory);
-  CHECK(fault::in_child([&] {
+  CHECK(qio_test::in_child([&] {
           auto context = ring_context::create().value();
           auto full = open_pipe(context, pipe, {.inline_writes = false, .durable_writes = true});
           const std::vector<std::byte> data(1 << 20);  // more than a pipe holds
@@ -230,7 +255,7 @@ TEST_CASE("if all of io_uring is forbidden while the kernel has operations, the 
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
   const std::string pipe = make_pipe(directory);
-  const std::string said = fault::last_words([&] {
+  const std::string said = qio_test::last_words([&] {
     auto context = ring_context::create().value();
     auto empty = open_pipe(context, pipe);
     pending_read read(empty, 64);

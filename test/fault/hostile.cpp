@@ -1,7 +1,7 @@
 // Directories of another user, who exchanges what is in them while files are opened there.
 #include "hostile.hpp"
 
-#include "child.hpp"
+#include "child_process.hpp"
 #include <qio/qio.hpp>
 
 #include <fcntl.h>
@@ -154,6 +154,12 @@ TEST_CASE("always_new follows no link of another user in a sticky directory that
   CHECK(replace("to_theirs") == std::errc::permission_denied);
   CHECK(d.victim_is_untouched());
 
+  SECTION("one's own is not, either, if it has a second name, which another user may have made") {
+    link("own", 0);
+    std::filesystem::create_hard_link(shared + "/own", shared + "/second");
+    CHECK(replace("second") == std::errc::permission_denied);
+    CHECK(d.victim_is_untouched());
+  }
   SECTION("one's own is followed") {
     link("own", 0);
     CHECK(!replace("own").exists());
@@ -210,7 +216,7 @@ TEST_CASE("always_new follows no link whose owner is unknown in this user namesp
   REQUIRE(::lchown(link.c_str(), 4711, 4711) == 0);
   REQUIRE(::chown(shared.c_str(), 4712, 4712) == 0);
   REQUIRE(::chmod(shared.c_str(), 01777) == 0);
-  const int answer = fault::in_child([&] {
+  const int answer = qio_test::in_child([&] {
     if (!leaves_other_users()) return 2;
     const auto opened = qio::cached_file::open(link, access::write, creation::always_new);
     return !opened && opened.error() == std::errc::permission_denied ? 0 : 1;
@@ -240,7 +246,7 @@ TEST_CASE("opening a terminal does not make it the controlling terminal", "[host
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) QIO_SKIP("no terminals");
   const std::string name = ::ptsname(terminal);
-  const int answer = fault::in_child([&] {
+  const int answer = qio_test::in_child([&] {
     ::setsid();  // as daemons do
     for (const creation how : {creation::open_existing, creation::if_needed, creation::truncate_existing})
       static_cast<void>(qio::cached_file::open(name, access::read_write, how));  // for writing alone, Linux never does

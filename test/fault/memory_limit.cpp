@@ -1,7 +1,7 @@
 // A process with less memory than its files are large: a container's limit, and a limit of the address space.
 #include "../engines.hpp"
 #include "catch.hpp"
-#include "child.hpp"
+#include "child_process.hpp"
 #include "disk.hpp"
 #include <qio/qio.hpp>
 
@@ -171,7 +171,7 @@ TEMPLATE_LIST_TEST_CASE("a file larger than a container's memory is read and wri
   const memory_group group;
   if (!group.missing.empty()) QIO_SKIP(group.missing);
   const auto served = [&] {
-    return fault::in_child([&] {
+    return qio_test::in_child([&] {
       if (!group.enter()) return 1;
       return serves_everything<TestType>(directory.path + "/file");
     });
@@ -189,7 +189,7 @@ TEMPLATE_LIST_TEST_CASE("a failed allocation is reported as an error, and everyt
                         qio_test::engines) {
   const fault::scratch directory;
   const std::string path = directory.path + "/file";
-  CHECK(fault::in_child([&] {
+  CHECK(qio_test::in_child([&] {
           auto context = qio::basic_context<TestType>::create();
           if (!context) return 0;
           auto file = qio::cached_file::open(context.value(), path, access::read_write, creation::if_needed);

@@ -1,6 +1,6 @@
 // io_uring forbidden, and limits on the process: the context falls back or continues, and reports why.
 #include "catch.hpp"
-#include "child.hpp"
+#include "child_process.hpp"
 #include "disk.hpp"
 #include "forbid.hpp"
 #include <qio/qio.hpp>
@@ -46,7 +46,7 @@ TEST_CASE("if io_uring is forbidden, the context falls back to the pool, and exp
   for (const variant each :
        {variant{"EPERM", EPERM, false}, variant{"ENOSYS", ENOSYS, false}, variant{"entering forbidden", EPERM, true}}) {
     CAPTURE(each.name);
-    const int answer = fault::in_child([&] {
+    const int answer = qio_test::in_child([&] {
       if (!fault::forbid_io_uring(each.code, each.only_enter)) return 1;
       if (qio::basic_context<qio::uring>::create()) return 2;
       const auto facts = qio::context::create().value().explain();
@@ -61,7 +61,7 @@ TEST_CASE("if io_uring is forbidden, the context falls back to the pool, and exp
 }
 
 TEST_CASE("basic_context<uring> fails with the system's error if io_uring is unavailable") {
-  const int answer = fault::in_child([&] {
+  const int answer = qio_test::in_child([&] {
     if (!fault::forbid_io_uring(ENOSYS, false)) return 1;
     const auto refused = qio::basic_context<qio::uring>::create();
     return refused || refused.error() != std::errc::function_not_supported ? 2 : 0;
@@ -74,7 +74,7 @@ TEST_CASE("without preadv2, reads go to the engine") {
   const fault::scratch directory;
   for (const int code : {ENOSYS, EPERM, EOPNOTSUPP}) {
     CAPTURE(code);
-    CHECK(fault::in_child([&] {
+    CHECK(qio_test::in_child([&] {
             if (!fault::forbid(__NR_preadv2, code)) return 1;
             return read_and_write(directory.path + "/file");
           }) == 0);
@@ -84,7 +84,7 @@ TEST_CASE("without preadv2, reads go to the engine") {
 #if !defined(__SANITIZE_THREAD__)
 TEST_CASE("with little lockable memory and few threads, a context still works") {
   const fault::scratch directory;
-  const int answer = fault::in_child([&] {
+  const int answer = qio_test::in_child([&] {
     const rlimit none{0, 0};
     if (::setrlimit(RLIMIT_MEMLOCK, &none) != 0) return 1;
     return read_and_write(directory.path + "/file");
@@ -95,7 +95,7 @@ TEST_CASE("with little lockable memory and few threads, a context still works") 
 #if QIO_HAS_URING
 TEST_CASE("if too little memory may be locked, explain() names the limit, and registered_memory() is still available") {
   if (!qio::basic_context<qio::uring>::create()) QIO_SKIP("io_uring is unavailable here");
-  const int answer = fault::in_child([] {
+  const int answer = qio_test::in_child([] {
     constexpr rlim_t limit = 1 << 20;  // enough for a ring, which some kernels count, too
     const rlimit small{limit, limit};
     if (::setrlimit(RLIMIT_MEMLOCK, &small) != 0) return 1;
@@ -113,7 +113,7 @@ TEST_CASE("if too little memory may be locked, explain() names the limit, and re
 
 TEST_CASE("the pool carries out operations on the context's thread if no other can be started") {
   const fault::scratch directory;
-  const int answer = fault::in_child([&] {
+  const int answer = qio_test::in_child([&] {
     if (!fault::forbid(__NR_clone3, EAGAIN) || !fault::forbid(__NR_clone, EAGAIN)) return 1;
     auto context = qio::basic_context<qio::pool>::create();
     if (!context) return 2;
@@ -134,7 +134,7 @@ TEST_CASE("the pool carries out operations on the context's thread if no other c
 TEST_CASE("a write past RLIMIT_FSIZE fails, and reports the bytes written") {
   const fault::scratch directory;
   const std::string path = directory.path + "/file";
-  const int answer = fault::in_child([&] {
+  const int answer = qio_test::in_child([&] {
     constexpr std::size_t limit = 3 * 4096;
     const rlimit size{limit, limit};
     if (std::signal(SIGXFSZ, SIG_IGN) == SIG_ERR || ::setrlimit(RLIMIT_FSIZE, &size) != 0) return 1;

@@ -17,7 +17,7 @@ LAYERS = [
     ("request", ["request/"]),
     ("simulation", ["simulation/"]),
     ("engine", ["engine/"]),
-    ("loop", ["loop/", "operation", "task", "context"]),
+    ("loop", ["loop/", "operation", "task", "task_scope", "context"]),
     ("file", ["file/", "file", "salvage", "format", "qio"]),
 ]
 MOST_LINES = 0.30

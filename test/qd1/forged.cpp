@@ -227,6 +227,97 @@ TEST_CASE("reports that are huge, deep or full of text are refused") {
   CHECK_THROWS_AS(qd1::read_file(here.path.string()), qd1::usage_error);
 }
 
+TEST_CASE("two series of the same work are refused") {
+  json forged = recorded();
+  json& all = forged["qio"]["series"];
+  all.push_back(json(all[0]));
+  CHECK_THROWS_WITH(read(forged),
+                    Contains("series: two are of the same work, " + qd1::title(read(recorded()).series[0].work)));
+}
+
+TEST_CASE("lists that no run can have are refused by name") {
+  const auto refuses = [](const char* member, const char* because, const json& value) {
+    json forged = recorded();
+    forged["qio"][json::json_pointer(member)] = value;
+    INFO(member);
+    CHECK_THROWS_WITH(read(forged), Contains(because));
+  };
+  const auto devices = [](const std::string& partition) {
+    json found = json::array();
+    for (int each = 0; each < 1001; ++each)
+      found.push_back({{"name", partition}, {"over", {"disk"}}, {"start_bytes", 1}});
+    return found;
+  };
+  refuses("/machine/devices", "machine: devices: 1001", devices("part"));
+  refuses("/counters/devices", "counters: devices: 1001", json(std::vector<json>(1001, json::object())));
+  refuses("/settings/targets", "settings: targets: 10001", json(std::vector<json>(10'001, "/dev/sda")));
+  refuses("/settings/percentiles", "settings: percentiles: 101", json(std::vector<json>(101, 0.5)));
+  refuses("/settings/percentiles", "settings: percentiles: 1e-300", json({0.5, 1e-300}));
+
+  json forged = recorded();
+  double fraction = 0.1;
+  for (json& each : forged["qio"]["series"]) {
+    json& percentiles = each["latency"]["percentiles"];
+    percentiles = json::array();
+    for (int one = 0; one < 30; ++one)
+      percentiles.push_back({{"fraction", fraction += 0.001}, {"samples_needed", 1}, {"ns", nullptr}});
+  }
+  CHECK_THROWS_WITH(read(forged), Contains("percentiles, different ones: 120; at most 100"));
+}
+
+TEST_CASE("an object with many members is refused in linear time") {
+  std::string text = "{\"qio\":{";
+  for (int each = 0; each < 500'000; ++each) text += std::to_string(each).insert(0, each == 0 ? "\"" : ",\"") + "\":0";
+  CHECK_THROWS_WITH(qd1::read_json(text + "}}", "forged.json"), Contains("report: '0' is not known"));
+}
+
+TEST_CASE("a series without the percentiles of those beside it is printed") {
+  qd1::report run = read(recorded());
+  qd1::series second = run.series[0];
+  second.work.mode = second.work.mode == qd1::mode::cached ? qd1::mode::mapped : qd1::mode::cached;
+  second.latency.percentiles.clear();
+  run.series.resize(1);
+  run.series.push_back(second);
+  CHECK_THAT(qd1::table(run), Contains("p99 ") && Contains("n/a"));
+}
+
+TEST_CASE("steps that are verified without operations of a device are printed") {
+  qd1::report run = read(recorded());
+  run.series.resize(1);
+  run.series[0].work.load.depth = 2;
+  run.series[0].verification.result = qd1::verification::verdict::verified;
+  run.series[0].verification.text = "VERIFIED by a forger";
+  run.series[0].verification.device_operations.reset();
+  CHECK_THAT(qd1::table(run), !Contains("all steps together"));
+}
+
+TEST_CASE("the axis of a course ends, wherever the last second lies") {
+  qd1::report run = read(recorded());
+  run.series.resize(1);
+  qd1::series& only = run.series[0];
+  only.rounds.resize(1);
+  only.slices = {{0, 1, 10, 100, 100}, {0, 5e-324, 10, 100, 100}};
+  for (qd1::slice& each : only.slices) each.cached_pages = 7;
+  CHECK_FALSE(qd1::html::render(run).empty());
+}
+
+TEST_CASE("reports of many steps, percentiles and notes are printed in linear time") {
+  const qd1::series step = read(recorded()).series[0];
+  qd1::report run;
+  for (std::uint64_t depth = 1; depth <= 600; ++depth) {
+    run.series.push_back(step);
+    qd1::series& added = run.series.back();
+    added.work.load.depth = depth;
+    added.rounds.clear();
+    added.slices.clear();
+    added.latency.bins.clear();
+    for (int each = 0; each < 200; ++each) added.notes.push_back(std::to_string(each));
+    for (int each = 1; each <= 95; ++each) added.latency.percentiles.push_back({each / 1000., 1, qd1::estimate{1}});
+  }
+  CHECK_THAT(qd1::table(run), Contains("199 (600 series: "));
+  CHECK_FALSE(qd1::html::render(run).empty());
+}
+
 TEST_CASE("more samples than can be counted are not merged") {
   qd1::report one = read(recorded());
   qd1::latency& all = one.series.front().latency;

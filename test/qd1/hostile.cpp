@@ -84,6 +84,33 @@ TEST_CASE("a run goes on with the file that it began with, whatever its name lea
   CHECK(contents(victim) == before);
 }
 
+TEST_CASE("overwriting follows no link that others can have put there") {
+  const directory here;
+  const fs::path shared = here.path / "shared", own = here.path / "own", victim = here.path / "victim";
+  for (const fs::path& each : {shared, own, victim}) fs::create_directory(each);
+  for (const fs::path& each : {here.path, own, victim}) REQUIRE(::chmod(each.c_str(), 0755) == 0);
+  REQUIRE(::chmod(shared.c_str(), 01777) == 0);
+  const std::string before(1 << 20, 'v');
+  std::ofstream(victim / "data") << before;
+  fs::create_symlink("../victim/data", shared / "link");
+  fs::create_symlink("../shared/link", own / "to_link");
+  for (const fs::path& path : {shared / "link", own / "to_link"}) {
+    INFO(path.string());
+    CHECK_THROWS_WITH(qd1::data_file(request_for(path, true)), Contains("others may write"));
+    CHECK(qd1::data_file(request_for(path)).why_read_only() != "");  // which is no harm
+  }
+  fs::create_directory_symlink("../victim", shared / "way");
+  if (::geteuid() == 0) {
+    REQUIRE(::lchown((shared / "way").c_str(), stranger, stranger) == 0);
+    CHECK_THROWS_WITH(qd1::data_file(request_for(shared / "way/data", true)), Contains("others may write"));
+  }
+  CHECK(contents(victim / "data") == before);
+
+  fs::create_symlink("../victim/data", own / "link");
+  CHECK(qd1::data_file(request_for(own / "link", true)).why_read_only().empty());
+  CHECK(contents(victim / "data") != before);
+}
+
 TEST_CASE("the mark of a file that qd1 made goes with any change, copy or stranger") {
   using qd1::platform::is_made_by_qd1, qd1::platform::mark_as_made_by_qd1;
   const directory here;
@@ -202,6 +229,12 @@ TEST_CASE("reports are written through no link that others can have put there") 
   std::ofstream(here.path / "directory/report") << "contents";
   fs::create_directory_symlink("../directory", shared / "way");
   qd1::write_file((shared / "way/report").string(), "by an own link");
+  CHECK(contents(here.path / "directory/report") == "by an own link");
+  // Another name of it, which others can make unless fs.protected_hardlinks is set.
+  fs::create_hard_link(shared / "way", shared / "second");
+  for (const char* name : {"second/report", "way/report"})
+    CHECK_THROWS_WITH(qd1::write_file((shared / name).string(), "x"), Contains("others may write"));
+  fs::remove(shared / "second");
   CHECK(contents(here.path / "directory/report") == "by an own link");
   if (::geteuid() == 0) {
     REQUIRE(::lchown((shared / "way").c_str(), stranger, stranger) == 0);

@@ -236,6 +236,22 @@ TEST_CASE("trap 16: a stall counts for all that should have begun meanwhile") {
   CHECK(p99(std::nullopt) < 50e6);  // one slow transfer of two thousand
 }
 
+TEST_CASE("the clock is the processor's counter of this architecture, or the system's clock with the reason") {
+  const qd1::timer_facts facts = qd1::clock::calibrated().facts();
+  if (facts.reason.empty()) {
+#if defined(__x86_64__)
+    CHECK(facts.source == "TSC (invariant)");
+#elif defined(__aarch64__)
+    CHECK(facts.source == "system counter");
+#else
+    FAIL("there is no counter to read on this architecture");
+#endif
+  } else {
+    CHECK(facts.source == std::string(qd1::platform::system_clock));
+  }
+  CHECK(facts.tick_ns > 0);
+}
+
 // A loop that is stalled in the first of four rounds, at the end of the round.
 TEST_CASE("trap 32: an open loop keeps its times across rounds, and drops none") {
   const qd1::clock clock = qd1::clock::calibrated();

@@ -37,6 +37,8 @@ struct without_end {
   void observe(detail::list<qio::file_activity>&) noexcept {}
   void release(qio::file_activity&) noexcept {}
   qio::wait_statistics waits() const noexcept { return {}; }
+  qio::result<qio::platform::native_handle> wake_handle() noexcept { return qio::error(); }
+  bool prepare_to_wait(qio::completed_requests&) noexcept { return false; }
   void explain(qio::explanation&) const {}
 };
 
@@ -61,9 +63,11 @@ struct inherits_end_in_silence : without_end<inherits_end_in_silence>, private d
   using without_end::begin;
   using without_end::find_polling;
   using without_end::observe;
+  using without_end::prepare_to_wait;
   using without_end::register_memory;
   using without_end::release;
   using without_end::waits;
+  using without_end::wake_handle;
 };
 static_assert(!qio::engine<inherits_end_in_silence>);
 
@@ -73,9 +77,11 @@ struct names_end_of_no_hook : without_end<names_end_of_no_hook>, private detail:
   using without_end::begin;
   using without_end::find_polling;
   using without_end::observe;
+  using without_end::prepare_to_wait;
   using without_end::register_memory;
   using without_end::release;
   using without_end::waits;
+  using without_end::wake_handle;
 };
 static_assert(qio::engine<names_end_of_no_hook>);
 

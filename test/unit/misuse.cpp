@@ -3,7 +3,7 @@
 #include <qio/qio.hpp>
 
 #if QIO_CHECKS && QIO_HAS_URING && !defined(__SANITIZE_THREAD__)
-#include "fault/child.hpp"
+#include "child_process.hpp"
 
 #include <array>
 #include <cstddef>
@@ -31,7 +31,7 @@ struct single {
 /// Whether `mistake` ends the program with this sentence.
 template <class Mistake>
 bool is_caught(const std::string& sentence, Mistake mistake) {
-  return fault::last_words(mistake).find(sentence) != std::string::npos;
+  return qio_test::last_words(mistake).find(sentence) != std::string::npos;
 }
 
 template <class Engine>
@@ -97,7 +97,7 @@ TEMPLATE_TEST_CASE("an engine cannot be destroyed with requests in flight", "", 
 }
 
 TEST_CASE("correct use of an engine passes all checks") {
-  CHECK(fault::in_child([] {
+  CHECK(qio_test::in_child([] {
           const auto engine = qio::pool::create({}).value();
           single one;
           one.held.insert(one.r);

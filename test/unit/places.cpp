@@ -3,7 +3,7 @@
 #include <qio/qio.hpp>
 
 #if QIO_HAS_URING
-#include "fault/child.hpp"
+#include "child_process.hpp"
 #include <qio/engine/uring/places.hpp>
 
 #include <cstddef>
@@ -22,7 +22,7 @@ places of(std::size_t completions) {
 /// Whether `mistake` ends the program with this sentence.
 template <class Mistake>
 bool is_caught(const std::string& sentence, Mistake mistake) {
-  return fault::last_words(mistake).find(sentence) != std::string::npos;
+  return qio_test::last_words(mistake).find(sentence) != std::string::npos;
 }
 
 }  // namespace

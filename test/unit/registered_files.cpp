@@ -3,8 +3,8 @@
 #include <qio/qio.hpp>
 
 #if QIO_HAS_URING
+#include "child_process.hpp"
 #include "directory.hpp"
-#include "fault/child.hpp"
 #include "held.hpp"
 
 #include <fcntl.h>
@@ -202,7 +202,7 @@ TEST_CASE("a child process that closes its copy of a file does not affect its pa
   auto context = context_of_ring::create().value();
   std::optional file = open(context, ones);
   make_busy(context, *file);
-  REQUIRE(fault::in_child([&] {
+  REQUIRE(qio_test::in_child([&] {
             file.reset();
             return 0;
           }) == 0);
@@ -212,7 +212,7 @@ TEST_CASE("a child process that closes its copy of a file does not affect its pa
 TEST_CASE("if fewer files may be open than the ring has slots, it holds none, and explain() says why") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   const block_file ones('1');
-  CHECK(fault::in_child([&] {
+  CHECK(qio_test::in_child([&] {
           const rlimit limit{100, 100};
           if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
           auto created = context_of_ring::create();

@@ -66,6 +66,7 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::access_not_granted, std::errc::bad_file_descriptor},
       {errc::context_closed, std::errc::operation_canceled},
       {errc::no_offsets, std::errc::invalid_seek},
+      {errc::no_wake_handle, std::errc::operation_not_supported},
   };
   for (const auto& [condition, portable] : table) {
     const error failure = condition;

@@ -146,10 +146,19 @@ bool is_known(std::string_view name) {
 }
 
 template <class Json, class Struct>
-void read_object(const Json& in, Struct& object) {
-  if (!in.is_object()) throw usage_error(std::string(fields<Struct>::name) + ": is not an object");
+void require_known_members(const Json& in) {
+  // Nearly always all are known, and then it is enough to count those that are there.
+  const std::size_t known = std::apply([&](const auto&... each) { return (std::size_t(in.contains(each.name)) + ...); },
+                                       fields<Struct>::list);
+  if (known == in.size()) return;
   for (const auto& [key, value] : in.items())
     if (!is_known<Struct>(key)) throw usage_error(std::string(fields<Struct>::name) + ": '" + key + "' is not known");
+}
+
+template <class Json, class Struct>
+void read_object(const Json& in, Struct& object) {
+  if (!in.is_object()) throw usage_error(std::string(fields<Struct>::name) + ": is not an object");
+  require_known_members<Json, Struct>(in);
   bool measured = true;
   if constexpr (requires { fields<Struct>::measured_by; }) measured = in.contains(fields<Struct>::measured_by);
   std::apply([&](const auto&... each) { (get(each, in, measured, object), ...); }, fields<Struct>::list);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace qd1::html {
 namespace {
@@ -26,7 +27,7 @@ const unit& unit_of(double ns) {
 std::string digits(double value, int significant) {
   if (!(value > 0) || !std::isfinite(value)) return fmt::format("{:.0f}", value);
   // 9.996 has two digits before the point once it is rounded.
-  const double rounded = value * (1 + 0.5 * std::pow(10, -significant));
+  const double rounded = std::min(value * (1 + 0.5 * std::pow(10, -significant)), std::numeric_limits<double>::max());
   const int before = static_cast<int>(std::floor(std::log10(rounded))) + 1;
   return fmt::format("{:.{}f}", value, std::clamp(significant - before, 0, 6));
 }

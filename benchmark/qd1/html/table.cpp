@@ -67,6 +67,12 @@ std::vector<double> fractions_of(const panel& from) {
   return found;
 }
 
+// A percentile, and the best figure for it.
+struct percentile_column {
+  double fraction;
+  double least;
+};
+
 double least(const panel& from, double fraction) {
   double found = std::numeric_limits<double>::max();
   for (const curve& each : from.curves)
@@ -75,17 +81,10 @@ double least(const panel& from, double fraction) {
   return found;
 }
 
-bool untrusted(const curve& which, double fraction) { return fraction > which.trusted + 1e-12; }
-
-node percentile_cell(const panel& from, const curve& shown, double fraction) {
-  const series& of = *shown.series;
-  const std::string column = percentile_text(fraction);
-  const auto which = std::ranges::find(of.latency.percentiles, fraction, &percentile::fraction);
-  if (which == of.latency.percentiles.end()) return cell(column, {"–"}, "unknown");
-  if (!which->value) return cell(column, not_known(*which), "unknown");
-  const bool best = which->value->value <= least(from, fraction);
-  if (untrusted(shown, fraction)) return cell(column, quantity(*which->value, "†"), "untrusted");
-  return cell(column, quantity(*which->value), best ? "best" : "");
+std::vector<percentile_column> columns_of(const panel& from) {
+  std::vector<percentile_column> found;
+  for (const double fraction : fractions_of(from)) found.push_back({fraction, least(from, fraction)});
+  return found;
 }
 
 nodes rate(const series& of) {
@@ -98,16 +97,29 @@ nodes rate(const series& of) {
   return contents;
 }
 
-node figures_row(const panel& from, const curve& which, const std::vector<double>& fractions) {
+bool untrusted(const curve& which, double fraction) { return fraction > which.trusted + 1e-12; }
+
+node percentile_cell(const curve& shown, const percentile_column& in) {
+  const series& of = *shown.series;
+  const std::string name = percentile_text(in.fraction);
+  const auto which = std::ranges::find(of.latency.percentiles, in.fraction, &percentile::fraction);
+  if (which == of.latency.percentiles.end()) return cell(name, {"–"}, "unknown");
+  if (!which->value) return cell(name, not_known(*which), "unknown");
+  const bool best = which->value->value <= in.least;
+  if (untrusted(shown, in.fraction)) return cell(name, quantity(*which->value, "†"), "untrusted");
+  return cell(name, quantity(*which->value), best ? "best" : "");
+}
+
+node figures_row(const curve& which, const std::vector<percentile_column>& percentiles) {
   const series& of = *which.series;
-  const std::size_t columns = fractions.size() + 3;
+  const std::size_t columns = percentiles.size() + 3;
   if (!of.not_available.empty()) return words(which, "missing", columns, {"Not available here: " + of.not_available});
   if (!of.invalid.empty())
     return words(which, "refused", columns,
                  {element("b", {}, {"INVALID"}), fmt::format(" – no figures: {}", fmt::join(of.invalid, "; "))});
   if (of.latency.samples == 0) return words(which, "missing", columns, {"Not measured."});
   node found = row(which, of.complete ? "" : " cut");
-  for (const double fraction : fractions) found.add(percentile_cell(from, which, fraction));
+  for (const percentile_column& each : percentiles) found.add(percentile_cell(which, each));
   const bool noisy = untrusted(which, 1 - 1 / static_cast<double>(of.latency.samples));
   if (which.timed()) {
     found.add(cell("max", quantity({of.latency.max, {}}, noisy ? "†" : ""), noisy ? "untrusted" : ""));
@@ -215,12 +227,12 @@ node evidence_row(const curve& which, bool with_cycles) {
 }  // namespace
 
 node figures_table(const panel& from) {
-  const std::vector<double> fractions = fractions_of(from);
+  const std::vector<percentile_column> percentiles = columns_of(from);
   std::vector<std::string> columns = {"Mode"};
-  for (const double fraction : fractions) columns.push_back(percentile_text(fraction));
+  for (const percentile_column& each : percentiles) columns.push_back(percentile_text(each.fraction));
   for (const char* name : {"max", "mean", "IOPS"}) columns.emplace_back(name);
   nodes rows;
-  for (const curve& each : from.curves) rows.push_back(figures_row(from, each, fractions));
+  for (const curve& each : from.curves) rows.push_back(figures_row(each, percentiles));
   std::string caption = fmt::format("Latency with 95 % intervals {}, the best of a column bold.", scopes_of(from));
   if (std::ranges::any_of(from.curves, [](const curve& each) { return each.trusted < 1; }))
     caption += " † So rare that it may be the host’s noise.";

@@ -64,8 +64,8 @@ timer_facts clock::facts() const {
   const reading now = both_clocks(*this);
   const double own = seconds(now.ticks - first_tick_);
   const double system = static_cast<double>(now.ns - first_ns_) * 1e-9;
-  return {by_cycles_ ? "TSC (invariant)" : platform::system_clock, why_not_cycles_, ps_a_tick_ / 1000, floor_ns_,
-          std::abs(own / system - 1)};
+  return {std::string(by_cycles_ ? platform::cycle_counter : platform::system_clock), why_not_cycles_,
+          ps_a_tick_ / 1000, floor_ns_, std::abs(own / system - 1)};
 }
 
 }  // namespace qd1

@@ -113,6 +113,7 @@ void data_file::use_regular(const data_file_request& request) {
     why_read_only_ = name_ + " exists and was not made by qd1; writing to it needs --overwrite";
     return use_what_is_there(request, size);
   }
+  if (!made_by_qd1_) platform::require_no_link_of_others(name_, *held_);
   if (const std::string device = platform::device_over(path_); !device.empty())
     throw usage_error(
         fmt::format("{}: not overwritten: it is what {} shows; detach that (losetup --detach)", name_, device));
@@ -121,7 +122,10 @@ void data_file::use_regular(const data_file_request& request) {
 }
 
 void data_file::use_device(const data_file_request& request) {
-  if (request.overwrite) claim_ = std::make_unique<platform::device_claim>(*held_, name_);
+  if (request.overwrite) {
+    platform::require_no_link_of_others(name_, *held_);
+    claim_ = std::make_unique<platform::device_claim>(*held_, name_);
+  }
   const std::uint64_t size = checked(name_, checked(name_, qio::cached_file::open(path_)).size());
   if (!request.overwrite) why_read_only_ = name_ + " is a device; writing to it needs --overwrite";
   use_what_is_there(request, size);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace qd1 {
 namespace {
 
@@ -36,6 +38,14 @@ void add_writes(const run_request& request, work each, std::vector<work>& to) {
   }
 }
 
+// As of --working-set 1M,1M: a report has one series of a work.
+std::vector<work> without_repeats(const std::vector<work>& all) {
+  std::vector<work> found;
+  for (const work& each : all)
+    if (std::ranges::find(found, each) == found.end()) found.push_back(each);
+  return found;
+}
+
 }  // namespace
 
 std::vector<work> plan(const run_request& request, const std::vector<operation>& operations, std::uint64_t bytes) {
@@ -56,7 +66,7 @@ std::vector<work> plan(const run_request& request, const std::vector<operation>&
           each.poisson = request.poisson;
           operation == operation::read ? add_reads(request, each, all) : add_writes(request, each, all);
         }
-  return all;
+  return without_repeats(all);
 }
 
 }  // namespace qd1

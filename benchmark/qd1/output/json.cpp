@@ -22,15 +22,6 @@ using nlohmann::ordered_json;
 
 namespace {
 
-// The checksum of what reading the report yields: members in the order of their names, control characters printable.
-std::string checksum_of(nlohmann::json read) {
-  read.erase("checksum");
-  const std::string text = read.dump();
-  boost::crc_32_type sum;
-  sum.process_bytes(text.data(), text.size());
-  return fmt::format("{:08x}", sum.checksum());
-}
-
 void require_unchanged(const nlohmann::json& read) {
   const std::string written = read.value("checksum", "");
   if (written.empty() && read.value("runs", std::vector<std::string>()).empty()) return;  // of an earlier version
@@ -47,6 +38,15 @@ std::string brief(std::string_view why) {
 
 }  // namespace
 
+// Members in the order of their names, control characters printable.
+std::string checksum_of(nlohmann::json own) {
+  own.erase("checksum");
+  const std::string text = own.dump();
+  boost::crc_32_type sum;
+  sum.process_bytes(text.data(), text.size());
+  return fmt::format("{:08x}", sum.checksum());
+}
+
 std::string json(const report& report) {
   ordered_json out = fio_output(report);
   ordered_json own = json_of::written<ordered_json>(report);
@@ -56,15 +56,18 @@ std::string json(const report& report) {
   return out.dump(1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
 
+report report_of(const nlohmann::json& own) {
+  if (own.is_object()) require_unchanged(own);
+  report found;
+  json_of::read(own, found);
+  check(found);
+  found.advice = advise(found.machine);
+  return found;
+}
+
 report read_json(const std::string& text, const std::string& source) {
   try {
-    const nlohmann::json own = parse_report(text).at("qio");
-    if (own.is_object()) require_unchanged(own);
-    report found;
-    json_of::read(ordered_json(own), found);
-    check(found);
-    found.advice = advise(found.machine);
-    return found;
+    return report_of(parse_report(text).at("qio"));
   } catch (const nlohmann::json::exception& failure) {
     throw usage_error(source + ": not a report of qd1: " + brief(failure.what()));
   } catch (const usage_error& failure) {

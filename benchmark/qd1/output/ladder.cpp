@@ -108,9 +108,10 @@ std::string knee_text(const knee& from) {
 std::string verification_text(const ladder& steps) {
   verification all;
   for (const series* each : steps) {
-    if (!each->measured() || each->verification.result != verification::verdict::verified) return {};
-    all.device_operations = all.device_operations.value_or(0) + *each->verification.device_operations;
-    all.application_operations += each->verification.application_operations;
+    const verification& one = each->verification;
+    if (!each->measured() || one.result != verification::verdict::verified || !one.device_operations) return {};
+    all.device_operations = all.device_operations.value_or(0) + *one.device_operations;
+    all.application_operations += one.application_operations;
   }
   return wrapped(fmt::format("VERIFIED direct: device ops {} / app {}, all steps together",
                              grouped(*all.device_operations, ','), grouped(all.application_operations, ',')));
@@ -128,7 +129,7 @@ std::string served_text(const ladder& steps) {
   return wrapped(fmt::format("Served by {}:{}", all.engine, path_text(all)));
 }
 
-std::string block(const ladder& steps, const report& run) {
+std::string block(const ladder& steps, const report& run, const remark_counts& among) {
   const std::vector<column> columns = fitting_columns(all_columns(steps, run));
   std::string text = wrapped(heading(steps.front()->work, run)) + fmt::format("{:>7} {:>5}", "workers", "depth");
   for (const column& each : columns) text += fmt::format(" {:>{}}", each.heading, each.width);
@@ -139,7 +140,7 @@ std::string block(const ladder& steps, const report& run) {
   const std::string verified = verification_text(steps);
   text += verified;
   for (const series* each : steps) {
-    for (const std::string& line : own_remarks(*each, run)) text += wrapped(line);
+    for (const std::string& line : own_remarks(*each, among)) text += wrapped(line);
     const bool tells = !traits(each->work.mode).keeps_pages && verified.empty() && each->measured();
     if (tells) text += wrapped(fmt::format("{}: {}", title(each->work), each->verification.text));
   }
@@ -149,8 +150,9 @@ std::string block(const ladder& steps, const report& run) {
 }  // namespace
 
 std::string ladder_blocks(const report& report) {
+  const remark_counts among = count_remarks(report);
   std::string text;
-  for (const ladder& each : ladders_of(report)) text += block(each, report);
+  for (const ladder& each : ladders_of(report)) text += block(each, report, among);
   text += wrapped(
       "busy: part of their time that the workers computed. dev/op: operations of the devices for each transfer.");
   return text;

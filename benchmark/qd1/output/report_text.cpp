@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,8 @@ constexpr std::size_t most_bins = 56 * 512;  // those of a histogram, see statis
 constexpr std::size_t most_slices = 10'000'000;
 constexpr std::size_t most_rounds = 1'000'000;
 constexpr std::size_t most_percentiles = 100;
+constexpr std::size_t most_targets = 10'000;
+constexpr std::size_t most_devices = 1'000;  // what lies below one file
 
 [[noreturn]] void refuse(std::string_view what, std::string_view why) {
   throw usage_error(fmt::format("{}: {}", what, why));
@@ -293,11 +296,25 @@ class bounds final : public json::json_sax_t {
   std::size_t values_ = 0;
 };
 
-json printable_texts(json from) {
-  if (from.is_string()) return printable_line(from.get_ref<const std::string&>());
-  for (json& each : from)
-    if (each.is_string() || each.is_structured()) each = printable_texts(std::move(each));
-  return from;
+// One work has one series: what compares or merges them takes the first. Percentiles are the columns of tables.
+void check_together(const std::vector<series>& all) {
+  std::set<double> fractions;
+  for (std::size_t each = 0; each < all.size(); ++each) {
+    const auto before = all.begin() + static_cast<std::ptrdiff_t>(each);
+    if (std::any_of(all.begin(), before, [&](const series& other) { return other.work == all[each].work; }))
+      refuse("series", fmt::format("two are of the same work, {}", title(all[each].work)));
+    for (const percentile& which : all[each].latency.percentiles) fractions.insert(which.fraction);
+    at_most("percentiles, different ones", fractions.size(), most_percentiles);
+  }
+}
+
+void check_settings(const settings& found) {
+  within("settings: seconds", found.seconds, most_seconds);
+  at_most("settings: block", found.block, most_bytes);
+  at_most("settings: file_size", found.file_size, most_bytes);
+  at_most("settings: targets", found.targets.size(), most_targets);
+  at_most("settings: percentiles", found.percentiles.size(), most_percentiles);
+  for (const double each : found.percentiles) check_fraction("settings: percentiles", each);
 }
 
 void check_noise(const std::optional<noise>& found) {
@@ -308,6 +325,13 @@ void check_noise(const std::optional<noise>& found) {
 }
 
 }  // namespace
+
+json printable_texts(json from) {
+  if (from.is_string()) return printable_line(from.get_ref<const std::string&>());
+  for (json& each : from)
+    if (each.is_string() || each.is_structured()) each = printable_texts(std::move(each));
+  return from;
+}
 
 json parse_own_report(const std::string& text) { return printable_texts(json::parse(text)); }
 
@@ -321,14 +345,15 @@ void check(const report& read) {
   within("started_seconds", static_cast<double>(read.started_seconds), 1e12);
   within("clock: tick_ns", read.clock.tick_ns, most_ns);
   within("clock: floor_ns", read.clock.floor_ns, most_ns);
-  within("settings: seconds", read.settings.seconds, most_seconds);
-  at_most("settings: block", read.settings.block, most_bytes);
-  at_most("settings: file_size", read.settings.file_size, most_bytes);
+  check_settings(read.settings);
+  at_most("machine: devices", read.machine.devices.size(), most_devices);
+  at_most("counters: devices", read.counters.devices.size(), most_devices);
   within("trusted_fraction", read.trusted_fraction, 1);
   check_noise(read.noise_before);
   check_noise(read.noise_after);
   at_most("series", read.series.size(), most_series);
   for (const series& each : read.series) check_series(each);
+  check_together(read.series);
 }
 
 }  // namespace qd1

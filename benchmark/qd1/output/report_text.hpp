@@ -21,6 +21,15 @@ nlohmann::json parse_report(const std::string& text);
 /// The same for what this program writes, which is not limited.
 nlohmann::json parse_own_report(const std::string& text);
 
+/// The same with texts that are parsed already.
+nlohmann::json printable_texts(nlohmann::json from);
+
+/// The report of which parse_report() has returned the member "qio". Throws usage_error and nlohmann::json::exception.
+report report_of(const nlohmann::json& own);
+
+/// The checksum of such a member: of all its members but the checksum.
+std::string checksum_of(nlohmann::json own);
+
 /// Throws usage_error, which names the member, unless all numbers are such as a run can have: bins that add up to the
 /// samples, times that are not negative, nothing that overflows when it is added up.
 void check(const report& read);

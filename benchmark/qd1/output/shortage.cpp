@@ -73,8 +73,9 @@ std::string shortage_block(const report& report) {
                       "max", "dev/op", "pages in memory", "dirty", "bound");
   for (const series& each : report.series) text += line(each, report);
   text += wrapped(fmt::format("Memory is short by: {}.", how(report)));
+  const remark_counts among = count_remarks(report);
   for (const series& each : report.series)
-    for (const std::string& line : own_remarks(each, report)) text += wrapped(line);
+    for (const std::string& line : own_remarks(each, among)) text += wrapped(line);
   text += wrapped(
       "dev/op: operations of the device for each transfer. pages in memory: of the file, before -> after. dirty: MiB "
       "that were still to be written, at most.");

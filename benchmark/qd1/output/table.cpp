@@ -68,6 +68,12 @@ std::string cell(const percentile& found) {
   return fmt::format("{:>8} (needs {})", "n/a", grouped(found.samples_needed));
 }
 
+// Series of one run have the same percentiles; those of a report that somebody else wrote need not.
+std::string percentile_cell(const series& of, double fraction) {
+  const auto found = std::ranges::find(of.latency.percentiles, fraction, &percentile::fraction);
+  return found == of.latency.percentiles.end() ? "  n/a" : cell(*found);
+}
+
 std::string cell(const figure& which, const series& of) {
   const auto found = which.of(of);
   if (!found) return which.everywhere ? "  n/a" : "";
@@ -99,7 +105,7 @@ std::string column_name(const work& work) {
   return fmt::format("{:>8}{}", name(work.mode), work.advice == advice::random ? ", MADV_RANDOM" : "");
 }
 
-std::string block(const group& members, const report& among) {
+std::string block(const group& members, const remark_counts& among) {
   const auto measured = std::ranges::find_if(members, [](const series* each) { return each->measured(); });
   std::string text =
       heading(members.front()->work, interval_scope(measured == members.end() ? *members.front() : **measured));
@@ -111,9 +117,9 @@ std::string block(const group& members, const report& among) {
   if (std::any_of(members.begin(), members.end(), [](const series* each) { return each->measured(); })) {
     const series* const first =
         *std::find_if(members.begin(), members.end(), [](auto* each) { return each->measured(); });
-    for (std::size_t index = 0; index < first->latency.percentiles.size(); ++index)
-      text += row(percentile_name(first->latency.percentiles[index].fraction), members,
-                  [&](const series& each) { return cell(each.latency.percentiles[index]); });
+    for (const percentile& which : first->latency.percentiles)
+      text += row(percentile_name(which.fraction), members,
+                  [&](const series& each) { return percentile_cell(each, which.fraction); });
     for (const figure& each : figures_of_series()) {
       const auto has = [&](const series* of) { return of->measured() && each.of(*of).has_value(); };
       if (each.everywhere || std::ranges::any_of(members, has))
@@ -130,6 +136,14 @@ std::string block(const group& members, const report& among) {
       text += wrapped(fmt::format("{}: {}", name(each->work.mode), each->verification.text));
   }
   return text + '\n';
+}
+
+std::string blocks(const report& report) {
+  const remark_counts among = count_remarks(report);
+  std::string text;
+  for (const group& each : groups(report))
+    for (const group& part : fitting(each)) text += block(part, among);
+  return text;
 }
 
 std::string noise_text(const report& report) {
@@ -182,8 +196,7 @@ std::string table(const report& report) {
   else if (has_loads(report))
     text = ladder_blocks(report);
   else
-    for (const group& each : groups(report))
-      for (const group& part : fitting(each)) text += block(part, report);
+    text = blocks(report);
   return text + contributions(report) + shared_remarks(report) + footer(report) + '\n' + verdict_text(report);
 }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -80,13 +81,20 @@ std::vector<remark> remarks(const series& each) {
   return all;
 }
 
-std::vector<std::string> own_remarks(const series& each, const report& among) {
+remark_counts count_remarks(const report& of) {
+  remark_counts found;
+  for (const series& each : of.series) {
+    std::set<std::string> texts;
+    for (remark& one : remarks(each)) texts.insert(std::move(one.text));
+    for (const std::string& text : texts) ++found[text];
+  }
+  return found;
+}
+
+std::vector<std::string> own_remarks(const series& each, const remark_counts& among) {
   std::vector<std::string> lines;
   for (const remark& one : remarks(each)) {
-    const auto has_it = [&](const series& other) {
-      return std::ranges::any_of(remarks(other), [&](const remark& its) { return its.text == one.text; });
-    };
-    if (!one.is_grave && std::ranges::count_if(among.series, has_it) > 1) continue;
+    if (!one.is_grave && among.at(one.text) > 1) continue;
     lines.push_back(fmt::format("{}{}: {}", one.is_grave ? "INVALID: " : "", one.subject, one.text));
   }
   return lines;

@@ -5,6 +5,7 @@
 #include "report.hpp"
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,11 @@ struct remark {
 /// All but the device's side of it.
 std::vector<remark> remarks(const series& each);
 
-/// Those that no other series of the report shares, a line each. The others: shared_remarks().
-std::vector<std::string> own_remarks(const series& each, const report& among);
+/// On how many series of a report each remark is, by its text.
+using remark_counts = std::map<std::string, std::size_t>;
+remark_counts count_remarks(const report& of);
+
+/// Those that no other series shares, a line each. The others: shared_remarks().
+std::vector<std::string> own_remarks(const series& each, const remark_counts& among);
 
 }  // namespace qd1

@@ -111,6 +111,12 @@ class automatic {
   void wake() noexcept {
     ask([](auto& engine) { engine.wake(); });
   }
+  result<platform::native_handle> wake_handle() noexcept {
+    return ask([](auto& engine) { return engine.wake_handle(); });
+  }
+  bool prepare_to_wait(completed_requests& completed) noexcept {
+    return ask([&](auto& engine) { return engine.prepare_to_wait(completed); });
+  }
   polling_support find_polling(platform::native_handle handle, const alignment& needed) const {
     return ask([&](const auto& engine) { return engine.find_polling(handle, needed); });
   }

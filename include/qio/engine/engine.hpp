@@ -63,6 +63,8 @@ struct no_hook {
   void release(file_activity&) noexcept {}
   void end() noexcept {}
   wait_statistics waits() const noexcept { return {}; }
+  result<platform::native_handle> wake_handle() noexcept { return error(errc::no_wake_handle); }
+  bool prepare_to_wait(completed_requests&) noexcept { return false; }
 };
 
 }  // namespace detail
@@ -99,6 +101,10 @@ struct no_hook {
 ///   waits until a request completes, the limit passes, or wake() is called. It may return early with nothing.
 /// - `in_flight()`: requests that are submitted and not completed.
 /// - `wake()`: the current or the next wait() that waits returns soon. Any thread.
+/// - `wake_handle()`: a handle for which another event loop can wait: from each prepare_to_wait() that returns true, it
+///   is readable (signaled, on Windows) once wait() has something to do. Creates it the first time.
+/// - `prepare_to_wait(completed)`, after wake_handle(): resets the handle, and does what wait() does without waiting.
+///   True if nothing is left for wait() to do.
 /// - `release(activity)`: the file is about to be closed, and none of its requests is in flight. The engine releases
 ///   what it holds for the file.
 /// - `end()`: the context has ended. Nothing is submitted, canceled or waited for afterwards; wake() may still be
@@ -126,6 +132,8 @@ concept engine =
     detail::hook<decltype(&Engine::release), void(file_activity&) noexcept> &&
     detail::hook<decltype(&Engine::end), void() noexcept> &&
     detail::hook<decltype(&Engine::waits), wait_statistics() const noexcept> &&
+    detail::hook<decltype(&Engine::wake_handle), result<platform::native_handle>() noexcept> &&
+    detail::hook<decltype(&Engine::prepare_to_wait), bool(completed_requests&) noexcept> &&
     detail::hook<decltype(&Engine::explain), void(explanation&) const>;
 
 namespace detail {

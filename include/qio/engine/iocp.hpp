@@ -57,9 +57,11 @@ class iocp : detail::no_hook {
   using no_hook::end;
   using no_hook::find_polling;
   using no_hook::observe;
+  using no_hook::prepare_to_wait;
   using no_hook::register_memory;
   using no_hook::release;
   using no_hook::waits;
+  using no_hook::wake_handle;
 
   /// Binds a handle to this port until it is closed. errc::cannot_be_bound if it belongs to another port, or if its
   /// device has no asynchronous transfers. Any thread.

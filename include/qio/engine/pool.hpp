@@ -7,6 +7,7 @@
 #include <qio/configuration.hpp>
 #include <qio/engine/auto_reset_event.hpp>
 #include <qio/engine/engine.hpp>
+#include <qio/engine/ready_event.hpp>
 #include <qio/engine/workers.hpp>
 
 #include <cstddef>
@@ -70,7 +71,19 @@ class pool : detail::no_hook {
 
   std::size_t in_flight() const noexcept { return in_flight_; }
 
-  void wake() noexcept { woken_.set(); }
+  void wake() noexcept {
+    woken_.set();
+    ready_.set();
+  }
+
+  result<platform::native_handle> wake_handle() noexcept { return ready_.handle(); }
+
+  bool prepare_to_wait(completed_requests& completed) noexcept {
+    QIO_CHECK(ready_.exists(), "prepare_to_wait() was called before wake_handle()");
+    ready_.reset();
+    wait(completed, wait_limit::none());
+    return completed.empty();
+  }
 
   void explain(explanation& out) const {
     out.add("engine", "pool");
@@ -87,6 +100,7 @@ class pool : detail::no_hook {
   detail::arrivals<request> arrivals_;  // completed by workers
   std::size_t in_flight_ = 0;
   detail::auto_reset_event woken_;
+  detail::ready_event ready_;
   detail::workers workers_;  // last: its threads use all of the above
 };
 

@@ -57,9 +57,11 @@ class simulated : detail::no_hook {
   using no_hook::end;
   using no_hook::find_polling;
   using no_hook::observe;
+  using no_hook::prepare_to_wait;
   using no_hook::register_memory;
   using no_hook::release;
   using no_hook::waits;
+  using no_hook::wake_handle;
 
   void submit(request& r) noexcept {
     detail::take_over(r);

@@ -8,6 +8,7 @@
 #include <qio/base/thread_number.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
+#include <qio/engine/ready_event.hpp>
 #include <qio/engine/uring/completion.hpp>
 #include <qio/engine/uring/ending.hpp>
 #include <qio/engine/uring/entry.hpp>
@@ -124,7 +125,33 @@ class uring : detail::no_hook {
 
   std::size_t in_flight() const noexcept { return places_.in_flight(); }
 
-  void wake() noexcept { wake_event_.set(); }
+  // In this order: when another event loop sees the second, a turn sees the first.
+  void wake() noexcept {
+    wake_event_.set();
+    ready_.set();
+  }
+
+  /// The kernel sets the event for each completion (IORING_REGISTER_EVENTFD), also for one that still waits for its
+  /// deferred part, which the next wait() runs. The ring's own descriptor would not become readable then. wake() sets
+  /// the event, too: the ring notices a wake() within a write to an eventfd, where the kernel sets no other at once.
+  result<platform::native_handle> wake_handle() noexcept {
+    if (polled_.is_open()) return error(errc::no_wake_handle);
+    auto handle = ready_.handle();
+    if (!handle || sets_ready_ || !ring_.is_open()) return handle;
+    const int answer = ring_.configure(IORING_REGISTER_EVENTFD, &handle.value(), 1);
+    if (answer < 0) return platform::system_error(-answer);
+    sets_ready_ = true;
+    return handle;
+  }
+
+  /// What completes after the reset sets the event again; wait() takes what has completed before.
+  bool prepare_to_wait(completed_requests& completed) noexcept {
+    QIO_CHECK(ready_.exists(), "prepare_to_wait() was called before wake_handle()");
+    ready_.reset();
+    wait(completed, wait_limit::none());
+    const bool all_is_handed_over = !ring_.is_open() || (ring_.pending() == 0 && gate_.refusal() == 0);
+    return completed.empty() && all_is_handed_over;
+  }
 
   polling_support find_polling(platform::native_handle handle, const alignment& needed) const {
     if (!polled_.is_open()) return {false, false, "the context does not poll"};
@@ -486,6 +513,8 @@ class uring : detail::no_hook {
   detail::ring_setup setup_;
   detail::list<file_activity>* activities_ = nullptr;  // of all files with requests here
   detail::wake_event wake_event_;
+  detail::ready_event ready_;
+  bool sets_ready_ = false;             // the kernel, for each completion
   detail::queue<request> cancelled_;    // canceled in the backlog, not yet reported
   detail::arrivals<request> arrivals_;  // completed by workers
   detail::workers workers_;             // last: its threads use the above

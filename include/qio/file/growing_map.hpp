@@ -11,10 +11,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <forward_list>
 #include <mutex>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
@@ -52,7 +52,7 @@ class growing_map {
     if (!is_mapped_twice_.load(std::memory_order_acquire)) return address;
     const std::lock_guard lock(mutex_);
     for (const platform::mapping& each : mappings_)
-      if (is_within(each, address)) return mappings_.front().data() + (address - each.data());
+      if (is_within(each, address)) return mappings_.back().data() + (address - each.data());
     return address;
   }
 
@@ -113,24 +113,24 @@ class growing_map {
     if (!mapping && wanted > needed) mapping = platform::mapping::map(handle_, needed, writable_);
     if (!mapping) return mapping.error();
     if (!mappings_.empty()) is_mapped_twice_.store(true, std::memory_order_release);
-    mappings_.push_front(std::move(mapping).value());
+    mappings_.push_back(std::move(mapping).value());
     show_longest();
     return success();
   }
 
   void show_longest() noexcept {
-    mapped_ = mappings_.front().size();
+    mapped_ = mappings_.back().size();
     known_size_.store(lesser_of(known_size_.load(std::memory_order_relaxed), mapped_), std::memory_order_release);
-    base_.store(mappings_.front().data(), std::memory_order_release);
+    base_.store(mappings_.back().data(), std::memory_order_release);
   }
 
   platform::native_handle handle_;
   bool writable_;
   std::uint64_t reservation_;
-  std::mutex mutex_;                               // guards what follows; atomics are read without it
-  std::forward_list<platform::mapping> mappings_;  // the longest first
-  std::uint64_t mapped_ = 0;                       // bytes of the longest
-  std::atomic<std::byte*> base_ = nullptr;         // its address
+  std::mutex mutex_;                         // guards what follows; atomics are read without it
+  std::vector<platform::mapping> mappings_;  // the longest last
+  std::uint64_t mapped_ = 0;                 // bytes of the longest
+  std::atomic<std::byte*> base_ = nullptr;   // its address
   std::atomic<bool> is_mapped_twice_ = false;
   std::atomic<std::uint64_t> known_size_ = 0;  // of the file; never more than mapped_
 };

@@ -55,7 +55,10 @@ class control final : timer, posted {
     request_ = &r;
     if (has_timer_) {
       when = deadline_.when();
-      expired = [](timer& self) noexcept { static_cast<control&>(self).expire(); };
+      expired = [](timer& self) noexcept {
+        static_cast<control&>(self).expire();
+        return false;
+      };
       owner.arm(*this);
     }
     // Last, because a stop that has been requested meanwhile calls back from here.
@@ -71,9 +74,6 @@ class control final : timer, posted {
   }
 
  private:
-  // Far beyond any operation, and what every engine can wait for without an overflow.
-  static constexpr clock::duration longest_wait = std::chrono::hours(24 * 36525);
-
   // Called by the thread that requests the stop. It must not touch the engine, so it has the loop's thread cancel.
   struct stop_notice {
     control* self;

@@ -12,6 +12,7 @@
 #include <qio/loop/inline_turn.hpp>
 #include <qio/loop/mailbox.hpp>
 #include <qio/loop/timers.hpp>
+#include <qio/operation_options.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -108,7 +109,24 @@ class loop final : public mailbox {
   void arm(timer& node) noexcept { timers_.insert(node); }
   void disarm(timer& node) noexcept { timers_.remove(node); }
 
+  /// Arms the timer of a coroutine.
+  void sleep(timer& node) noexcept {
+    require_own_thread("a coroutine slept on another thread than the one that runs the context");
+    timers_.insert(node);
+  }
+
   // --- for the context ---
+
+  /// Ends a wait of the loop's thread. From any thread.
+  void wake() noexcept { engine_->wake(); }
+
+  result<platform::native_handle> wake_handle() noexcept {
+    require_own_thread("wake_handle() was called by another thread than the one that runs the context");
+    return engine_->wake_handle();
+  }
+
+  /// The earliest deadline of an operation in flight, or end of a sleep.
+  deadline next_deadline() const noexcept { return timers_.empty() ? deadline() : deadline(timers_.earliest()->when); }
 
   /// One call of run() or poll(): turns are taken within it.
   class session {
@@ -121,6 +139,11 @@ class loop final : public mailbox {
     /// Runs what was posted, reaps completed operations, cancels those whose deadline has passed, and resumes or calls
     /// back. Waits for something to do if it may. True if it resumed a coroutine or called a callback.
     bool turn(bool may_wait) noexcept { return owner_.turn(may_wait); }
+
+    /// Takes turns until one thing was run, or `limit` has passed. True if there was one.
+    bool one(wait_limit limit) noexcept { return owner_.one(limit); }
+
+    bool prepare_to_wait() noexcept { return owner_.prepare_to_wait(); }
 
    private:
     loop& owner_;
@@ -136,7 +159,7 @@ class loop final : public mailbox {
     inline_turn_.renew();  // and nothing is spent from now on, because what is refused completes at once
     activities_.for_each([&](file_activity& each) { cancel_all(each); });
     while (engine_->in_flight() != 0) engine_->wait(completed_, wait_limit::unlimited());
-    while (run_posted() || dispatch()) {}
+    while (run_posted() || dispatch() || expire_first(clock::time_point::max())) {}
     leave();
     while (run_posted() || dispatch()) {}  // what was posted until then
     activities_.clear();                   // of files that outlive it; several threads may close them
@@ -166,8 +189,32 @@ class loop final : public mailbox {
     inline_turn_.renew();
     const bool ran = run_posted();
     engine_->wait(completed_, limit(may_wait && !ran));
-    expire_timers();
-    return dispatch() || ran;
+    const bool resumed = expire_timers();
+    return dispatch() || ran || resumed;
+  }
+
+  bool one(wait_limit until) noexcept {
+    for (bool has_passed = false;; has_passed = !until.may_wait() || until.time <= now()) {
+      inline_turn_.renew();
+      if (run_first_posted()) return true;
+      if (request* const r = completed_.pop()) {
+        r->completed(*r);
+        return true;
+      }
+      if (has_passed) return false;
+      const wait_limit own = limit(true);
+      engine_->wait(completed_, own.time < until.time ? own : until);
+      if (!timers_.empty() && expire_first(now())) return true;
+    }
+  }
+
+  // True if a turn has nothing to do until the engine's handle is ready or the next deadline has passed.
+  bool prepare_to_wait() noexcept {
+    if (has_posted() || !completed_.empty()) return false;
+    const bool nothing_left = engine_->prepare_to_wait(completed_);
+    // Looked at after the handle was reset: what is posted from now on makes it ready.
+    if (!nothing_left || has_posted()) return false;
+    return timers_.empty() || timers_.earliest()->when > now();
   }
 
   void cancel_all(file_activity& activity) noexcept {
@@ -179,14 +226,22 @@ class loop final : public mailbox {
     return timers_.empty() ? wait_limit::unlimited() : wait_limit::until(timers_.earliest()->when);
   }
 
-  void expire_timers() noexcept {
-    if (timers_.empty()) return;
-    const clock::time_point at = now();
+  // True if it resumed a coroutine.
+  bool expire_timers() noexcept {
+    if (timers_.empty()) return false;
+    bool resumed = false;
+    for (const clock::time_point at = now(); expire_first(at);) resumed = true;
+    return resumed;
+  }
+
+  // Lets timers expire until one has resumed a coroutine. False if none did.
+  bool expire_first(clock::time_point at) noexcept {
     while (timer* const earliest = timers_.earliest()) {
-      if (earliest->when > at) return;
+      if (earliest->when > at) return false;
       timers_.remove(*earliest);
-      earliest->expired(*earliest);
+      if (earliest->expired(*earliest)) return true;
     }
+    return false;
   }
 
   // Everything has been reaped before anything is resumed, so that what is started then finds free places in the

@@ -88,6 +88,18 @@ class mailbox : list_hook {
   }
   ~mailbox() { leave(); }
 
+  bool has_posted() const noexcept { return !arrivals_.empty() || !posted_.empty(); }
+
+  /// Runs the first of what has been posted. True if there was anything.
+  bool run_first_posted() noexcept {
+    if (!arrivals_.empty()) arrivals_.take(posted_);
+    posted* const node = posted_.pop();
+    if (node == nullptr) return false;
+    node->is_posted = false;
+    node->run(*node);
+    return true;
+  }
+
   /// Runs what has been posted. True if there was anything.
   bool run_posted() noexcept {
     if (!arrivals_.empty()) arrivals_.take(posted_);

@@ -13,12 +13,15 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// A loop calls it when its time has come. It lives in the object that sets it.
 struct timer {
   std::chrono::steady_clock::time_point when;
-  void (*expired)(timer&) noexcept;
-  timer* child;           // the first of the later ones below this
-  timer* sibling;         // the next with the same parent
-  timer* previous;        // the sibling before, or the parent of a first child; null at the root
-  bool is_armed = false;  ///< in a heap
+  bool (*expired)(timer&) noexcept;  ///< true if it resumed a coroutine
+  timer* child;                      // the first of the later ones below this
+  timer* sibling;                    // the next with the same parent
+  timer* previous;                   // the sibling before, or the parent of a first child; null at the root
+  bool is_armed = false;             ///< in a heap
 };
+
+/// Far beyond any operation, and what every engine can wait for without an overflow.
+inline constexpr std::chrono::steady_clock::duration longest_wait = std::chrono::hours(24 * 36525);
 
 /// Insertion takes constant time; removal takes logarithmic time, amortized (Fredman, Sedgewick, Sleator, Tarjan 1986).
 class timers {

@@ -7,6 +7,7 @@
 #include <qio/system/linux/cached_write.hpp>
 #include <qio/system/linux/direct.hpp>
 #include <qio/system/linux/directory.hpp>
+#include <qio/system/linux/event.hpp>
 #include <qio/system/linux/open.hpp>
 #include <qio/system/linux/transfer.hpp>
 #include <qio/system/posix/guarded_copy.hpp>
@@ -19,6 +20,7 @@
 #include <qio/system/windows/cached_write.hpp>
 #include <qio/system/windows/direct.hpp>
 #include <qio/system/windows/directory.hpp>
+#include <qio/system/windows/event.hpp>
 #include <qio/system/windows/guarded_copy.hpp>
 #include <qio/system/windows/handle.hpp>
 #include <qio/system/windows/mapping.hpp>

@@ -1,5 +1,5 @@
 // The SIGBUS handler that mapped files install, in programs that have their own.
-#include "../../dies.hpp"
+#include "../../child_process.hpp"
 #include "../world.hpp"
 
 #include <linux/magic.h>
@@ -21,7 +21,7 @@ namespace contract {
 
 namespace {
 
-using qio_test::in_child;
+using qio_test::ending_of;
 
 volatile std::sig_atomic_t host_calls = 0;
 
@@ -51,7 +51,7 @@ int read_cut_off(World& w, typename World::file& file) {
 
 PROMISE(ignored_signal, mapped_only, "a program that ignores SIGBUS still ignores one that is sent to it") {
   auto file = w.with(2 * 4096);
-  const auto ended = in_child([&] {
+  const auto ended = ending_of([&] {
     std::signal(SIGBUS, SIG_IGN);
     install_again();
     ::raise(SIGBUS);
@@ -62,7 +62,7 @@ PROMISE(ignored_signal, mapped_only, "a program that ignores SIGBUS still ignore
 }
 
 PROMISE(default_signal, mapped_only, "a SIGBUS that is sent ends a program that has no handler for it") {
-  const auto ended = in_child([&] {
+  const auto ended = ending_of([&] {
     std::signal(SIGBUS, SIG_DFL);
     install_again();
     ::raise(SIGBUS);
@@ -72,7 +72,7 @@ PROMISE(default_signal, mapped_only, "a SIGBUS that is sent ends a program that 
 }
 
 PROMISE(host_mask, mapped_only, "a previous handler runs with the signals blocked that it requested") {
-  const auto ended = in_child([&] {
+  const auto ended = ending_of([&] {
     struct sigaction host {};
     host.sa_handler = [](int) {
       sigset_t blocked;
@@ -95,7 +95,7 @@ PROMISE(host_mask, mapped_only, "a previous handler runs with the signals blocke
 PROMISE(replaced_handler, mapped_only, "after the program replaces the handler, transfers are system calls") {
   auto file = w.with(2 * 4096);
   CHECK(file.explain().find("transfers")->value == "copies");
-  const auto ended = in_child([&] {
+  const auto ended = ending_of([&] {
     std::signal(SIGBUS, SIG_DFL);
     wait_for_next_look();
     if (file.explain().find("transfers")->value != "system calls") return 1;
@@ -106,7 +106,7 @@ PROMISE(replaced_handler, mapped_only, "after the program replaces the handler, 
 
 PROMISE(restored_handler, mapped_only, "after the program restores the handler, transfers are copies again") {
   auto file = w.with(2 * 4096);
-  const auto ended = in_child([&] {
+  const auto ended = ending_of([&] {
     struct sigaction ours {};
     struct sigaction host {};
     host.sa_handler = SIG_DFL;
@@ -124,7 +124,7 @@ PROMISE(restored_handler, mapped_only, "after the program restores the handler, 
 PROMISE(other_copy, mapped_only,
         "a handler that another copy of the library installs later does not count as foreign") {
   auto file = w.with(2 * 4096);
-  const auto ended = in_child([&] {
+  const auto ended = ending_of([&] {
     // This is what a copy in another configuration does.
     static struct sigaction below {};
     const auto above = [](int number, siginfo_t* information, void* context) {
@@ -155,7 +155,7 @@ PROMISE(declined, mapped_only, "a file opened without guards_copies transfers by
   auto source = memory::with_pattern(8192, 4096);
   CHECK(file.write_at(8192, source.all()).value() == 4096);
   CHECK(holds_pattern(file.view(0, 3 * 4096).value(), 0));
-  const auto ended = in_child([&] {
+  const auto ended = ending_of([&] {
     std::signal(SIGBUS, SIG_IGN);
     auto another = w.open("data", access::read_write, creation::open_existing, {.guards_copies = false});
     struct sigaction present {};
@@ -175,7 +175,7 @@ bool submits_writes_at_once(const std::string& where) {
 
 PROMISE(limit_lowered, each_engine_of_the_system,
         "a write past RLIMIT_FSIZE fails with file_too_large, a millisecond after the limit is set") {
-  const auto ended = in_child([&] {
+  const auto ended = ending_of([&] {
     using engine = typename Where::engine;
     auto on = qio::basic_context<engine>::create().value();
     auto file = qio::cached_file::open(on, w.where / "new", access::read_write, creation::always_new).value();

@@ -1,5 +1,5 @@
 // Functions of a closed file that return no result end the program, where preconditions are checked.
-#include "../../dies.hpp"
+#include "../../child_process.hpp"
 #include "../world.hpp"
 
 namespace contract {
@@ -10,7 +10,7 @@ PROMISE(named_mistake, each_mode, "reading a property of a closed file ends the 
   auto file = w.with(4096);
   REQUIRE(file.close());
   const auto says = [&](auto ask) {
-    const auto ended = qio_test::in_child([&] {
+    const auto ended = qio_test::ending_of([&] {
       ask();
       return 0;
     });

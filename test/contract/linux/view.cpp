@@ -1,8 +1,8 @@
 // Mapped files that others truncate, and the signal that this raises.
+#include "../../child_process.hpp"
 #include "../world.hpp"
 
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -32,16 +32,6 @@ PROMISE(truncated_elsewhere, mapped_only,
 
 namespace {
 
-/// The exit status of `body` in a child process, or the negated signal that ended it.
-template <class Body>
-int in_child(Body body) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(body());
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 volatile std::sig_atomic_t foreign_faults = 0;
 void* foreign_page = nullptr;
 
@@ -55,7 +45,7 @@ void foreign_handler(int, siginfo_t*, void*) {
 
 PROMISE(view_fault, mapped_only, "accessing a view of what was cut off ends the process with SIGBUS") {
   auto file = w.with(2 * 4096);
-  const int status = in_child([&] {
+  const int status = qio_test::in_child([&] {
     const auto view = file.view(0, 8192).value();
     if (::truncate((w.where / "data").c_str(), 0) != 0) return 1;
     const volatile std::byte touched = view[4096];
@@ -66,7 +56,7 @@ PROMISE(view_fault, mapped_only, "accessing a view of what was cut off ends the 
 
 PROMISE(foreign_fault, mapped_only, "a previous SIGBUS handler still receives the faults that are not qio's") {
   // In an image of the program that has not installed the guard yet: the first open does.
-  const int status = in_child([&] {
+  const int status = qio_test::in_child([&] {
     struct sigaction foreign {};
     foreign.sa_sigaction = &foreign_handler;
     foreign.sa_flags = SA_SIGINFO;

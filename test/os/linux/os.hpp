@@ -4,9 +4,11 @@
 #include <qio/qio.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -25,6 +27,15 @@ inline bool is_beyond_file_system(const qio::error& failure) { return failure ==
 inline bool is_open(qio::platform::native_handle handle) { return ::fcntl(handle, F_GETFD) != -1; }
 inline bool is_inherited(qio::platform::native_handle handle) { return (::fcntl(handle, F_GETFD) & FD_CLOEXEC) == 0; }
 inline void close(qio::platform::native_handle handle) { ::close(handle); }
+
+/// Waits until a context's wake_handle() is ready. False if `limit` passes first.
+inline bool wait_until_ready(qio::platform::native_handle handle, std::chrono::milliseconds limit) {
+  pollfd ready{handle, POLLIN, 0};
+  int answer = 0;
+  do answer = ::poll(&ready, 1, static_cast<int>(limit.count()));
+  while (answer < 0 && errno == EINTR);
+  return answer == 1;
+}
 
 /// From now on, system calls on this file's handle fail because it is not that of an ordinary file.
 inline void take_away(qio::platform::native_handle handle) {

@@ -3,6 +3,7 @@
 
 #include <qio/qio.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -28,6 +29,11 @@ inline bool is_inherited(HANDLE handle) {
   return ::GetHandleInformation(handle, &flags) == 0 || (flags & HANDLE_FLAG_INHERIT) != 0;
 }
 inline void close(HANDLE handle) { ::CloseHandle(handle); }
+
+/// Waits until a context's wake_handle() is ready. False if `limit` passes first.
+inline bool wait_until_ready(HANDLE handle, std::chrono::milliseconds limit) {
+  return ::WaitForSingleObject(handle, static_cast<DWORD>(limit.count())) == WAIT_OBJECT_0;
+}
 
 /// From now on, system calls on this file's handle fail because it is not that of an ordinary file.
 inline void take_away(HANDLE handle) { ::CloseHandle(handle); }

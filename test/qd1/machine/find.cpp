@@ -233,6 +233,28 @@ TEST_CASE("where nothing tells, nothing is known") {
   CHECK_FALSE(machine.host.memory.total_bytes);
 }
 
+TEST_CASE("an ARM64 board: the kinds of its cores, its clock and its name") {
+  fake_tree tree;
+  make_arm_board(tree);
+  const qd1::host_facts host = tree.find("/a").host;
+  CHECK(host.cpu.model == "Arm Cortex-A55, Arm Cortex-A76");
+  CHECK(host.clock.source == "arch_sys_counter");
+  CHECK(host.virtualization.product == "Radxa ROCK 5B");
+  CHECK_FALSE(host.virtualization.hypervisor);
+}
+
+TEST_CASE("an ARM64 guest: a core without a known name, and the hypervisor of the device tree") {
+  fake_tree tree;
+  make_arm_guest(tree);
+  const qd1::host_facts host = tree.find("/a").host;
+  CHECK(host.cpu.model == "Apple, part 0x000");
+  CHECK(host.virtualization.hypervisor_name == "QEMU");
+  CHECK(host.virtualization.hypervisor == true);
+
+  tree.file("proc/device-tree/hypervisor/compatible", std::string("linux,kvm\0", 10));
+  CHECK(tree.find("/a").host.virtualization.hypervisor_name == "KVM");
+}
+
 TEST_CASE("hypervisors are known by their signature") {
   CHECK(qd1::hypervisor_name({"KVMKVMKVM\0\0\0", 12}) == "KVM");
   CHECK(qd1::hypervisor_name("Microsoft Hv") == "Hyper-V");

@@ -267,4 +267,20 @@ void make_multipath_drive(fake_tree& tree) {
   tree.file("proc/self/mountinfo", "70 1 259:1 / /data rw - xfs /dev/nvme0n1 rw");
 }
 
+void make_arm_board(fake_tree& tree) {
+  tree.file("proc/cpuinfo",
+            "processor\t: 0\nBogoMIPS\t: 48.00\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd05\n\n"
+            "processor\t: 1\nCPU implementer\t: 0x41\nCPU part\t: 0xd05\n\n"
+            "processor\t: 2\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n");
+  tree.file("proc/device-tree/model", std::string("Radxa ROCK 5B\0", 14));
+  tree.files("sys/devices/system/clocksource/clocksource0",
+             {{"current_clocksource", "arch_sys_counter"}, {"available_clocksource", "arch_sys_counter "}});
+}
+
+void make_arm_guest(fake_tree& tree) {
+  tree.file("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x61\nCPU part\t: 0x000\n");
+  tree.file("proc/device-tree/model", std::string("linux,dummy-virt\0", 17));
+  tree.directory("proc/device-tree/fw-cfg@9020000");
+}
+
 }  // namespace qd1_test

@@ -30,4 +30,10 @@ void make_btrfs_pair(fake_tree& tree);
 /// A drive with two controllers, whose namespace hangs on a subsystem.
 void make_multipath_drive(fake_tree& tree);
 
+/// An ARM64 board with cores of two kinds, described by a device tree.
+void make_arm_board(fake_tree& tree);
+
+/// An ARM64 guest of QEMU on a Mac, whose core has no number of its own.
+void make_arm_guest(fake_tree& tree);
+
 }  // namespace qd1_test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Documentation/ABI/testing/sysfs-devices-system-cpu, Documentation/admin-guide/pm/{cpufreq,cpuidle,intel_pstate}.rst,
 // proc(5).
+#include <qd1/machine/linux/arm_models.hpp>
 #include <qd1/machine/linux/cpu.hpp>
 #include <qd1/machine/linux/text.hpp>
 
@@ -33,8 +34,8 @@ void find_topology(const tree& system, cpu_facts& facts) {
   facts.cores = cores.size();
 }
 
-// /proc/cpuinfo has a paragraph a thread. Where there is no frequency driver (in most virtual machines) the kernel
-// still tells there how fast the processor runs.
+// /proc/cpuinfo has a paragraph for each thread. Where there is no frequency driver (in most virtual machines) the
+// kernel still shows there how fast the processor runs.
 std::optional<std::uint64_t> mhz_by_cpuinfo(std::string_view cpuinfo, std::uint64_t thread) {
   std::optional<std::uint64_t> of;
   for (const std::string_view line : lines(cpuinfo)) {
@@ -105,6 +106,7 @@ cpu_facts find_cpu(const tree& system, std::uint64_t current) {
   facts.current = current;
   const std::string cpuinfo = system.text("proc/cpuinfo").value_or("");
   facts.model = value_of(cpuinfo, "model name");
+  if (!facts.model) facts.model = arm_models(cpuinfo);
   find_topology(system, facts);
   if (const auto nodes = to_cpu_list(system.text("sys/devices/system/node/online").value_or("")); !nodes.empty())
     facts.numa_nodes = nodes.size();

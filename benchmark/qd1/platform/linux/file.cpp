@@ -195,14 +195,16 @@ class place_finder {
   }
 
   void follow() {
-    const bool is_trusted = place_.status.st_uid == ::geteuid() || place_.status.st_uid == 0;
+    // One with several names may have been given this one by somebody else (link(2), unless fs.protected_hardlinks).
+    const bool is_trusted =
+        (place_.status.st_uid == ::geteuid() || place_.status.st_uid == 0) && place_.status.st_nlink == 1;
     if (place_.others_write && is_last())
       throw usage_error(
           asked_ + ": cannot be written: it is a symbolic link in a directory that others may write to; name a file");
     if (place_.others_write && !is_trusted)
       throw usage_error(
-          fmt::format("{}: cannot be written: '{}' is a symbolic link of somebody else's, in a directory "
-                      "that others may write to; name the directory that it leads to",
+          fmt::format("{}: cannot be written: '{}' is a symbolic link that somebody else may have put there, in a "
+                      "directory that others may write to; name the directory that it leads to",
                       asked_, place_.entry.name));
     ++links_;
     const auto target = qio::platform::target_of_link(seen_.directory);
@@ -328,6 +330,14 @@ bool is_same_file(int opened, const std::string& path) {
   if (::fstat(opened, &one) != 0) fail(path);
   const struct stat other = status_of(path);
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+void require_no_link_of_others(const std::string& path, const held_file& held) {
+  const output_place place = find_place(path);
+  if (place.is_of_proc) return;  // the process's own
+  const struct stat kept = status_of(held.path());
+  if (place.is_new || place.status.st_dev != kept.st_dev || place.status.st_ino != kept.st_ino)
+    throw usage_error(path + ": somebody has put another file there meanwhile");
 }
 
 // Mounting, swapping and assembling open a device exclusively, too.

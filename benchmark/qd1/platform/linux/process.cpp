@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "platform/process.hpp"
 
+#include "platform/cycles.hpp"
+
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -32,11 +34,11 @@ std::uint64_t monotonic_ns() noexcept {
 }
 
 std::string why_no_cycles() {
-  // The kernel takes the TSC off this list when it has caught it drifting, or differing between processors.
+  // The kernel takes a counter off this list when it has caught it drifting, or differing between processors.
   std::ifstream file("/sys/devices/system/clocksource/clocksource0/available_clocksource");
   const std::string sources{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || sources.find("tsc") != std::string::npos) return {};
-  return "the kernel does not list the TSC among its clock sources";
+  if (!file.is_open() || sources.find(cycle_clock_source) != std::string::npos) return {};
+  return "the kernel does not list " + std::string(cycle_clock_source) + " among its clock sources";
 }
 
 double processor_seconds() noexcept {

@@ -118,6 +118,13 @@ bool is_same_file(HANDLE opened, const std::string& path) {
   return there.exists() && qio::platform::are_same_file(opened, there.get());
 }
 
+// The held file cannot be exchanged.
+void require_no_link_of_others(const std::string& path, const held_file&) {
+  std::error_code ignored;
+  if (std::filesystem::is_symlink(std::filesystem::path(native(path)), ignored))
+    throw usage_error(path + ": not overwritten: it is a symbolic link; name a file");
+}
+
 device_claim::device_claim(const held_file&, const std::string& name) : handle_(INVALID_HANDLE_VALUE) {
   throw usage_error(name + ": not overwritten: devices are not measured on Windows");
 }

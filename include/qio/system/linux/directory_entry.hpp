@@ -100,10 +100,12 @@ inline bool may_be_several(uid_t user) noexcept {
 
 /// Whether a link may be followed by the rule of fs.protected_symlinks (Linux Documentation/admin-guide/sysctl/fs.rst),
 /// whatever its setting: in a sticky directory that everybody may write to (/tmp), only the user's own links and those
-/// of the directory's owner are followed. Not if both owners are unknown, since they may be two users.
+/// of the directory's owner are followed. Not if both owners are unknown, since they may be two users. And not if the
+/// link has several names: unless fs.protected_hardlinks is set, anybody can give another user's link a name there.
 inline bool may_follow(const struct stat& link, const struct stat& directory) noexcept {
   constexpr mode_t shared = S_ISVTX | S_IWOTH;
   if ((directory.st_mode & shared) != shared) return true;
+  if (link.st_nlink > 1) return false;
   if (link.st_uid == directory.st_uid && !may_be_several(link.st_uid)) return true;
   return link.st_uid == static_cast<uid_t>(::setfsuid(static_cast<uid_t>(-1)));  // changes nothing; returns the current
 }

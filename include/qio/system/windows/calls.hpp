@@ -41,6 +41,8 @@ using ::MapViewOfFileEx;
 using ::MoveFileExW;
 using ::PostQueuedCompletionStatus;
 using ::ReadFile;
+using ::ResetEvent;
+using ::SetEvent;
 using ::SetFileAttributesW;
 using ::SetFileCompletionNotificationModes;
 using ::SetFileInformationByHandle;

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSL-1.0
+// task_scope: tasks that run beside each other, and end before the scope does.
+#pragma once
+
+#include <qio/base/check.hpp>
+#include <qio/base/intrusive.hpp>
+#include <qio/configuration.hpp>
+#include <qio/context.hpp>
+#include <qio/loop/mailbox.hpp>
+#include <qio/loop/posted.hpp>
+#include <qio/task.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <stop_token>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION {
+
+/// Owns tasks that run at the same time on one context: one for each connection of a server, for example.
+///
+///     qio::task_scope scope(context);
+///     for (const auto& each : paths) scope.spawn(index(each, scope.stop_token()));
+///     co_await scope.join();
+///
+/// No task outlives its scope. The destructor requests a stop and destroys what has not finished, which cancels the
+/// operations that these tasks wait for and waits until the system no longer uses their memory. To let tasks finish,
+/// await join() first.
+///
+/// Belongs to the context's thread, like the context's operations. Not movable. A spawned task must not destroy its own
+/// scope.
+class task_scope {
+ public:
+  template <class Engine>
+  explicit task_scope(const basic_context<Engine>& on) : loop_(on.shared_loop()) {}
+  task_scope(const task_scope&) = delete;
+  task_scope& operator=(const task_scope&) = delete;
+  ~task_scope() {
+    QIO_CHECK(joining_ == nullptr, "a task_scope was destroyed while a coroutine awaited its join()");
+    request_stop();
+    while (!is_empty()) first_->destroy();
+  }
+
+  /// Takes `work` and starts it: at once if the context is running on this thread, otherwise in its next run() or
+  /// poll(). Allocates a coroutine frame, which is freed when `work` has finished.
+  void spawn(task<void> work) {
+    member* const added = carry_out(std::move(work)).promise;
+    added->owner = this;
+    added->previous = nullptr;
+    added->next = first_;
+    if (first_ != nullptr) first_->previous = added;
+    first_ = added;
+    ++size_;
+    added->start();
+  }
+
+  /// Awaited on this context, by one coroutine at a time: continues when no task is left, also if none was spawned.
+  /// Then throws the first exception that left a task since the last join(). Afterwards, spawn() may be called again.
+  auto join() noexcept {
+    struct awaiter {
+      task_scope& scope;
+      bool await_ready() const noexcept { return scope.is_empty(); }
+      void await_suspend(std::coroutine_handle<> awaiting) const noexcept {
+        QIO_CHECK(scope.joining_ == nullptr, "two coroutines await join() of the same task_scope");
+        scope.joining_ = awaiting;
+      }
+      void await_resume() const {
+#if defined(__cpp_exceptions)
+        if (scope.failure_) std::rethrow_exception(std::exchange(scope.failure_, nullptr));
+#endif
+      }
+    };
+    return awaiter{*this};
+  }
+
+  /// Asks the tasks to end, which those notice that use stop_token(), for example in operation_options. May be called
+  /// from any thread.
+  void request_stop() noexcept { stop_.request_stop(); }
+  std::stop_token stop_token() const noexcept { return stop_.get_token(); }
+
+  /// How many tasks have not finished.
+  std::size_t size() const noexcept { return size_; }
+  bool is_empty() const noexcept { return first_ == nullptr; }
+
+ private:
+  // A spawned task, in the frame of the coroutine that awaits it.
+  struct member {
+    task_scope* owner;
+    member* next;
+    member* previous;
+
+    virtual void start() noexcept = 0;
+    virtual void destroy() noexcept = 0;
+
+   protected:
+    ~member() = default;
+  };
+
+  struct carried {
+    struct promise_type final : member, private detail::posted {
+      ~promise_type() {
+        if (is_posted) owner->loop_->withdraw(*this);
+      }
+
+      carried get_return_object() noexcept { return {this}; }
+      std::suspend_always initial_suspend() const noexcept { return {}; }
+      auto final_suspend() const noexcept {
+        struct awaiter {
+          bool await_ready() const noexcept { return false; }
+          std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> finished) const noexcept {
+            return finished.promise().owner->finish(finished.promise());
+          }
+          void await_resume() const noexcept {}
+        };
+        return awaiter{};
+      }
+      void return_void() const noexcept {}
+      void unhandled_exception() noexcept {
+        if (!owner->failure_) owner->failure_ = std::current_exception();
+      }
+
+      std::coroutine_handle<promise_type> coroutine() noexcept {
+        return std::coroutine_handle<promise_type>::from_promise(*this);
+      }
+
+      void start() noexcept override {
+        if (detail::running_loop == owner->loop_->number()) return coroutine().resume();
+        run = [](detail::posted& node) noexcept { static_cast<promise_type&>(node).coroutine().resume(); };
+        owner->loop_->post(*this);
+      }
+
+      void destroy() noexcept override {
+        owner->forget(*this);
+        coroutine().destroy();
+      }
+    };
+
+    promise_type* promise;
+  };
+
+  static carried carry_out(task<void> work) { co_await std::move(work); }
+
+  void forget(member& each) noexcept {
+    QIO_CHECK(size_ != 0, "bug in qio: a task_scope lost count of its tasks");
+    (each.previous == nullptr ? first_ : each.previous->next) = each.next;
+    if (each.next != nullptr) each.next->previous = each.previous;
+    --size_;
+  }
+
+  // Frees the frame, and returns what is to continue.
+  std::coroutine_handle<> finish(member& finished) noexcept {
+    finished.destroy();
+    if (!is_empty() || joining_ == nullptr) return std::noop_coroutine();
+    return std::exchange(joining_, nullptr);
+  }
+
+  std::shared_ptr<detail::mailbox> loop_;
+  member* first_ = nullptr;  // of those that have not finished
+  std::size_t size_ = 0;
+  std::coroutine_handle<> joining_;
+  std::exception_ptr failure_;
+  std::stop_source stop_;
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION

@@ -18,21 +18,30 @@ std::optional<estimate> known(const std::optional<double>& value) {
   return value ? std::optional(estimate{*value, std::nullopt}) : std::nullopt;
 }
 
+// Of repeated runs with its interval.
+std::optional<estimate> found_in(const series& of, std::string_view figure, const std::optional<double>& value) {
+  const auto found = std::ranges::find(of.between_runs, figure, &named_estimate::figure);
+  return found == of.between_runs.end() ? known(value) : std::optional(found->value);
+}
+
 // A figure is one entry here.
 constexpr std::array all_figures = {
     figure{"min", "min", unit::nanoseconds, [](const series& of) { return known(of.latency.min); }},
     figure{"max", "max", unit::nanoseconds, [](const series& of) { return known(of.latency.max); }},
     figure{"mean", "mean", unit::nanoseconds, [](const series& of) { return std::optional(of.latency.mean); }},
-    figure{"batched", "batched", unit::nanoseconds, [](const series& of) { return known(of.batched_ns); }, false},
-    figure{"iops", "IOPS", unit::per_second, [](const series& of) { return known(of.iops); }, true, true, true},
+    figure{"batched", "batched", unit::nanoseconds,
+           [](const series& of) { return found_in(of, "batched", of.batched_ns); }, false},
+    figure{"iops", "IOPS", unit::per_second, [](const series& of) { return found_in(of, "iops", of.iops); }, true, true,
+           true},
     figure{"MB/s", "MB/s", unit::megabytes_per_second,
-           [](const series& of) { return known(of.bytes_per_second / 1e6); }, true, true, true},
+           [](const series& of) { return found_in(of, "MB/s", of.bytes_per_second / 1e6); }, true, true, true},
     figure{"samples", "samples", unit::count,
            [](const series& of) { return known(static_cast<double>(of.latency.samples)); }, true, false},
     figure{"trusted", "trust to", unit::percentile, [](const series& of) { return known(of.trusted_fraction); }, true,
            false},
-    figure{"cpu", "CPU/op", unit::nanoseconds, [](const series& of) { return known(of.cpu_ns); }},
-    figure{"cycles", "cycles/op", unit::cycles, [](const series& of) { return known(of.cycles); }, false}};
+    figure{"cpu", "CPU/op", unit::nanoseconds, [](const series& of) { return found_in(of, "cpu", of.cpu_ns); }},
+    figure{"cycles", "cycles/op", unit::cycles, [](const series& of) { return found_in(of, "cycles", of.cycles); },
+           false}};
 
 std::string four_digits(double value) {
   if (value >= 1000) return fmt::format("{:.0f}", value);

@@ -256,14 +256,25 @@ struct shortage {
   qd1::bound bound = bound::unknown;
 };
 
-/// What one of several runs contributed to a series that was merged of them.
+/// What one of several runs contributed to a series that is of all of them.
 struct contribution {
-  std::string name;  ///< of its report
+  std::string name;  ///< of its report, or "run 2"
   std::uint64_t samples = 0;
   double iops = 0;
   std::optional<double> p50, p99;  ///< ns
   double max = 0;                  ///< ns
   std::string straggles;           ///< in what it is behind the others; empty: in nothing
+  // Of repeated runs, the figures by which the runs are compared.
+  std::optional<std::uint64_t> seed = {};
+  std::optional<estimate> mean = {};         ///< ns
+  std::vector<percentile> percentiles = {};  ///< the intervals are within the run
+  std::optional<double> cpu_ns = {}, cycles = {}, batched_ns = {};
+};
+
+/// A figure by its name, such as "iops", with its interval.
+struct named_estimate {
+  std::string figure;
+  estimate value;
 };
 
 /// The work, and its results.
@@ -289,12 +300,26 @@ struct series {
   qd1::verification verification;
   std::optional<double> trusted_fraction;  ///< percentiles up to this one are not the host's noise
   std::optional<qd1::shortage> shortage;
-  std::vector<contribution> contributions;  ///< of qd1 merge: a row a run
-  std::optional<bool> steady;               ///< whether the latency had settled; none: too short to tell
-  std::string unsettled = {};               ///< what it did instead, in words; empty: nothing
+  std::vector<contribution> contributions;  ///< of several runs: a row for each
+  /// Of repeated runs: the figures that `latency` does not have, with their intervals between the runs.
+  std::vector<named_estimate> between_runs = {};
+  std::optional<bool> steady;  ///< whether the latency had settled; none: too short to tell
+  std::string unsettled = {};  ///< what it did instead, in words; empty: nothing
 
   bool measured() const { return not_available.empty() && invalid.empty() && latency.samples != 0; }
 };
+
+/// The number of runs of the same work, one after the other, that the series is of; 0: it is of a single run, or of
+/// runs that are not repetitions.
+inline std::size_t repetitions(const series& of) {
+  return of.latency.mean.scope == scope::between_runs ? of.contributions.size() : 0;
+}
+
+/// What the intervals of the series cover: "within this run", "between 5 runs".
+inline std::string interval_scope(const series& of) {
+  if (of.latency.mean.scope == scope::within_run) return std::string(name(scope::within_run));
+  return "between " + std::to_string(of.contributions.size()) + " runs";
+}
 
 /// Nanoseconds, of all samples with equal weight, whichever round they are in, as rates count them.
 inline double mean_of_all(const series& of) {
@@ -334,6 +359,7 @@ struct settings {
   std::vector<std::string> targets = {};  ///< of qd1 depth: as given
   std::vector<double> percentiles = {};   ///< that were asked for, as fractions; empty: the standard ones
   std::string profile = {};               ///< of qd1 run --profile: its name
+  std::uint64_t repeat = 1;               ///< runs that were requested
 };
 
 /// "direct read, blocking, 1 GiB", "mapped read, blocking, cold, MADV_RANDOM, 64 MiB, 1000/s Poisson": the name of a
@@ -368,7 +394,7 @@ struct report {
   std::string started;               ///< ISO 8601, UTC
   std::int64_t started_seconds = 0;  ///< the same, since 1970
   std::string command_line;
-  std::vector<std::string> runs = {};  ///< identities of the runs that it is of; several: merged
+  std::vector<std::string> runs = {};  ///< identities of the runs that it is of; several: repeated, or merged
   qd1::settings settings;
   timer_facts clock;
   std::optional<noise> noise_before;

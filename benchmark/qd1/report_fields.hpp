@@ -5,8 +5,8 @@
 #include "failure.hpp"
 #include "fields/fields.hpp"
 #include "machine/fields.hpp"
-#include "measure/zipf.hpp"
 #include "report.hpp"
+#include "units.hpp"
 
 #include <fmt/format.h>
 
@@ -243,7 +243,7 @@ template <>
 struct fields<contribution> {
   using self = contribution;
   static constexpr auto name = "contribution";
-  static constexpr auto about = "What one run contributed to a merged series";
+  static constexpr auto about = "What one of several runs contributed to a series of all of them";
   static constexpr auto shape = layout::complete;
   static constexpr auto list =
       std::tuple{member{"name", &self::name},
@@ -252,7 +252,22 @@ struct fields<contribution> {
                  member{"p50_ns", &self::p50},
                  member{"p99_ns", &self::p99},
                  member{"max_ns", &self::max},
-                 member{"straggles", &self::straggles, "in what it is behind the others; empty: in nothing"}};
+                 member{"straggles", &self::straggles, "in what it is behind the others; empty: in nothing"},
+                 member{"seed", &self::seed, "of repeated runs, like all that follows", presence::later},
+                 member{"mean_ns", &self::mean, "", presence::later},
+                 member{"percentiles", &self::percentiles, "with intervals within the run", presence::later},
+                 member{"cpu_ns", &self::cpu_ns, "", presence::later},
+                 member{"cycles_per_operation", &self::cycles, "", presence::later},
+                 member{"batched_ns", &self::batched_ns, "", presence::later}};
+};
+
+template <>
+struct fields<named_estimate> {
+  using self = named_estimate;
+  static constexpr auto name = "named_estimate";
+  static constexpr auto shape = layout::complete;
+  static constexpr auto list =
+      std::tuple{member{"figure", &self::figure, "as gates name it"}, member{"value", &self::value}};
 };
 
 template <>
@@ -288,7 +303,10 @@ struct fields<series> {
       member{"verification", &self::verification, "", presence::measured},
       member{"slices", &self::slices, "", presence::measured},
       member{"shortage", &self::shortage, "", presence::measured_later},
-      member{"contributions", &self::contributions, "of qd1 merge", presence::measured_later}};
+      member{"contributions", &self::contributions, "of several runs, repeated or merged", presence::measured_later},
+      member{"between_runs", &self::between_runs,
+             "of repeated runs: figures that are not in latency, with intervals between the runs",
+             presence::measured_later}};
 };
 
 template <>
@@ -328,7 +346,8 @@ struct fields<settings> {
       member{"seed", &self::seed},
       member{"targets", &self::targets, "of qd1 depth: as given", presence::later},
       member{"percentiles", &self::percentiles, "as fractions; empty: the standard ones", presence::later},
-      member{"profile", &self::profile, "name of the preset of qd1 run --profile; empty: none", presence::later}};
+      member{"profile", &self::profile, "name of the preset of qd1 run --profile; empty: none", presence::later},
+      member{"repeat", &self::repeat, "runs that were requested", presence::later, 1}};
 };
 
 template <>
@@ -342,7 +361,8 @@ struct fields<report> {
       member{"started", &self::started, "ISO 8601, UTC"},
       member{"started_seconds", &self::started_seconds, "the same, since 1970"},
       member{"command_line", &self::command_line},
-      member{"runs", &self::runs, "identities of the runs that it is of; several: merged", presence::later},
+      member{"runs", &self::runs, "identities of the runs that it is of; several: repeated, or merged",
+             presence::later},
       computed{"checksum", +[](const self&) { return std::string(); },
                "CRC-32 of all other members, with their names in order"},
       computed{"valid", +[](const self& of) { return of.valid(); }, "false: the figures of a series are withheld"},

@@ -48,7 +48,7 @@ TEST_CASE("an option means the same in every command that has it") {
   const std::vector<qd1::command> all = all_commands();
   std::set<std::string> seen;
   for (const char* name : {"--block", "--file-size", "--seed", "--overwrite", "--rounds", "--percentiles", "--engine",
-                           "--order", "--zipf-theta", "--json", "--html", "--gate", "--gate-vs"}) {
+                           "--order", "--zipf-theta", "--json", "--html", "--gate", "--gate-vs", "--repeat"}) {
     const qd1::option* first = nullptr;
     for (const qd1::command& command : all)
       for (const qd1::option& each : command.options.all()) {
@@ -61,7 +61,7 @@ TEST_CASE("an option means the same in every command that has it") {
         seen.insert(name);
       }
   }
-  CHECK(seen.size() == 13);
+  CHECK(seen.size() == 14);
 }
 
 TEST_CASE("every command that makes a report has gates and all formats") {
@@ -126,7 +126,8 @@ TEST_CASE("a run that fails leaves no empty report behind, and an older one as i
 TEST_CASE("percentiles are for the user to choose") {
   const directory here;
   const outcome found = run_qd1(
-      here, "run --modes cached --ops read --percentiles 90,p99,10 --json report.json --gate \"p90<=1s\"" + counted);
+      here, "run --modes cached --ops read --percentiles 90,p99,10 --json report.json --repeat 1 --gate \"p90<=1s\"" +
+                counted);
   INFO(found.out << found.err);
   CHECK(found.status == 0);
   CHECK_THAT(found.out, Contains("p10 ") && Contains("p50 ") && Contains("p90 ") && !Contains("\np99.9"));
@@ -142,7 +143,7 @@ TEST_CASE("percentiles are for the user to choose") {
 
 TEST_CASE("gates decide the exit status of loads, too") {
   const directory here;
-  const std::string loads = "depth --modes cached --depths 2 --file-size 1M --time 100ms --rounds 2 ";
+  const std::string loads = "depth --modes cached --depths 2 --file-size 1M --time 100ms --rounds 2 --repeat 1 ";
   CHECK(run_qd1(here, loads + "--gate \"iops>=1\"").status == 0);
   CHECK(run_qd1(here, loads + "--gate \"p50<=1ns\"").status == 1);
 }

@@ -136,6 +136,9 @@ TEST_CASE("repeated runs have an interval of their own") {
   CHECK_THAT(qd1::between_runs(std::vector<double>{100, 103}).withheld, Contains("2 runs") && Contains("3"));
   CHECK_THAT(qd1::between_runs({}).withheld, Contains("no runs"));
   CHECK_FALSE(qd1::between_runs(std::vector<double>{1, 2, 0}).interval);
+  const qd1::estimate wild = qd1::between_runs(std::vector<double>{1e3, 1e3, 1e10});
+  CHECK_FALSE(wild.interval);
+  CHECK_THAT(wild.withheld, Contains("differ by a factor of 1e+07"));
 }
 
 TEST_CASE("intervals between runs of the same thing overlap in nine of ten pairs at least") {

@@ -96,6 +96,22 @@ TEST_CASE("the ranks of an MPI job begin together, and make one report with a ro
   CHECK_THAT(contents(here.path / "table"), Contains("rank 0") && Contains("rank 3"));
 }
 
+TEST_CASE("the ranks of a job repeat their runs together, and each run is a row") {
+  const directory here;
+  if (!takes_part_in_jobs()) QIO_SKIP("mpirun is not installed (cmake/install-dependencies all), or qd1 has no MPI");
+  REQUIRE(
+      os::shell("(cd '" + here.path.string() + "' && " + mpirun +
+                "-n 2 '" QD1_PROGRAM
+                "' depth --modes cached --depths 4 --repeat 3 --json all.json --file-size 1M --time 200ms --rounds 1 "
+                "> table)"));
+  const auto report = nlohmann::json::parse(contents(here.path / "all.json")).at("qio");
+  CHECK(report.at("runs").size() == 6);
+  const auto& rows = report.at("series").at(0).at("contributions");
+  REQUIRE(rows.size() == 3);
+  CHECK(rows.at(2).at("name") == "run 3");
+  CHECK(report.at("series").at(0).at("latency").at("mean_ns").at("scope") == "between runs");
+}
+
 TEST_CASE("a rank that cannot go on ends the job, with its reason") {
   const directory here;
   if (!takes_part_in_jobs()) QIO_SKIP("mpirun is not installed (cmake/install-dependencies all), or qd1 has no MPI");

@@ -5,7 +5,6 @@
 #include "measure/interruption.hpp"
 #include "measure/progress.hpp"
 #include "measure/run.hpp"
-#include "measure/zipf.hpp"
 #include "options/suggestion.hpp"
 #include "output/closing.hpp"
 #include "output/json.hpp"
@@ -14,6 +13,7 @@
 #include "platform/file.hpp"
 #include "platform/names.hpp"
 #include "text/printable.hpp"
+#include "units.hpp"
 
 #include <fmt/format.h>
 
@@ -22,6 +22,11 @@
 #include <filesystem>
 
 namespace qd1 {
+namespace {
+
+constexpr std::uint64_t most_repeats = 100;
+
+}  // namespace
 
 void add_path(options& to, std::string& path) {
   to.text("PATH", "PATH", path,
@@ -122,6 +127,16 @@ void report_options::declare(options& to) {
   to.texts("--gate-vs", "REPORT CONDITION", gate_texts_against_,
            "A report of --json, and a condition as a multiple of its figures: base.json 'p50<=1.10x'")
       .values = 2;
+}
+
+void report_options::declare_repeat(options& to) {
+  to.count("--repeat", repeats_, 1, most_repeats,
+           "Measure everything this many times, as independent runs, and print how runs differ. Intervals need 3 runs. "
+           "Default: 1; 5 with a gate");
+}
+
+std::uint64_t report_options::repeats() const {
+  return repeats_.value_or(gate_texts_.empty() && gate_texts_against_.empty() ? 1 : 5);
 }
 
 void report_options::prepare(const std::vector<double>& percentiles) {

@@ -52,11 +52,15 @@ std::vector<report> read_reports(const std::vector<std::string>& paths);
 class report_options {
  public:
   void declare(options& to);
+  /// --repeat, for commands that measure.
+  void declare_repeat(options& to);
   /// Before anything is measured: opens the files, reads the gates, so that a mistake costs no measurement. Throws
   /// usage_error. `percentiles`: those that the report will have.
   void prepare(const std::vector<double>& percentiles);
   /// For run(), once its plan is known: throws usage_error for a gate on a series that the plan does not have.
   std::function<void(const std::vector<work>&)> plan_check() const;
+  /// The number of runs: as requested, else 5 for gates, which need to know how runs differ, and 1 without.
+  std::uint64_t repeats() const;
   /// Prints provisional results, if progress is shown. Call prepare() first.
   round_observer observer() const;
   /// Prints the report, writes the files, checks the gates, and returns the exit status.
@@ -67,6 +71,7 @@ class report_options {
 
   exports exports_;
   bool shows_progress_ = false;
+  std::optional<std::uint64_t> repeats_;
   std::vector<std::string> gate_texts_;
   std::vector<std::string> gate_texts_against_;  // a report, then the gate
   std::vector<gate> gates_;

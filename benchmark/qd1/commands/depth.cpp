@@ -88,6 +88,7 @@ command depth_command() {
   command made{"depth", "Measure with many transfers in flight", {}, {}, true};
   add_load(made.options, own->request);
   add_measuring(made.options, *own);
+  own->report.declare_repeat(made.options);
   own->report.declare(made.options);
   made.run = [own](const std::string& command_line) -> int {
     own->request.command_line = command_line;
@@ -99,7 +100,8 @@ command depth_command() {
     own->request.before_measuring = own->report.plan_check();
     own->request.after_round = own->report.observer();
     heed_interrupts();
-    const auto found = of_all_ranks(measure_loads(own->request));
+    own->request.repeat = own->report.repeats();
+    const auto found = in_one_of_all_ranks(repeated_loads(own->request));
     return found ? own->report.finish(*found) : exit_pass;  // the first rank answers for all
   };
   return made;

@@ -5,6 +5,7 @@
 #include "commands/commands.hpp"
 #include "commands/common.hpp"
 #include "measure/interruption.hpp"
+#include "merge/of_ranks.hpp"
 
 #include <memory>
 
@@ -37,13 +38,15 @@ command memory_command() {
   command made{"memory", "Measure buffered transfers while memory is enough, short, or full", {}, {}};
   add_memory_options(made.options, own->request);
   add_create(made.options, own->create);
+  own->report.declare_repeat(made.options);
   own->report.declare(made.options);
   made.run = [own](const std::string& command_line) {
     own->request.command_line = command_line;
     require_meant({own->request.path}, own->create);
     own->report.prepare(own->request.percentiles);
     heed_interrupts();
-    return own->report.finish(measure_memory(own->request));
+    own->request.repeat = own->report.repeats();
+    return own->report.finish(in_one(repeated_memory(own->request)));
   };
   return made;
 }

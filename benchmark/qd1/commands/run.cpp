@@ -55,6 +55,7 @@ ladder_request loads_of(const run_request& from) {
   made.turns = from.turns;
   made.command_line = from.command_line;
   if (from.quick) made.notes.emplace_back(quick_note);
+  made.repeat = from.repeat;
   made.before_measuring = from.before_measuring;
   made.after_round = from.after_round;
   return made;
@@ -108,6 +109,7 @@ command run_command() {
   command made{"run", "Measure latency, one transfer at a time, or a well-known profile", {}, {}, true};
   add_run_options(made.options, own->request);
   add_create(made.options, own->create);
+  own->report.declare_repeat(made.options);
   own->report.declare(made.options);
   made.run = [own](const std::string& command_line) -> int {
     own->request.command_line = command_line;
@@ -117,8 +119,10 @@ command run_command() {
     own->request.before_measuring = own->report.plan_check();
     own->request.after_round = own->report.observer();
     heed_interrupts();
+    own->request.repeat = own->report.repeats();
     const bool by_profile = !own->request.profile.empty();
-    const auto found = of_all_ranks(by_profile ? measure_loads(loads_of(own->request)) : run(own->request));
+    const auto found =
+        in_one_of_all_ranks(by_profile ? repeated_loads(loads_of(own->request)) : repeated_runs(own->request));
     return found ? own->report.finish(*found) : exit_pass;  // the first rank answers for all
   };
   return made;

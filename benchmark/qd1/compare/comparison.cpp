@@ -45,6 +45,8 @@ std::string lines(const series& base, const series& now) {
   const decision found = compare(base, now, "p50");
   std::string text = fmt::format("{}: {}\n", title(now.work), in_words(found));
   for (const std::string_view figure : {"p50", "p99", "p99.9", "mean"}) text += line(base, now, figure);
+  if (found.base_runs != 0)
+    text += fmt::format("    by how the runs differ: {} -> {} runs\n", found.base_runs, found.now_runs);
   if (!found.remark.empty()) text += fmt::format("    {}\n", found.remark);
   if (engine_text(base.service) != engine_text(now.service))
     text += fmt::format("    served by {} against {}\n", engine_text(base.service), engine_text(now.service));
@@ -87,6 +89,23 @@ std::string why_without_counterpart(const report& base, const series& now) {
   return "the other run has no series of the same work";
 }
 
+// How verdicts come about, of series that were decided by runs, and of those by rounds.
+std::string explanation(std::size_t by_runs, std::size_t by_rounds) {
+  std::string text = "\nA verdict is on the median, with 95 % intervals.\n";
+  if (by_rounds != 0)
+    text += fmt::format(
+        "By rounds: it rests on how the rounds of each run differ, and on {:.0f} % that runs of the same thing are\n"
+        "assumed to differ. The figures are means over the rounds.\n",
+        run_spread * 100);
+  if (by_runs != 0)
+    text +=
+        "By runs: it rests on how the runs of each report differ. The figures are geometric means over the\nruns. "
+        "FASTER and SLOWER take an interval of 99 %.\n";
+  return text +
+         fmt::format("FASTER, SLOWER: by {:.0f} % at least. No difference: one of {:.0f} % would have been seen.\n",
+                     (negligible - 1) * 100, (notable - 1) * 100);
+}
+
 }  // namespace
 
 std::string why_not_comparable(const series& base, const series& now) {
@@ -110,7 +129,7 @@ comparison compare(const report& base, const report& now) {
   comparison out;
   bool forbidden = false;
   out.text = "Differences of the surroundings:\n" + environment(base, now, forbidden) + '\n';
-  std::size_t compared = 0;
+  std::size_t compared = 0, by_runs = 0;
   for (const series& each : now.series) {
     const auto same =
         std::find_if(base.series.begin(), base.series.end(), [&](auto& other) { return other.work == each.work; });
@@ -122,16 +141,11 @@ comparison compare(const report& base, const report& now) {
       continue;
     }
     ++compared;
+    by_runs += compare(*same, each, "p50").base_runs != 0;
     out.text += lines(*same, each);
   }
   if (compared != 0)
-    out.text += fmt::format(
-        "\nA verdict is on the median, by how much the rounds of each run differ among themselves, and by {:.0f} % "
-        "that "
-        "runs of the\nsame thing are assumed to differ (95 % intervals). The figures are means over the rounds. "
-        "FASTER, "
-        "SLOWER: by {:.0f} % at\nleast. No difference: one of {:.0f} % would have been seen.\n",
-        run_spread * 100, (negligible - 1) * 100, (notable - 1) * 100);
+    out.text += explanation(by_runs, compared - by_runs);
   else {
     out.status = exit_invalid;
     out.text += "The runs are not comparable.\n";

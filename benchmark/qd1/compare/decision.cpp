@@ -18,7 +18,6 @@ namespace qd1 {
 namespace {
 
 constexpr std::size_t fewest_rounds = 5;
-constexpr std::size_t fewest_runs = 3;
 
 // In the order of time, with the logarithm of the value.
 struct point {
@@ -253,6 +252,8 @@ decision decide_by_runs(std::span<const double> base, std::span<const double> no
   const std::vector<double> after = logarithms(now);
   if (const std::size_t fewer = std::min(before.size(), after.size()); fewer < fewest_runs) {
     decision none;
+    none.base_runs = before.size();
+    none.now_runs = after.size();
     none.repeats_needed = fewest_runs;
     none.remark = fmt::format("{} runs of a side have the figure; needed are {}", fewer, fewest_runs);
     return none;
@@ -269,6 +270,8 @@ decision decide_by_runs(std::span<const double> base, std::span<const double> no
   };
   const double half = half_of(0.975);
   decision out;
+  out.base_runs = before.size();
+  out.now_runs = after.size();
   out.base = std::exp(a.value);
   out.now = std::exp(b.value);
   out.ratio = estimate{out.now / out.base, interval{std::exp(size - half), std::exp(size + half)}};
@@ -278,7 +281,7 @@ decision decide_by_runs(std::span<const double> base, std::span<const double> no
   if (out.verdict != difference::inconclusive) return out;
   const double narrower = needed / half_wanted(size);
   const auto runs = static_cast<double>(std::min(before.size(), after.size()));
-  out.repeats_needed = std::max<std::uint64_t>(rounded_up(runs * narrower * narrower), before.size() + 1);
+  out.repeats_needed = std::max(rounded_up(runs * narrower * narrower), static_cast<std::uint64_t>(runs) + 1);
   out.remark = fmt::format("the interval is too wide; {} runs of each might decide", *out.repeats_needed);
   return out;
 }

@@ -38,7 +38,11 @@ struct decision {
   std::optional<std::uint64_t> rounds_needed;   ///< inconclusive: of each run, for a verdict
   std::optional<std::uint64_t> repeats_needed;  ///< inconclusive: rounds do not help, that many runs of each would
   std::string remark;                           ///< why it is inconclusive, and what was left out
+  std::size_t base_runs = 0, now_runs = 0;      ///< it was decided by these numbers of runs; 0: by rounds
 };
+
+/// The least number of runs of each side for decide_by_runs().
+constexpr std::size_t fewest_runs = 3;
 
 /// Runs of the same thing differ by more than their rounds show: by 3 % in the middle (a standard deviation), we
 /// assume, and by 1 % if they took turns. Measure it with repeated runs instead where you can.

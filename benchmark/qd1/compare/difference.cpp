@@ -3,7 +3,11 @@
 
 #include "units.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 namespace qd1 {
@@ -35,11 +39,47 @@ std::vector<round_figure> figures_of(const series& from, std::string_view figure
   return found;
 }
 
+// 0, which decide_by_runs() ignores, if the run does not have the figure.
+double figure_of(const contribution& run, std::string_view figure) {
+  if (figure == "mean") return run.mean ? run.mean->value : 0;
+  if (figure == "iops" || figure == "MB/s") return run.iops;
+  if (figure == "cpu") return run.cpu_ns.value_or(0);
+  if (figure == "cycles") return run.cycles.value_or(0);
+  if (figure == "batched") return run.batched_ns.value_or(0);
+  for (const percentile& each : run.percentiles)
+    if (each.value && percentile_name(each.fraction) == figure) return each.value->value;
+  return 0;
+}
+
+std::vector<double> figures_of_runs(const series& from, std::string_view figure) {
+  std::vector<double> found;
+  found.reserve(from.contributions.size());
+  for (const contribution& each : from.contributions) found.push_back(figure_of(each, figure));
+  return found;
+}
+
+bool hold_runs(const series& base, const series& now) {
+  return std::min(repetitions(base), repetitions(now)) >= fewest_runs;
+}
+
+std::string why_not_by_runs(const series& base, const series& now) {
+  const auto runs = [](const series& of) { return std::max<std::size_t>(repetitions(of), 1); };
+  return fmt::format("decided by rounds, since the reports have {} and {} runs; by runs it takes {} in each",
+                     runs(base), runs(now), fewest_runs);
+}
+
 }  // namespace
 
 decision compare(const series& base, const series& now, std::string_view figure) {
   const bool in_turn = !base.turns.empty() && base.turns == now.turns;
-  return decide(figures_of(base, figure), figures_of(now, figure), in_turn, figure == "iops");
+  const bool more_is_better = figure == "iops" || figure == "MB/s";
+  if (!in_turn && hold_runs(base, now))
+    return decide_by_runs(figures_of_runs(base, figure), figures_of_runs(now, figure), more_is_better);
+  decision found = decide(figures_of(base, figure), figures_of(now, figure), in_turn, more_is_better);
+  if (in_turn || (repetitions(base) == 0 && repetitions(now) == 0)) return found;
+  const std::string reason = why_not_by_runs(base, now);
+  found.remark = found.remark.empty() ? reason : found.remark + "; " + reason;
+  return found;
 }
 
 }  // namespace qd1

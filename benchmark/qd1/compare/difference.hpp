@@ -12,6 +12,9 @@ namespace qd1 {
 /// decide() by a figure that each round has: a percentile, "mean" or "iops" (of which more is better).
 /// Rounds in which the measuring thread waited for a CPU for more than a fifth of the time, or in which others had more
 /// than a twentieth of all CPU time, count as disturbed. In turn, if both series took turns by the same file.
+///
+/// decide_by_runs() instead, by any figure that runs have, if both series hold three repeated runs at least and took no
+/// turns.
 decision compare(const series& base, const series& now, std::string_view figure);
 
 }  // namespace qd1

@@ -86,7 +86,11 @@ gate_result judge(const gate& gate, const work& work, const estimate& found) {
 // Without an interval, a gate is decided only if all samples are on one side of the limit.
 gate_result judge_figure(const gate& gate, const series& of) {
   estimate found = *metric(of, gate.metric);
-  if (found.withheld.empty()) return judge(gate, of.work, found);
+  if (found.withheld.empty()) {
+    gate_result result = judge(gate, of.work, found);
+    if (found.interval) result.text += ", " + interval_scope(of);
+    return result;
+  }
   found.interval = interval{of.latency.min, of.latency.max};
   gate_result result = judge(gate, of.work, found);
   result.text += result.status == exit_inconclusive ? ", minimum and maximum; no interval: " + found.withheld
@@ -119,6 +123,8 @@ gate_result judge_ratio(const gate& gate, const series& base, const series& now)
   if (!found.ratio)
     return {exit_inconclusive, fmt::format("INCONCLUSIVE {}: {}: {}", gate.text, title(now.work), found.remark)};
   gate_result result = judge(gate, now.work, *found.ratio);
+  if (found.base_runs != 0)
+    result.text += fmt::format(", by {} runs and {} of the base", found.now_runs, found.base_runs);
   if (!found.remark.empty()) result.text += "; " + found.remark;
   return result;
 }

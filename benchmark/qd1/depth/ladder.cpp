@@ -12,6 +12,7 @@
 #include "measure/interruption.hpp"
 #include "measure/offset_order.hpp"
 #include "measure/progress.hpp"
+#include "measure/repeat.hpp"
 #include "measure/surroundings.hpp"
 #include "pressure/pressure.hpp"
 #include <qio/qio.hpp>
@@ -123,21 +124,19 @@ std::vector<step> steps_of(const std::vector<planned_load>& loads, const field& 
   return steps;
 }
 
-}  // namespace
-
-report measure_loads(const ladder_request& request) {
+report measure_once(const ladder_request& request, std::uint64_t seed, const std::deque<data_file>& files) {
   report out = begun_report(request.command_line);
   out.kind = report_kind::depth;
   out.notes = request.notes;
   std::optional<turns> turns;
   if (!request.turns.empty()) turns.emplace(request.turns);
-  const std::deque<data_file> files = files_of(request);
   const clock clock = clock::calibrated();
   std::optional<platform::hardware_cycles> cycles;  // before there are workers: their cycles count, too
   if (request.cycles && !cycles.emplace().why_not().empty()) out.notes.push_back("no cycles/op: " + cycles->why_not());
   field field = field_of(request, clock, files);
   field.cycles = cycles ? &*cycles : nullptr;
   field.percentiles = request.percentiles;
+  field.seed = seed;
   out.machine = field.machine;
   out.settings = {fmt::format("{}", fmt::join(request.paths, " ")),
                   working_set(files),
@@ -146,7 +145,7 @@ report measure_loads(const ladder_request& request) {
                   request.seconds,
                   request.rounds,
                   request.engine.name,
-                  request.seed,
+                  seed,
                   request.paths,
                   chosen_percentiles(request.percentiles),
                   request.profile};
@@ -155,8 +154,8 @@ report measure_loads(const ladder_request& request) {
   std::optional<memory_pressure> pressure;
   if (request.memory) pressure.emplace(*request.memory);
   const double planned = static_cast<double>(steps.size()) * request.seconds * time_with_warm_up;
-  progress::tell(fmt::format("{} steps, {} rounds, {:g} s each: about {}", steps.size(), request.rounds,
-                             request.seconds, progress::duration_text(planned)));
+  progress::tell_plan(
+      fmt::format("{} steps, {} rounds, {:g} s each: about", steps.size(), request.rounds, request.seconds), planned);
   measure_amid(out, clock, [&] {
     out.series = measure_rounds(steps, clock, request.rounds, planned, request.after_round, turns);
     for (series& each : out.series) each.turns = request.turns;
@@ -164,6 +163,20 @@ report measure_loads(const ladder_request& request) {
     for (const data_file& each : files) judge_data(each, out);
   });
   return out;
+}
+
+}  // namespace
+
+std::vector<report> repeated_loads(const ladder_request& request) {
+  const std::deque<data_file> files = files_of(request);
+  return repeat_runs(request.repeat, request.seed,
+                     [&](std::uint64_t seed) { return measure_once(request, seed, files); });
+}
+
+report measure_loads(const ladder_request& request) {
+  ladder_request once = request;
+  once.repeat = 1;
+  return std::move(repeated_loads(once).front());
 }
 
 }  // namespace qd1

@@ -41,6 +41,7 @@ struct ladder_request {
   bool pinned = false;
   engine_choice engine;
   std::uint64_t seed = 1;
+  std::uint64_t repeat = 1;  ///< independent runs
   bool overwrite = false;
   bool cycles = true;      ///< CPU cycles are counted
   std::string turns = {};  ///< a file: each round waits its turn with those of other runs that name it
@@ -52,5 +53,8 @@ struct ladder_request {
 
 /// Throws usage_error where that cannot be done.
 report measure_loads(const ladder_request& request);
+
+/// A report for each of the repeated runs. All use the same files, and each opens them anew.
+std::vector<report> repeated_loads(const ladder_request& request);
 
 }  // namespace qd1

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,13 +89,26 @@ node header(runs_shown runs) {
   return found;
 }
 
-node footer() {
+bool has_repetitions(runs_shown runs) {
+  return std::ranges::any_of(runs, [](const named_report& run) {
+    return std::ranges::any_of(run.run->series, [](const series& each) { return repetitions(each) != 0; });
+  });
+}
+
+node footer(runs_shown runs) {
+  const char* const covered =
+      has_repetitions(runs)
+          ? "An interval between runs says where the mean of many such runs would lie with a confidence of 95 %. It "
+            "includes what differs from run to run. The figures are geometric means over the runs; curves are of all "
+            "samples. "
+          : "An interval says where the value would lie with a confidence of 95 % had this run gone on; another run "
+            "may "
+            "differ by more. ";
   return element(
       "footer", {},
       {element(
           "p", {},
-          {"How to read it: p99 is the time within which 99 of 100 operations are over. An interval says "
-           "where the value would lie with a confidence of 95 % had this run gone on; another run may differ by more. "
+          {"How to read it: p99 is the time within which 99 of 100 operations are over. ", covered,
            "Where there are too few samples, no figure is given. Unless a rate is given the next operation begins when "
            "the last one is "
            "over, so these are service times and not what a queue of users would see."})});
@@ -108,7 +122,7 @@ std::string page(runs_shown runs, const std::vector<panel>& panels) {
   main.add(notes(runs));
   main.add(advice_block(runs));
   main.add(machine_block(runs));
-  main.add(footer());
+  main.add(footer(runs));
   contents.push_back(std::move(main));
   return document(title(runs), runs.front().run->version, worst_of(runs) == standing::invalid ? "invalid" : "",
                   std::move(contents));

@@ -88,6 +88,7 @@ node details(const panel& from, std::span<const named_report> runs) {
   if (from.any_drawable())
     found.add(element("div", {{"class", "charts"}},
                       {percentile_chart(from), latency.empty() ? cdf_chart(from) : std::move(latency)}));
+  found.add(runs_table(from));
   found.add(strips(from));
   found.add(evidence_table(from));
   return found;

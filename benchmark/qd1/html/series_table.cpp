@@ -46,7 +46,7 @@ std::vector<double> fractions_of(const std::vector<entry>& all) {
 }
 
 // What is not known has no value, and comes last however the table is sorted.
-node cell(const std::string& text, std::optional<double> value) {
+node sortable_cell(const std::string& text, std::optional<double> value) {
   attribute_list attributes = {{"role", "cell"}, {"class", "number"}};
   if (value) attributes.emplace_back("data-value", fmt::format("{}", *value));
   return element("td", std::move(attributes), {text});
@@ -54,14 +54,14 @@ node cell(const std::string& text, std::optional<double> value) {
 
 // `is_trusted`: it is not the host's noise.
 node time_cell(std::optional<double> ns, bool is_trusted = true) {
-  return cell(ns ? duration_text(*ns) + (is_trusted ? "" : "†") : "–", ns);
+  return sortable_cell(ns ? duration_text(*ns) + (is_trusted ? "" : "†") : "–", ns);
 }
 
 node latency_cell(const series& of, double fraction, bool is_trusted) {
   const auto which = std::ranges::find_if(
       of.latency.percentiles, [&](const percentile& each) { return std::abs(each.fraction - fraction) < 1e-9; });
-  if (which == of.latency.percentiles.end()) return cell("–", std::nullopt);
-  if (!which->value) return cell(fmt::format("needs {}", count_text(which->samples_needed)), std::nullopt);
+  if (which == of.latency.percentiles.end()) return sortable_cell("–", std::nullopt);
+  if (!which->value) return sortable_cell(fmt::format("needs {}", count_text(which->samples_needed)), std::nullopt);
   return time_cell(which->value->value, is_trusted);
 }
 
@@ -71,7 +71,7 @@ std::string why_no_figures(const series& of) {
   return of.latency.samples == 0 ? "Not measured." : "";
 }
 
-node row(const entry& of, const std::vector<double>& fractions) {
+node series_row(const entry& of, const std::vector<double>& fractions) {
   const series& found = *of.found;
   const std::string why = why_no_figures(found);
   const std::string kind = why.empty() ? (found.complete ? "" : "cut") : found.invalid.empty() ? "missing" : "refused";
@@ -88,9 +88,9 @@ node row(const entry& of, const std::vector<double>& fractions) {
   cells.add(time_cell(timed ? std::optional(found.latency.max) : std::nullopt,
                       is_trusted(1 - 1 / static_cast<double>(found.latency.samples))));
   cells.add(time_cell(timed ? std::optional(found.latency.mean.value) : std::nullopt));
-  cells.add(cell(rate_text(found.iops), found.iops));
-  cells.add(cell(fmt::format("{:.4g}", found.bytes_per_second / 1e6), found.bytes_per_second));
-  return cells.add(cell(count_text(found.latency.samples), static_cast<double>(found.latency.samples)));
+  cells.add(sortable_cell(rate_text(found.iops), found.iops));
+  cells.add(sortable_cell(fmt::format("{:.4g}", found.bytes_per_second / 1e6), found.bytes_per_second));
+  return cells.add(sortable_cell(count_text(found.latency.samples), static_cast<double>(found.latency.samples)));
 }
 
 node heading(const std::string& text, std::string_view kind) {
@@ -108,7 +108,7 @@ node series_table(std::span<const named_report> runs) {
   for (const char* const each : {"max", "mean", "IOPS", "MB/s", "samples"}) head.add(heading(each, "number"));
   nodes rows;
   rows.reserve(all.size());
-  for (const entry& each : all) rows.push_back(row(each, fractions));
+  for (const entry& each : all) rows.push_back(series_row(each, fractions));
   return element(
       "section", {{"class", "all"}},
       {element("h2", {}, {"All series of all reports"}),

@@ -73,6 +73,16 @@ std::vector<percentile_column> columns_of(const panel& from) {
   return found;
 }
 
+nodes rate(const series& of) {
+  nodes contents = {rate_text(of.iops)};
+  const auto found = std::ranges::find(of.between_runs, "iops", &named_estimate::figure);
+  if (found != of.between_runs.end() && found->value.interval)
+    contents.push_back(
+        element("span", {{"class", "interval"}},
+                {fmt::format("{}–{}", rate_text(found->value.interval->low), rate_text(found->value.interval->high))}));
+  return contents;
+}
+
 bool untrusted(const curve& which, double fraction) { return fraction > which.trusted + 1e-12; }
 
 node percentile_cell(const curve& shown, const percentile_column& in) {
@@ -103,8 +113,18 @@ node figures_row(const curve& which, const std::vector<percentile_column>& perce
   } else {
     for (const char* const column : {"max", "mean"}) found.add(cell(column, {"–"}, "unknown"));
   }
-  found.add(cell("IOPS", {rate_text(of.iops)}));
+  found.add(cell("IOPS", rate(of)));
   return found;
+}
+
+// What the intervals of the table cover: of one kind, unless a page compares runs of both.
+std::string scopes_of(const panel& from) {
+  std::vector<std::string> found;
+  for (const curve& each : from.curves)
+    if (std::string covered = interval_scope(*each.series);
+        each.measured() && std::ranges::find(found, covered) == found.end())
+      found.push_back(std::move(covered));
+  return found.empty() ? std::string(name(scope::within_run)) : fmt::format("{}", fmt::join(found, " or "));
 }
 
 std::string path_taken(const service& by) {
@@ -156,6 +176,23 @@ nodes remarks(const series& of) {
   return found;
 }
 
+nodes of_run(const contribution& run, double fraction) {
+  for (const percentile& each : run.percentiles)
+    if (each.fraction == fraction) return each.value ? quantity(*each.value) : not_known(each);
+  return {"–"};
+}
+
+node run_row(const curve& which, const contribution& run) {
+  node found = row(which);
+  found.add(cell("run", {run.name}));
+  found.add(cell("samples", {count_text(run.samples)}));
+  found.add(cell("p50", of_run(run, 0.5)));
+  found.add(cell("p99", of_run(run, 0.99)));
+  found.add(cell("max", quantity({run.max, {}})));
+  found.add(cell("IOPS", {rate_text(run.iops)}));
+  return found;
+}
+
 bool has_cycles(const panel& from) {
   return std::ranges::any_of(from.curves, [](const curve& each) { return each.series->cycles.has_value(); });
 }
@@ -182,13 +219,23 @@ node figures_table(const panel& from) {
   for (const char* name : {"max", "mean", "IOPS"}) columns.emplace_back(name);
   nodes rows;
   for (const curve& each : from.curves) rows.push_back(figures_row(each, percentiles));
-  const bool between = std::ranges::any_of(
-      from.curves, [](const curve& each) { return each.series->latency.mean.scope == scope::between_runs; });
-  std::string caption = fmt::format("Latency with 95 % intervals {}, the best of a column bold.",
-                                    name(between ? scope::between_runs : scope::within_run));
+  std::string caption = fmt::format("Latency with 95 % intervals {}, the best of a column bold.", scopes_of(from));
   if (std::ranges::any_of(from.curves, [](const curve& each) { return each.trusted < 1; }))
     caption += " † So rare that it may be the host’s noise.";
   return table("figures", caption, columns, std::move(rows));
+}
+
+node runs_table(const panel& from) {
+  nodes rows;
+  std::size_t most = 0;
+  for (const curve& each : from.curves)
+    for (const contribution& run : each.series->contributions) {
+      rows.push_back(run_row(each, run));
+      most = std::max(most, repetitions(*each.series));
+    }
+  if (most == 0) return "";
+  return table("figures runs", "The runs one by one, with 95 % intervals within each.",
+               {"Mode", "run", "samples", "p50", "p99", "max", "IOPS"}, std::move(rows));
 }
 
 node evidence_table(const panel& from) {

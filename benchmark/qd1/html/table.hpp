@@ -11,6 +11,9 @@ namespace qd1::html {
 /// would take, what must not be believed says why.
 node figures_table(const panel& from);
 
+/// The figures of each of several runs; nothing where no series was repeated.
+node runs_table(const panel& from);
+
 /// How each series was measured: who served it, whether direct was direct, what else there is to know.
 node evidence_table(const panel& from);
 

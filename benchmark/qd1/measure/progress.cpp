@@ -21,10 +21,14 @@ bool is_on_terminal() {
   return seen;
 }
 
+std::uint64_t current_run = 0;
+std::uint64_t all_runs = 1;
+
 // By what was needed so far, as soon as that means something; else by the plan.
 double seconds_left(const place& at) {
   const double done = static_cast<double>(at.round * at.turns + at.turn) / static_cast<double>(at.rounds * at.turns);
-  return done < 0.02 ? at.planned - at.elapsed : at.elapsed * (1 - done) / done;
+  const double left = std::max(0., done < 0.02 ? at.planned - at.elapsed : at.elapsed * (1 - done) / done);
+  return left + static_cast<double>(all_runs - 1 - current_run) * (at.elapsed + left);
 }
 
 }  // namespace
@@ -55,9 +59,22 @@ void clear() { show(""); }
 
 void show_round(const place& at, const std::string& what) {
   if (!is_shown()) return;
-  const std::string line = fmt::format("round {}/{}, {}/{}, {} left: {}", at.round + 1, at.rounds, at.turn + 1,
-                                       at.turns, duration_text(std::max(0., seconds_left(at))), what);
+  const std::string line = fmt::format("{}round {}/{}, {}/{}, {} left: {}", run_text(), at.round + 1, at.rounds,
+                                       at.turn + 1, at.turns, duration_text(seconds_left(at)), what);
   is_on_terminal() ? show(line) : tell(line);
+}
+
+void begin_run(std::uint64_t run, std::uint64_t runs) {
+  current_run = run;
+  all_runs = runs;
+}
+
+std::string run_text() { return all_runs == 1 ? "" : fmt::format("run {}/{}, ", current_run + 1, all_runs); }
+
+void tell_plan(const std::string& of_a_run, double seconds) {
+  if (current_run != 0) return;
+  tell(fmt::format("{}{} {}", all_runs == 1 ? "" : fmt::format("{} runs of ", all_runs), of_a_run,
+                   duration_text(seconds * static_cast<double>(all_runs))));
 }
 
 std::string duration_text(double seconds) {

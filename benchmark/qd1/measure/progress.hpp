@@ -30,6 +30,13 @@ struct place {
 
 void show_round(const place& at, const std::string& what);
 
+/// What follows is that run of so many, counted from 0, each of which takes as long.
+void begin_run(std::uint64_t run, std::uint64_t runs);
+/// "run 2/5, "; empty: there is one run.
+std::string run_text();
+/// Before the first run, a line that stays: "5 runs of 8 series, up to 5 s each: at most 3 min". `seconds`: of one run.
+void tell_plan(const std::string& of_a_run, double seconds);
+
 /// "2 min 5 s", "40 s"
 std::string duration_text(double seconds);
 

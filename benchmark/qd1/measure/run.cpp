@@ -8,6 +8,7 @@
 #include "measure/offset_order.hpp"
 #include "measure/plan.hpp"
 #include "measure/progress.hpp"
+#include "measure/repeat.hpp"
 #include "measure/rounds.hpp"
 #include "measure/series.hpp"
 #include "measure/series_seed.hpp"
@@ -93,17 +94,12 @@ class series_driver {
 
 static_assert(round_driver<series_driver>);
 
-}  // namespace
-
-report run(const run_request& request) {
+report run_once(const run_request& request, std::uint64_t seed, const data_file& file, std::optional<turns>& turns) {
   report out = begun_report(request.command_line);
-  std::optional<turns> turns;
-  if (!request.turns.empty()) turns.emplace(request.turns);
-  const data_file file({request.path, request.file_size, request.block, request.overwrite, request.seed});
   const clock clock = clock::calibrated();
   out.machine = find_machine(request.path.empty() ? "." : request.path);
   out.settings = {request.path,    file.bytes(),   request.block,  request.samples,
-                  request.seconds, request.rounds, request.engine, request.seed};
+                  request.seconds, request.rounds, request.engine, seed};
   out.settings.percentiles = chosen_percentiles(request.percentiles);
   const std::vector<work> works = plan(request, allowed_operations(request, file, out), file.bytes());
   if (request.before_measuring) request.before_measuring(works);
@@ -112,8 +108,9 @@ report run(const run_request& request) {
   if (request.cycles && !cycles.emplace().why_not().empty()) out.notes.push_back("no cycles/op: " + cycles->why_not());
   const run_setup setup{clock, file, out.machine, request.engine, cycles ? &*cycles : nullptr};
   const double planned = static_cast<double>(works.size()) * request.seconds * with_warm_up;
-  progress::tell(fmt::format("{} series, {} rounds, up to {:g} s each: at most {}", works.size(), request.rounds,
-                             request.seconds, progress::duration_text(planned)));
+  progress::tell_plan(
+      fmt::format("{} series, {} rounds, up to {:g} s each: at most", works.size(), request.rounds, request.seconds),
+      planned);
   measure_amid(out, clock, [&] {
     std::vector<series_driver> all;
     all.reserve(works.size());
@@ -124,6 +121,22 @@ report run(const run_request& request) {
     judge_data(file, out);
   });
   return out;
+}
+
+}  // namespace
+
+std::vector<report> repeated_runs(const run_request& request) {
+  std::optional<turns> turns;
+  if (!request.turns.empty()) turns.emplace(request.turns);
+  const data_file file({request.path, request.file_size, request.block, request.overwrite, request.seed});
+  return repeat_runs(request.repeat, request.seed,
+                     [&](std::uint64_t seed) { return run_once(request, seed, file, turns); });
+}
+
+report run(const run_request& request) {
+  run_request once = request;
+  once.repeat = 1;
+  return std::move(repeated_runs(once).front());
 }
 
 exit_status verdict(const report& report) {

@@ -38,6 +38,7 @@ struct run_request {
   bool poisson = false;
   std::string engine = "auto";
   std::uint64_t seed = 1;
+  std::uint64_t repeat = 1;  ///< independent runs
   bool overwrite = false;
   bool quick = false;   ///< the report is labeled as a first look
   bool cycles = false;  ///< CPU cycles are counted
@@ -52,6 +53,9 @@ inline constexpr const char* quick_note =
 
 /// Throws usage_error where that cannot be done.
 report run(const run_request& request);
+
+/// A report for each of the repeated runs. All use the same file, and each opens it anew.
+std::vector<report> repeated_runs(const run_request& request);
 
 /// Whether what was measured may be believed; exit_usage if nothing could be measured at all.
 exit_status verdict(const report& report);

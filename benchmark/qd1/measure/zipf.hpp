@@ -8,11 +8,6 @@
 
 namespace qd1 {
 
-/// What fio takes if `random_distribution=zipf` is given without a theta (FIO_DEF_ZIPF in its fio.h).
-inline constexpr double usual_theta = 1.1;
-inline constexpr double least_theta = 0.01;
-inline constexpr double greatest_theta = 10;
-
 /// Draws ranks from 0 to count - 1: rank k with a probability proportional to 1 / (k + 1)^theta, exactly but for the
 /// rounding of doubles. By rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from
 /// monotone discrete distributions", ACM TOMACS 6(3), 1996): no tables, and a draw takes the same time for any count.

@@ -8,6 +8,7 @@
 #include "measure/data_file.hpp"
 #include "measure/interruption.hpp"
 #include "measure/progress.hpp"
+#include "measure/repeat.hpp"
 #include "measure/surroundings.hpp"
 #include "memory/binding.hpp"
 #include "platform/file.hpp"
@@ -26,6 +27,8 @@ namespace qd1 {
 namespace {
 
 constexpr std::uint64_t least_memory = std::uint64_t(64) << 20;  // what is left beside ballast still holds this process
+
+constexpr double steps_with_warm_up = 1.1;
 
 constexpr std::uint64_t ballast_leaves = 4;  // the part, of the memory
 
@@ -115,7 +118,7 @@ void measure_all(const std::vector<work>& works, const field& field, report& out
   for (const work& each : works) {
     if (interrupted()) return;
     if (std::exchange(memory, *each.memory) != *each.memory) make_short(pressure, file, memory);
-    progress::show(fmt::format("{}/{}: {}", out.series.size() + 1, works.size(), title(each)));
+    progress::show(fmt::format("{}{}/{}: {}", progress::run_text(), out.series.size() + 1, works.size(), title(each)));
     const double start = field.clock.seconds(field.clock.after() - began);
     out.series.push_back(measured(each, field, *pressure, out.settings.seconds, start));
   }
@@ -158,26 +161,44 @@ std::uint64_t default_memory() {
   return std::clamp(std::bit_floor(available / 8), least_memory, std::uint64_t(1) << 30);
 }
 
-report measure_memory(const memory_request& request) {
-  const sizes sizes = sizes_of(request.memory.value_or(default_memory()), request.block);
-  require_possible(request, sizes.memory);
+namespace {
+
+report measure_once(const memory_request& request, std::uint64_t seed, const sizes& sizes, const data_file& file) {
   report out = begun_report(request.command_line);
   out.kind = report_kind::memory;
-  const data_file file({request.path, sizes.larger, request.block, request.overwrite, request.seed});
   const clock clock = clock::calibrated();
   out.machine = find_machine(request.path.empty() ? "." : request.path);
   out.settings = {request.path,    file.bytes(),
                   request.block,   0,
                   request.seconds, 1,
-                  "auto",          request.seed,
+                  "auto",          seed,
                   {request.path},  chosen_percentiles(request.percentiles)};
   if (!file.why_read_only().empty()) out.notes.push_back("reads only: " + file.why_read_only());
-  field field{clock, {{file, out.machine}}, out.machine, {}, true, false, request.seed, request.percentiles, true};
+  field field{clock, {{file, out.machine}}, out.machine, {}, true, false, seed, request.percentiles, true};
+  const std::vector<work> works = plan(sizes, request.block, file.why_read_only().empty());
+  progress::tell_plan(fmt::format("{} steps, up to {:g} s each: at most", works.size(), request.seconds),
+                      static_cast<double>(works.size()) * request.seconds * steps_with_warm_up);
   measure_amid(out, clock, [&] {
-    measure_all(plan(sizes, request.block, file.why_read_only().empty()), field, out);
+    measure_all(works, field, out);
     judge_data(file, out);
   });
   return out;
+}
+
+}  // namespace
+
+std::vector<report> repeated_memory(const memory_request& request) {
+  const sizes sizes = sizes_of(request.memory.value_or(default_memory()), request.block);
+  require_possible(request, sizes.memory);
+  const data_file file({request.path, sizes.larger, request.block, request.overwrite, request.seed});
+  return repeat_runs(request.repeat, request.seed,
+                     [&](std::uint64_t seed) { return measure_once(request, seed, sizes, file); });
+}
+
+report measure_memory(const memory_request& request) {
+  memory_request once = request;
+  once.repeat = 1;
+  return std::move(repeated_memory(once).front());
 }
 
 }  // namespace qd1

@@ -19,6 +19,7 @@ struct memory_request {
   double seconds = 10;                                       ///< of a step, at most
   std::vector<double> percentiles = standard_percentiles();  ///< fractions, ascending; the median is one
   std::uint64_t seed = 1;
+  std::uint64_t repeat = 1;  ///< independent runs
   bool overwrite = false;
   std::string command_line;
 };
@@ -26,8 +27,11 @@ struct memory_request {
 /// An eighth of what is available here, as a power of two, so that runs can be compared; 1 GiB at most.
 std::uint64_t default_memory();
 
-/// Throws usage_error where that cannot be done: where memory cannot be made short, or the system does not tell which
+/// Throws usage_error where that cannot be done: where memory cannot be made short, or the system does not report which
 /// pages are in it.
 report measure_memory(const memory_request& request);
+
+/// A report for each of the repeated runs, all of the same file.
+std::vector<report> repeated_memory(const memory_request& request);
 
 }  // namespace qd1

@@ -4,6 +4,9 @@
 #include "failure.hpp"
 #include "figures.hpp"
 #include "machine/differences.hpp"
+#include "measure/verification.hpp"
+#include "merge/ingredient.hpp"
+#include "merge/repetition.hpp"
 #include "merge/stragglers.hpp"
 #include "output/report_text.hpp"
 #include "statistics/histogram.hpp"
@@ -19,10 +22,11 @@
 namespace qd1 {
 namespace {
 
-// A series of one work, of each run that has it.
-struct ingredient {
-  const std::string* name;
-  const series* found;
+// How the runs that become one are related.
+enum class relation : std::uint8_t {
+  side_by_side,  // they went on at the same time
+  repeated,      // the same thing, one after the other
+  apart          // at different times, and something differs
 };
 
 std::vector<ingredient> ingredients_of(const work& work, const std::vector<named_run>& runs) {
@@ -30,7 +34,7 @@ std::vector<ingredient> ingredients_of(const work& work, const std::vector<named
   for (const named_run& each : runs)
     for (const series& one : each.run.series)
       if (one.work == work) {
-        found.push_back({&each.name, &one});
+        found.push_back({&each, &one});
         break;
       }
   return found;
@@ -42,10 +46,27 @@ contribution contribution_of(const ingredient& from) {
     return found ? std::optional(found->value) : std::nullopt;
   };
   const latency& latency = from.found->latency;
-  return {*from.name, latency.samples, from.found->iops, value("p50"), value("p99"), latency.max, {}};
+  return {from.run->name, latency.samples, from.found->iops, value("p50"), value("p99"), latency.max, {}};
 }
 
 constexpr const char* why_no_interval = "the reports do not have the samples of each round";
+
+// Of what all runs say alike, one text without their names.
+std::vector<std::string> said_by(const std::vector<ingredient>& from_each, std::vector<std::string> series::*said) {
+  std::vector<std::string> all;
+  const auto say_it = [&](const std::string& text) {
+    return std::ranges::all_of(from_each, [&](const ingredient& each) {
+      const std::vector<std::string>& own = each.found->*said;
+      return std::ranges::find(own, text) != own.end();
+    });
+  };
+  for (const auto& [run, from] : from_each)
+    for (const std::string& text : from->*said) {
+      std::string added = say_it(text) ? text : fmt::format("{}: {}", run->name, text);
+      if (std::ranges::find(all, added) == all.end()) all.push_back(std::move(added));
+    }
+  return all;
+}
 
 percentile percentile_of(const histogram& samples, double fraction) {
   percentile found{fraction, samples_needed(fraction), std::nullopt};
@@ -101,6 +122,8 @@ verification merged_verification(const std::vector<ingredient>& from_each) {
                            of_devices.value_or(0), all.application_operations);
   else if (!same)
     all.text = "direct was verified in some of the runs only";
+  else
+    judge(all, from_each.front().found->work);  // the line has the counts of all
   return all;
 }
 
@@ -116,14 +139,15 @@ std::optional<double> merged_cost(const std::vector<ingredient>& from_each, std:
   return sum / static_cast<double>(samples);
 }
 
-void add_up(series& to, const std::vector<ingredient>& from_each, bool together) {
+void add_up(series& to, const std::vector<ingredient>& from_each, relation how) {
+  const bool together = how == relation::side_by_side;
   to.latency = merged_latency(from_each);
   to.verification = merged_verification(from_each);
   to.cpu_ns = merged_cost(from_each, &series::cpu_ns, to.latency.samples);
   to.cycles = merged_cost(from_each, &series::cycles, to.latency.samples);
   to.service = from_each.front().found->service;
-  for (const auto& [name, from] : from_each) {
-    to.contributions.push_back(contribution_of({name, from}));
+  for (const auto& [run, from] : from_each) {
+    to.contributions.push_back(contribution_of({run, from}));
     to.seconds = together ? std::max(to.seconds, from->seconds) : to.seconds + from->seconds;
     if (together) to.iops += from->iops;
     to.rounds.insert(to.rounds.end(), from->rounds.begin(), from->rounds.end());
@@ -133,35 +157,40 @@ void add_up(series& to, const std::vector<ingredient>& from_each, bool together)
   std::ranges::stable_sort(to.rounds, {}, &round::start);
   if (!together && to.seconds > 0) to.iops = static_cast<double>(to.latency.samples) / to.seconds;
   to.bytes_per_second = to.iops * static_cast<double>(to.work.block);
+  if (how == relation::repeated) set_repeated(to, from_each);
   name_stragglers(to.contributions);
 }
 
-series merged_series(const std::vector<ingredient>& from_each, bool together) {
+series merged_series(const std::vector<ingredient>& from_each, relation how) {
   series out;
   out.work = from_each.front().found->work;
-  for (const auto& [name, from] : from_each) {
+  const series& first = *from_each.front().found;
+  const bool none_available = std::ranges::all_of(
+      from_each, [&](const ingredient& each) { return each.found->not_available == first.not_available; });
+  if (none_available) out.not_available = first.not_available;
+  out.invalid = said_by(from_each, &series::invalid);
+  out.notes = said_by(from_each, &series::notes);
+  for (const auto& [run, from] : from_each) {
     if (!from->not_available.empty() && out.not_available.empty())
-      out.not_available = fmt::format("{}: {}", *name, from->not_available);
-    for (const std::string& reason : from->invalid) out.invalid.push_back(fmt::format("{}: {}", *name, reason));
-    for (const std::string& note : from->notes) out.notes.push_back(fmt::format("{}: {}", *name, note));
+      out.not_available = fmt::format("{}: {}", run->name, from->not_available);
     out.complete = out.complete && from->complete;
   }
   const bool all_measured =
       std::ranges::all_of(from_each, [](const ingredient& each) { return each.found->measured(); });
-  if (all_measured) add_up(out, from_each, together);
+  if (all_measured) add_up(out, from_each, how);
   return out;
 }
 
-double seconds_of(const report& run) {
-  double end = 0;
-  for (const series& each : run.series)
-    for (const round& one : each.rounds) end = std::max(end, one.start + one.seconds);
-  return end;
-}
-
 void note_differences(report& out, const std::vector<named_run>& runs) {
+  const auto say_it = [&](const std::string& note) {
+    return std::ranges::all_of(
+        runs, [&](const named_run& each) { return std::ranges::find(each.run.notes, note) != each.run.notes.end(); });
+  };
   for (const named_run& each : runs) {
-    for (const std::string& note : each.run.notes) out.notes.push_back(fmt::format("{}: {}", each.name, note));
+    for (const std::string& note : each.run.notes) {
+      std::string added = say_it(note) ? note : fmt::format("{}: {}", each.name, note);
+      if (std::ranges::find(out.notes, added) == out.notes.end()) out.notes.push_back(std::move(added));
+    }
     for (const machine_difference& difference : differences(runs.front().run.machine, each.run.machine))
       out.notes.push_back(fmt::format("{} against {}: {}", runs.front().name, each.name, difference.in_words()));
   }
@@ -181,6 +210,41 @@ std::vector<std::string> identities_of(const std::vector<named_run>& runs) {
   return found;
 }
 
+const char* note_on(relation how) {
+  switch (how) {
+    case relation::side_by_side: return "the runs went on at the same time: their operations a second are added up";
+    case relation::apart: return "the runs went on at different times: operations a second are the mean of theirs";
+    case relation::repeated: break;
+  }
+  return "runs of the same thing, one after the other: figures are geometric means over the runs, and curves are of "
+         "all "
+         "samples";
+}
+
+report joined(const std::vector<named_run>& runs, relation how) {
+  report out = runs.front().run;
+  out.runs = identities_of(runs);
+  out.series.clear();
+  out.notes.clear();
+  for (const series& each : runs.front().run.series) {
+    const auto from_each = ingredients_of(each.work, runs);
+    if (from_each.size() == runs.size())
+      out.series.push_back(merged_series(from_each, how));
+    else
+      out.notes.push_back(
+          fmt::format("{}: left out, since {} of {} runs have it", title(each.work), from_each.size(), runs.size()));
+  }
+  if (out.series.empty()) throw usage_error("no series of the same work is in all of the reports");
+  out.notes.emplace_back(note_on(how));
+  note_differences(out, runs);
+  for (const named_run& each : runs) {
+    out.complete = out.complete && each.run.complete;
+    if (each.run.trusted_fraction)
+      out.trusted_fraction = std::min(out.trusted_fraction.value_or(1), *each.run.trusted_fraction);
+  }
+  return out;
+}
+
 }  // namespace
 
 bool ran_together(const std::vector<named_run>& runs) {
@@ -196,30 +260,19 @@ bool ran_together(const std::vector<named_run>& runs) {
   return earliest_end - latest_start >= shortest / 2;
 }
 
-report merged(const std::vector<named_run>& runs) {
-  report out = runs.front().run;
-  out.runs = identities_of(runs);
-  out.series.clear();
-  out.notes.clear();
-  const bool together = ran_together(runs);
-  for (const series& each : runs.front().run.series) {
-    const auto from_each = ingredients_of(each.work, runs);
-    if (from_each.size() == runs.size())
-      out.series.push_back(merged_series(from_each, together));
-    else
-      out.notes.push_back(
-          fmt::format("{}: left out, since {} of {} runs have it", title(each.work), from_each.size(), runs.size()));
-  }
-  if (out.series.empty()) throw usage_error("no series of the same work is in all of the reports");
-  out.notes.push_back(together ? "the runs went on at the same time: their operations a second are added up"
-                               : "the runs went on at different times: operations a second are the mean of theirs");
-  note_differences(out, runs);
-  for (const named_run& each : runs) {
-    out.complete = out.complete && each.run.complete;
-    if (each.run.trusted_fraction)
-      out.trusted_fraction = std::min(out.trusted_fraction.value_or(1), *each.run.trusted_fraction);
-  }
+report merged_side_by_side(const std::vector<named_run>& runs) { return joined(runs, relation::side_by_side); }
+
+report repeated(std::vector<named_run> runs) {
+  std::ranges::stable_sort(runs, {}, [](const named_run& each) { return each.run.started_seconds; });
+  put_in_succession(runs);
+  report out = joined(runs, relation::repeated);
+  set_repeated(out, runs);
   return out;
+}
+
+report merged(const std::vector<named_run>& runs) {
+  if (ran_together(runs)) return merged_side_by_side(runs);
+  return are_repetitions(runs) ? repeated(runs) : joined(runs, relation::apart);
 }
 
 }  // namespace qd1

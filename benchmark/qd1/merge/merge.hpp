@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reports of several runs as one: of the ranks of a job, of several machines, of one machine at several times.
+// Reports of several runs as one: of the ranks of a job, of several machines, of repeated runs.
 #pragma once
 
 #include "report.hpp"
@@ -14,9 +14,17 @@ struct named_run {
   report run;
 };
 
-/// Series of the same work become one, their bins added up without loss. If the runs went on at the same time, so do
-/// their operations a second. What is not the same about them is noted. Throws usage_error if no work is common to all.
+/// Series of the same work become one, their bins added up without loss. If the runs went on at the same time, their
+/// operations per second are added up. If they are repetitions (same settings, same machine, at different times), the
+/// report is that of repeated(). Differences between them are noted. Throws usage_error if no work is common to all.
 report merged(const std::vector<named_run>& runs);
+
+/// The same of runs that are known to have gone on at the same time.
+report merged_side_by_side(const std::vector<named_run>& runs);
+
+/// Runs of the same thing, in the order of time, as one. Figures are geometric means over the runs, with intervals
+/// between the runs. Throws usage_error if no work is common to all.
+report repeated(std::vector<named_run> runs);
 
 /// Whether all ran at the same time, for at least half of the shortest, by the clocks of the machines.
 bool ran_together(const std::vector<named_run>& runs);

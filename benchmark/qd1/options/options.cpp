@@ -148,6 +148,15 @@ option& options::count(std::string name, std::uint64_t& to, std::uint64_t least,
   return added;
 }
 
+option& options::count(std::string name, std::optional<std::uint64_t>& to, std::uint64_t least, std::uint64_t most,
+                       std::string help) {
+  option& added = add(std::move(name), "NUMBER", std::move(help));
+  added.take = [&to, least, most, name = added.name](const std::vector<std::string>& typed) {
+    to = parse_count(name, typed.back(), least, most);
+  };
+  return added;
+}
+
 option& options::counts(std::string name, std::vector<std::uint64_t>& to, std::uint64_t least, std::uint64_t most,
                         std::string help) {
   option& added = add(std::move(name), "NUMBER,...", std::move(help));

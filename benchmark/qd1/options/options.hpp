@@ -72,6 +72,8 @@ class options {
   option& seconds(std::string name, double& to, std::string help);
   option& seconds(std::string name, std::optional<double>& to, std::string help);
   option& count(std::string name, std::uint64_t& to, std::uint64_t least, std::uint64_t most, std::string help);
+  option& count(std::string name, std::optional<std::uint64_t>& to, std::uint64_t least, std::uint64_t most,
+                std::string help);
   /// Ascending, each once.
   option& counts(std::string name, std::vector<std::uint64_t>& to, std::uint64_t least, std::uint64_t most,
                  std::string help);

@@ -5,14 +5,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace qd1 {
 namespace {
+
+bool may_have_interval(const figure& which) { return which.may_be_gated && which.name != "min" && which.name != "max"; }
 
 // Titles have commas, and no quotation marks.
 std::string csv_head(const std::vector<double>& percentiles) {
   std::string line = "series,mode,operation,form,not available";
   for (const double each : percentiles) line += fmt::format(",{}", percentile_name(each));
   for (const figure& each : figures_of_series()) line += fmt::format(",{}", each.name);
+  line += ",runs,intervals";
+  for (const double each : percentiles) line += fmt::format(",{0} low,{0} high", percentile_name(each));
+  for (const figure& each : figures_of_series())
+    if (may_have_interval(each)) line += fmt::format(",{0} low,{0} high", each.name);
   return line + '\n';
 }
 
@@ -20,11 +28,21 @@ std::string csv_cell(const std::optional<estimate>& value) {
   return value ? fmt::format(",{:.9g}", value->value) : ",";
 }
 
+std::string csv_interval(const std::optional<estimate>& value) {
+  if (!value || !value->interval) return ",,";
+  return fmt::format(",{:.9g},{:.9g}", value->interval->low, value->interval->high);
+}
+
 std::string csv_line(const series& of, const std::vector<double>& percentiles) {
   std::string line = fmt::format("\"{}\",{},{},{},{}", title(of.work), name(of.work.mode), name(of.work.operation),
                                  name(of.work.form), of.measured() ? "" : "yes");
   for (const double each : percentiles) line += csv_cell(of.measured() ? percentile_of(of, each) : std::nullopt);
   for (const figure& each : figures_of_series()) line += csv_cell(of.measured() ? each.of(of) : std::nullopt);
+  line += of.measured() ? fmt::format(",{},{}", std::max<std::size_t>(of.contributions.size(), 1), interval_scope(of))
+                        : ",,";
+  for (const double each : percentiles) line += csv_interval(of.measured() ? percentile_of(of, each) : std::nullopt);
+  for (const figure& each : figures_of_series())
+    if (may_have_interval(each)) line += csv_interval(of.measured() ? each.of(of) : std::nullopt);
   return line + '\n';
 }
 

@@ -48,7 +48,7 @@ std::string knee_text(const knee& from) {
   return wrapped(text + ".");
 }
 
-std::string block(const ladder& steps, const report& run, const remark_counts& among) {
+std::string ladder_block(const ladder& steps, const report& run, const remark_counts& among) {
   const std::vector<load_column> columns = fitting_columns(load_columns(steps, run), step_width);
   std::string text = wrapped(heading(steps.front()->work, run)) + fmt::format("{:>7} {:>5}", "workers", "depth");
   for (const load_column& each : columns) text += fmt::format(" {:>{}}", each.heading, each.width);
@@ -67,7 +67,7 @@ std::string block(const ladder& steps, const report& run, const remark_counts& a
 std::string ladder_blocks(const report& report) {
   const remark_counts among = count_remarks(report);
   std::string text;
-  for (const ladder& each : ladders_of(report)) text += block(each, report, among);
+  for (const ladder& each : ladders_of(report)) text += ladder_block(each, report, among);
   text += wrapped(load_legend);
   return text;
 }

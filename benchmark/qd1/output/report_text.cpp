@@ -2,6 +2,7 @@
 #include "output/report_text.hpp"
 
 #include "failure.hpp"
+#include "statistics/between_runs.hpp"
 #include "text/printable.hpp"
 #include "units.hpp"
 
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -184,6 +186,43 @@ void check_agreement(const series& found) {
     refuse("mean_ns", fmt::format("{}; those of the rounds are from {} to {}", all.mean.value, least, most));
 }
 
+double value_in(const contribution& run, double fraction) {
+  const auto found = std::ranges::find(run.percentiles, fraction, &percentile::fraction);
+  return found == run.percentiles.end() || !found->value ? 0 : found->value->value;
+}
+
+// What is stored of repeated runs must be what follows from the runs.
+void check_between(std::string_view what, const estimate& stored, const series& of,
+                   const std::function<double(const contribution&)>& value) {
+  std::vector<double> values;
+  for (const contribution& each : of.contributions) values.push_back(value(each));
+  const estimate found = between_runs(values);
+  const auto agree = [](double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); };
+  const bool same_interval = found.interval.has_value() == stored.interval.has_value() &&
+                             (!found.interval || (agree(stored.interval->low, found.interval->low) &&
+                                                  agree(stored.interval->high, found.interval->high)));
+  if (!agree(stored.value, found.value) || !same_interval)
+    refuse(what, fmt::format("{}; by its {} runs it is {}, or their intervals differ", stored.value, values.size(),
+                             found.value));
+}
+
+void check_repeated(const series& found) {
+  std::uint64_t samples = 0;
+  for (const contribution& each : found.contributions) samples += each.samples;
+  if (samples != found.latency.samples)
+    refuse("contributions", fmt::format("they have {} samples of {}", samples, found.latency.samples));
+  check_between("mean_ns", found.latency.mean, found,
+                [](const contribution& each) { return each.mean ? each.mean->value : 0; });
+  for (const percentile& each : found.latency.percentiles) {
+    const auto value = [&](const contribution& run) { return value_in(run, each.fraction); };
+    const bool in_all = std::ranges::all_of(found.contributions, value);
+    if (each.value && in_all) check_between(percentile_name(each.fraction), *each.value, found, value);
+  }
+  for (const named_estimate& each : found.between_runs)
+    if (each.figure == "iops")
+      check_between("iops", each.value, found, [](const contribution& run) { return run.iops; });
+}
+
 void check_series(const series& found) {
   check_work(found.work);
   check_latency(found.latency);
@@ -200,8 +239,17 @@ void check_series(const series& found) {
     at_most("contributions: samples", each.samples, most_samples);
     within("contributions: iops", each.iops, most_a_second);
     within("contributions: max_ns", each.max, most_ns);
+    at_most("contributions: percentiles", each.percentiles.size(), most_percentiles);
+    if (each.mean) check_estimate("contributions: mean_ns", *each.mean);
+    for (const percentile& which : each.percentiles) {
+      check_fraction("contributions: fraction", which.fraction);
+      if (which.value) check_estimate("contributions: percentiles", *which.value);
+    }
   }
+  at_most("between_runs", found.between_runs.size(), most_percentiles);
+  for (const named_estimate& each : found.between_runs) check_estimate("between_runs", each.value);
   check_agreement(found);
+  if (repetitions(found) != 0) check_repeated(found);
 }
 
 // Checks a text before any memory is used for it. (Not by the callback of json::parse(): with one, the time for an

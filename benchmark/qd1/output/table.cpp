@@ -78,8 +78,9 @@ std::string percentile_cell(const series& of, double fraction) {
 std::string cell(const figure& which, const series& of) {
   const auto found = which.of(of);
   if (!found) return which.everywhere ? "  n/a" : "";
-  if (found->interval && which.unit == unit::nanoseconds) return cell(*found);
-  return fmt::format("{:>8}", figure_text(which.unit, found->value));
+  const auto text = [&](double value) { return figure_text(which.unit, value); };
+  if (!found->interval) return fmt::format("{:>8}", text(found->value));
+  return fmt::format("{:>8}  {} … {}", text(found->value), text(found->interval->low), text(found->interval->high));
 }
 
 using describe = std::function<std::string(const series&)>;
@@ -107,8 +108,9 @@ std::string column_name(const work& work) {
 }
 
 std::string block(const group& members, const report& run, const remark_counts& among) {
-  const bool between = members.front()->latency.mean.scope == scope::between_runs;
-  std::string text = heading(members.front()->work, name(between ? scope::between_runs : scope::within_run));
+  const auto measured = std::ranges::find_if(members, [](const series* each) { return each->measured(); });
+  std::string text =
+      heading(members.front()->work, interval_scope(measured == members.end() ? *members.front() : **measured));
   std::string columns = fmt::format("{:<{}}", "", label_width);
   for (const series* each : members) columns += fmt::format("{:<{}}", column_name(each->work), column_width);
   columns.erase(columns.find_last_not_of(' ') + 1);

@@ -14,6 +14,7 @@ namespace qd1 {
 
 estimate between_runs(std::span<const double> of_runs) {
   constexpr std::size_t fewest = 3;
+  constexpr double widest = 1'000;  // times the figure; such an interval says nothing
   estimate found{0, std::nullopt, scope::between_runs, {}};
   const auto count = static_cast<double>(of_runs.size());
   if (of_runs.empty() || *std::min_element(of_runs.begin(), of_runs.end()) <= 0) {
@@ -30,6 +31,12 @@ estimate between_runs(std::span<const double> of_runs) {
   }
   const serial_mean of = plain_mean(logarithms);
   found.value = std::exp(of.value);
+  if (of.half_width() > std::log(widest)) {
+    found.withheld = fmt::format(
+        "the runs differ by a factor of {:.3g}, too much for an interval",
+        *std::max_element(of_runs.begin(), of_runs.end()) / *std::min_element(of_runs.begin(), of_runs.end()));
+    return found;
+  }
   found.interval = interval{std::exp(of.value - of.half_width()), std::exp(of.value + of.half_width())};
   return found;
 }

@@ -51,6 +51,14 @@ TEST_CASE("intervals of rounds that differ hold the true value") { check_kinds("
 TEST_CASE("intervals of two levels hold the true value, or are withheld") { check_kinds("levels"); }
 TEST_CASE("intervals of drifting samples hold the true value, or are withheld") { check_kinds("drift"); }
 
+TEST_CASE("intervals between runs hold the median of many runs, and those of the same thing overlap") {
+  for (const qd1_test::repeat_cell& each : qd1_test::repeat_simulated(repetitions())) {
+    INFO(each.host << ": held " << each.covered << ", overlapped " << each.overlapping << ", of " << each.repetitions);
+    if (!each.rare) CHECK(each.part(each.covered) >= 0.93);
+    CHECK(each.part(each.overlapping) >= 0.9);
+  }
+}
+
 TEST_CASE("comparisons of the same thing seldom find a difference, and those of quiet rounds find a tenth") {
   for (const qd1_test::verdicts& each : qd1_test::compare_simulated(repetitions())) {
     INFO(each.host << ", times " << each.slower << (each.repeated ? ", 5 runs" : ", 1 run") << ": different "

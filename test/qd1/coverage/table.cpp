@@ -53,6 +53,13 @@ void print_power(std::size_t pairs) {
                 per_cent(each.part(each.none)).c_str(), per_cent(each.part(each.inconclusive)).c_str());
 }
 
+void print_repeated(std::size_t repetitions) {
+  std::puts("\n| | holds | overlap |\n| --- | --- | --- |");
+  for (const qd1_test::repeat_cell& each : qd1_test::repeat_simulated(repetitions))
+    std::printf("| %s | %s | %s |\n", each.host.c_str(), per_cent(each.part(each.covered)).c_str(),
+                per_cent(each.part(each.overlapping)).c_str());
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -62,6 +69,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   print_coverage(repetitions);
+  print_repeated(repetitions);
   print_power(repetitions);
   return 0;
 }

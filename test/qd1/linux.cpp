@@ -196,7 +196,9 @@ TEST_CASE("buffered reads are compared without read-ahead where that is allowed,
   CHECK_THAT(unbroken(found.out), !Contains("with --allow-tuning, both"));
   if (found.out.find("memory cannot be made short") == std::string::npos) {
     CHECK_THAT(found.out, Contains("one drive, 1 MiB, buffered, read-ahead off") && Contains("4194, then 3146"));
-    CHECK_THAT(unbroken(found.out), Contains("times as many bytes a second") && Contains("without read-ahead"));
+    // On a busy machine, no read of a part may complete in its time.
+    if (found.out.find("not measured") == std::string::npos)
+      CHECK_THAT(unbroken(found.out), Contains("times as many bytes a second") && Contains("without read-ahead"));
     const auto report = nlohmann::json::parse(contents(here.path / "report.json")).at("qio_experiment");
     // The value that the files were opened with.
     std::size_t without = 0;

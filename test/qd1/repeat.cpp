@@ -225,6 +225,7 @@ TEST_CASE("tables of loads print the intervals between runs below the runs") {
   std::vector<qd1::report> runs;
   for (const double median : {50'000, 51'500, 48'900}) {
     runs.push_back(run_of(median, runs.size() + 1));
+    runs.back().kind = qd1::report_kind::depth;
     runs.back().series.front().work.load.depth = 4;
   }
   const qd1::report all = qd1::in_one(std::move(runs));
@@ -448,7 +449,7 @@ nlohmann::json report_of(const directory& here, const std::string& arguments, in
 
 const std::string reads = " --modes cached --ops read --samples 1000 --rounds 8 --time 10s --file-size 1M";
 
-TEST_CASE("--repeat measures the whole set that many times") {
+TEST_CASE("the option --repeat measures the whole set that many times") {
   const directory here;
   const auto report = report_of(here, "run --repeat 3" + reads);
   CHECK(report.at("runs").size() == 3);

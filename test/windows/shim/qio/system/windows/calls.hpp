@@ -225,6 +225,8 @@ using ::GetLastError;
 using ::GetOverlappedResult;
 using ::GetVolumePathNameW;
 using ::MoveFileExW;
+using ::ResetEvent;
+using ::SetEvent;
 using ::SetFileAttributesW;
 using ::SetFileInformationByHandle;
 using ::UnmapViewOfFile;

@@ -2,6 +2,7 @@
 #include "measure/offset_order.hpp"
 
 #include "failure.hpp"
+#include "units.hpp"
 
 namespace qd1 {
 

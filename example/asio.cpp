@@ -24,6 +24,7 @@ class context_in_asio {
 
   void run_soon() {
     asio::post(wake_.get_executor(), [this] {
+      if (is_stopped_) return;
       if (!context_.prepare_to_wait()) {
         context_.poll();
         run_soon();  // after what else the loop has to do

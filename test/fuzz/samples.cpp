@@ -171,7 +171,7 @@ qd1::report report_of_depth() {
   qd1::report found = report_without_series(false);
   for (const std::uint64_t depth : {1u, 4u}) {
     qd1::work what = work_of(qd1::mode::direct, qd1::operation::read, qd1::form::asynchronous);
-    what.load = {2, depth, 2, std::nullopt, qd1::order::sequential, 0.5};
+    what.load = {2, depth, 2, std::nullopt, qd1::order::zipf, 0.9, 0.5};
     found.series.push_back(series_of(what, 50'000));
   }
   found.series.push_back(found.series.front());

@@ -45,6 +45,10 @@ struct open_options {
   /// restores it (the library notices within 10 ms, or at the next open of a mapped file). If false, the library
   /// installs no handler, and blocking transfers are system calls; views are not affected.
   bool guards_copies = true;
+  /// io_uring: whether the ring may hold the file itself once it has been busy, which saves up to 2% of a direct read's
+  /// CPU time (Linux 6.14 and later). If the process is killed, the kernel releases what a ring holds a moment after
+  /// the process is gone, and so the locks of the file. If false, they end with the process.
+  bool registered = true;
   /// For paths from an untrusted source (an archive, a request): the path is resolved from this directory and must stay
   /// beneath it; otherwise the open fails with errc::leaves_directory. See directory. It must outlive the call to open.
   /// Null allows any path.

@@ -78,6 +78,13 @@ bool stays_open(const block_file& file) {
   return true;
 }
 
+/// Takes the lock of an open file description (fcntl(2), F_OFD_SETLK), without waiting.
+bool lock(int handle) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  return ::fcntl(handle, F_OFD_SETLK, &whole) == 0;
+}
+
 /// Empty if leases show here whether a file is open.
 std::string why_no_leases() {
   const block_file probe('0');
@@ -223,6 +230,34 @@ TEST_CASE("if fewer files may be open than the ring has slots, it holds none, an
           const qio_test::reads_at_once done = qio_test::read_at_once(created.value(), file, 200);
           return done.whole && done.last == std::byte{'1'} ? 0 : 4;
         }) == 0);
+}
+
+TEST_CASE("the lock of a file that the ring may not hold ends with its process") {
+  if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
+  const block_file ones('1'), twos('2');
+  qio::open_options unregistered;
+  unregistered.registered = false;
+  auto context = context_of_ring::create().value();
+  auto file = qio::cached_file::open(context, ones.path, qio::access::read_write, qio::creation::open_existing,
+                                     unregistered)
+                  .value();
+  make_busy(context, file);
+  make_busy(context, file);
+  CHECK(read_behind_descriptor(context, file, twos) == std::byte{'2'});
+
+  for (int repeated = 0; repeated < 20; ++repeated) {
+    REQUIRE(qio_test::in_child([&] {
+              auto own = context_of_ring::create().value();
+              auto locked = qio::cached_file::open(own, ones.path, qio::access::read_write,
+                                                   qio::creation::open_existing, unregistered)
+                                .value();
+              qio_test::read_at_once(own, locked, 200);
+              if (!lock(locked.native_handle())) return 1;
+              return ::kill(::getpid(), SIGKILL);
+            }) == -SIGKILL);
+    const auto next = qio::cached_file::open(ones.path, qio::access::read_write).value();
+    CHECK(lock(next.native_handle()));
+  }
 }
 
 TEST_CASE("the busy files of a killed process stay open until its children have ended") {

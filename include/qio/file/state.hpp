@@ -70,6 +70,7 @@ struct file_state {
     file.activity.reads = policy::is_served_inline && file.may_read();
     file.activity.writes_durably = options.durable_writes;
     file.activity.is_direct = Mode::is_direct;
+    file.activity.system.may_have_slot = options.registered;
   }
 
   /// For a file on a context: finds out whether its writes may be attempted inline.

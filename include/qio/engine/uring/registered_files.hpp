@@ -21,7 +21,8 @@
 namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// A table in the ring (io_uring_register(2)). A slot costs two system calls, so a file gets one only after it has been
-/// busy, and keeps it until it is closed. If all slots are taken, or there are none, files are looked up as usual.
+/// busy, and keeps it until it is closed. If all slots are taken, or there are none, or the file was opened with
+/// open_options::registered = false, it is looked up as usual.
 class registered_files {
  public:
   /// Must be called before the ring is used.
@@ -80,7 +81,7 @@ class registered_files {
   // Gives a busy file a slot, if one is free.
   [[gnu::cold, gnu::noinline]] void add(ring& to, file_activity& file, platform::native_handle handle) noexcept {
     file.system.slot = platform::activity_state::no_slot;
-    if (free_.empty() || !put(to, free_.back(), handle)) return;
+    if (!file.system.may_have_slot || free_.empty() || !put(to, free_.back(), handle)) return;
     file.system.slot = free_.back();
     free_.pop_back();
   }

@@ -13,6 +13,7 @@ struct activity_state {
   /// Index into the ring's table of registered files. If negative, the file is not registered, and -slot is the number
   /// of operations until it counts as busy.
   int slot = no_slot;
+  bool may_have_slot = true;
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -21,6 +21,7 @@ struct request_state : OVERLAPPED {
 
 struct activity_state {
   std::uint64_t known_end = 0;  ///< size of the file when last checked, in bytes; it is rarely shorter now
+  bool may_have_slot = true;    ///< for the twin
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

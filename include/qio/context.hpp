@@ -13,6 +13,7 @@
 #include <qio/operation.hpp>
 #include <qio/operation_options.hpp>
 #include <qio/options.hpp>
+#include <qio/posted_call.hpp>
 #include <qio/task.hpp>
 
 #include <coroutine>
@@ -65,7 +66,7 @@ class [[nodiscard]] scheduled final : posted {
 ///
 /// A context belongs to one thread: the first that calls run() or poll(). From then on that thread alone runs it, opens
 /// files on it, and starts, cancels and destroys operations. Before that, any one thread at a time may. Other threads
-/// may call schedule() and use std::stop_source. To use several threads, give each a context of its own.
+/// may call schedule() and post(), and use std::stop_source. To use several threads, give each a context of its own.
 ///
 /// Creating a context allocates memory; running operations does not. Movable; files keep working when their context is
 /// moved. A moved-from context may only be assigned to and destroyed. Functions that return a result fail with
@@ -195,9 +196,8 @@ class [[nodiscard]] basic_context {
   /// For programs with an event loop of their own (epoll, Asio, libuv, GLib): a handle that such a loop can wait for.
   /// It is a descriptor that becomes readable, on Windows an event that becomes signaled. Wait for it like this:
   ///
-  ///     if (context.prepare_to_wait())                                          // true: nothing to do now
-  ///       wait_for_readable(context.wake_handle(), context.next_deadline());    // with what else the program waits
-  ///       for
+  ///     if (context.prepare_to_wait())                                        // true: nothing to do now
+  ///       wait_for_readable(context.wake_handle(), context.next_deadline());  // and for the program's other events
   ///     context.poll();
   ///
   /// The first call creates it; until then it costs nothing. Afterwards each completion costs the kernel a little more,
@@ -228,6 +228,11 @@ class [[nodiscard]] basic_context {
     static_cast<void>(loop());
     return detail::scheduled<Engine>(loop_);
   }
+
+  /// Has the context's thread call `call`, inside run() or poll(). From any thread; the context must exist during the
+  /// call of post(). True if `call` was not pending yet. Allocates nothing. What is posted while the context is being
+  /// destroyed is called by its destructor.
+  bool post(posted_call& call) const noexcept { return call.post_to(loop()); }
 
   /// Memory for the transfers of this context's files: context_options::registered_bytes, rounded up to whole pages,
   /// and aligned to them; empty if none was asked for. It lives as long as the context. The caller decides who uses

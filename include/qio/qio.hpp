@@ -13,6 +13,7 @@
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>
 #include <qio/path.hpp>
+#include <qio/posted_call.hpp>
 #include <qio/result.hpp>
 #include <qio/statistics.hpp>
 #include <qio/task.hpp>

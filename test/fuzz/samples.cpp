@@ -1,5 +1,6 @@
 #include "samples.hpp"
 
+#include "merge/merge.hpp"
 #include "report_fields.hpp"
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace fuzz {
@@ -197,14 +199,18 @@ qd1::report report_of_memory() {
   return found;
 }
 
-qd1::report report_of_merge() {
-  qd1::report found = report_of_run();
-  found.machine = {};
-  found.series.resize(2);
-  found.runs.emplace_back("fedcba9876543210");
-  for (qd1::series& each : found.series) {
-    fill(each.contributions);
-    each.latency.mean.scope = qd1::scope::between_runs;
+// Reports of two series, as one of them, or as all of them together.
+std::vector<qd1::named_run> runs_of_the_same() {
+  std::vector<qd1::named_run> found;
+  for (const char* const each : {"0123456789abcdef", "fedcba9876543210", "00112233445566aa"}) {
+    const int number = static_cast<int>(found.size());
+    qd1::report run = report_without_series(false);
+    run.runs = {each};
+    run.started_seconds += 10 * number;
+    for (const auto mode : {qd1::mode::direct, qd1::mode::cached})
+      run.series.push_back(
+          series_of(work_of(mode, qd1::operation::read, qd1::form::blocking), 50'000 * (1 + 0.01 * number)));
+    found.push_back({"run " + std::to_string(found.size() + 1), std::move(run)});
   }
   return found;
 }
@@ -212,7 +218,8 @@ qd1::report report_of_merge() {
 }  // namespace
 
 std::vector<qd1::report> sample_reports() {
-  return {report_of_run(), report_of_depth(), report_of_memory(), report_of_merge()};
+  return {report_of_run(), report_of_depth(), report_of_memory(), qd1::repeated(runs_of_the_same()),
+          qd1::merged_side_by_side(runs_of_the_same())};
 }
 
 }  // namespace fuzz

@@ -131,9 +131,7 @@ class [[nodiscard]] basic_file {
     if (on.loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
     auto opened = basic_file<Mode, ContextEngine>::state::open(path, wanted, how, options, on.loop_);
     if (!opened) return opened.error().of_opening(path.c_str());
-    opened.value()->allow_inline_writes(options);
-    opened.value()->allow_polling(on.loop_->engine());
-    return basic_file<Mode, ContextEngine>(std::move(opened).value(), on.loop_);
+    return basic_file<Mode, ContextEngine>::on_loop(std::move(opened).value(), options, on.loop_);
   }
 
   /// The same on a worker thread, so that a slow file system does not block the context's thread. Allocates the frame
@@ -144,6 +142,48 @@ class [[nodiscard]] basic_file {
                                                                   creation how = creation::open_existing,
                                                                   open_options options = {}) {
     return basic_file<Mode, ContextEngine>::open_by_worker(on.loop_, std::move(path), wanted, how, options);
+  }
+
+  // --- handles that the program opened itself (Linux) ---
+
+  /// Takes over an open handle, for blocking operations. On failure, the caller keeps it. Access and durable writes
+  /// follow from the handle (O_ACCMODE, O_DSYNC); of the options, `permissions` and `beneath` have no meaning.
+  ///
+  /// Nothing about the handle is changed, because its flags belong to the open file description, which other processes
+  /// may share. So these fail: a direct mode with a handle without O_DIRECT (unless open_options::fallback allows the
+  /// cache), another mode with O_DIRECT, a writable handle with O_APPEND, durable_writes without O_DSYNC, and, on a
+  /// context, O_NONBLOCK. So do O_PATH, a mode that must read with a handle that cannot, directories, and what has no
+  /// offsets. On Windows, and by simulated files, nothing can be adopted: errc::adopt_not_supported.
+  static result<basic_file> adopt(platform::native_handle handle, const open_options& options = {})
+    requires std::same_as<Engine, no_engine>
+  {
+    auto adopted = state::adopt(handle, options, detail::no_loop());
+    if (!adopted) return adopted.error();
+    return basic_file(std::move(adopted).value(), {});
+  }
+
+  /// The same for a file on a context.
+  template <class ContextEngine>
+  static result<basic_file<Mode, ContextEngine>> adopt(const basic_context<ContextEngine>& on,
+                                                       platform::native_handle handle,
+                                                       const open_options& options = {}) {
+    if (on.loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
+    auto adopted = basic_file<Mode, ContextEngine>::state::adopt(handle, options, on.loop_);
+    if (!adopted) return adopted.error();
+    return basic_file<Mode, ContextEngine>::on_loop(std::move(adopted).value(), options, on.loop_);
+  }
+
+  /// Closes this object like close(), but leaves the handle open and returns it to the caller. Operations in flight end
+  /// first, and neither the context nor a mapping refers to the file afterwards. On Windows, a file on a context cannot
+  /// be released: it fails with errc::cannot_be_released, and stays open.
+  result<platform::native_handle> release()
+    requires std::same_as<typename Engine::system, detail::operating_system>
+  {
+    if (!is_open()) return not_open();
+    if (engine<Engine> && !platform::releases_bound_handles) return error(errc::cannot_be_released);
+    end_operations();
+    const std::unique_ptr<state> released = std::move(state_);
+    return released->release();
   }
 
   /// The file that was moved from is closed. It keeps its context, so that its operations can report that.
@@ -362,6 +402,12 @@ class [[nodiscard]] basic_file {
 
   basic_file(std::unique_ptr<state> opened, loop_pointer loop) noexcept
       : loop_(std::move(loop)), state_(std::move(opened)) {}
+
+  static basic_file on_loop(std::unique_ptr<state> opened, const open_options& options, loop_pointer loop) {
+    opened->allow_inline_writes(options);
+    opened->allow_polling(loop->engine());
+    return basic_file(std::move(opened), std::move(loop));
+  }
 
   // Returns `buffers`, after checking what the type of the buffer determines.
   template <class Buffer, class Buffers>

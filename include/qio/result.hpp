@@ -42,6 +42,13 @@ enum class errc : int {
   too_many_workers,        ///< more worker threads were requested than a context may have
   no_offsets,              ///< the path leads to a pipe, a socket or a terminal
   no_wake_handle,          ///< another event loop cannot wait for this context
+  handle_appends,          ///< the handle to be adopted appends, so its writes would ignore their offsets
+  handle_does_not_wait,    ///< the handle to be adopted is O_NONBLOCK, and a context's operations would fail
+  handle_is_direct,        ///< the handle to be adopted is direct, the mode is not
+  handle_is_not_direct,    ///< the mode is direct, the handle to be adopted is not
+  handle_is_not_durable,   ///< durable writes were requested, which the handle to be adopted does not make
+  adopt_not_supported,     ///< this system or engine cannot adopt handles
+  cannot_be_released,      ///< Windows: a handle stays bound to the completion port of its context
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION
@@ -83,8 +90,21 @@ class qio_category final : public std::error_category {
       case errc::no_offsets:
         return "the path leads to a pipe, a socket or a terminal, which cannot be read or written at an offset";
       case errc::no_wake_handle:
-        return "another event loop cannot wait for this context: it polls (context_options::polling), or its engine has "
+        return "another event loop cannot wait for this context: it polls (context_options::polling), or its engine "
+               "has "
                "no handle for that (completion ports, simulation)";
+      case errc::handle_appends:
+        return "the handle cannot be adopted: it appends (O_APPEND), so its writes would ignore their offsets";
+      case errc::handle_does_not_wait:
+        return "the handle cannot be adopted by a file on a context: it does not wait (O_NONBLOCK)";
+      case errc::handle_is_direct: return "the handle is direct (O_DIRECT): only a direct file can adopt it";
+      case errc::handle_is_not_direct:
+        return "the handle is not direct: open it with O_DIRECT, because adopting it leaves its flags as they are";
+      case errc::handle_is_not_durable:
+        return "durable writes need a handle that was opened with O_DSYNC: adopting it leaves its flags as they are";
+      case errc::adopt_not_supported: return "handles can only be adopted on Linux, and not by a simulated file";
+      case errc::cannot_be_released:
+        return "on Windows, a handle stays bound to its context: only a file without a context can release it";
     }
     return "unknown qio error " + std::to_string(value);
   }
@@ -97,6 +117,11 @@ class qio_category final : public std::error_category {
       case errc::misaligned_buffer:
       case errc::invalid_alignment:
       case errc::too_many_workers:
+      case errc::handle_appends:
+      case errc::handle_does_not_wait:
+      case errc::handle_is_direct:
+      case errc::handle_is_not_direct:
+      case errc::handle_is_not_durable:
       case errc::beyond_end: return std::errc::invalid_argument;
       case errc::offset_too_large: return std::errc::file_too_large;
       case errc::direct_not_supported:
@@ -106,7 +131,9 @@ class qio_category final : public std::error_category {
       case errc::cannot_be_bound:
       case errc::beneath_not_supported:
       case errc::beneath_forbidden:
-      case errc::no_wake_handle: return std::errc::operation_not_supported;
+      case errc::no_wake_handle:
+      case errc::adopt_not_supported:
+      case errc::cannot_be_released: return std::errc::operation_not_supported;
       case errc::leaves_directory: return std::errc::cross_device_link;  // as Linux reports it
       case errc::access_not_granted: return std::errc::bad_file_descriptor;
       case errc::context_closed: return std::errc::operation_canceled;

@@ -21,6 +21,8 @@ std::string answers_otherwise(World& w, typename World::file& file) {
   if (!is_right(file.size())) return "size";
   if (!is_right(file.resize(4096))) return "resize";
   if (!is_right(file.close())) return "close";
+  if constexpr (requires { file.release(); })
+    if (!is_right(file.release())) return "release";
   if (!is_right(qio::salvage(file, 0, buffer.all()))) return "salvage";
   if constexpr (World::mode::is_mapped) {
     if (!is_right(file.view(0, 1))) return "view";

@@ -156,6 +156,19 @@ TEST_CASE("the ring releases a file that is closed, even after the context has e
   CHECK(is_open_somewhere(fourth));
 }
 
+TEST_CASE("the ring releases a file whose handle is released") {
+  if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
+  if (const std::string why = why_no_leases(); !why.empty()) QIO_SKIP(why);
+  const block_file ones('1');
+  auto context = context_of_ring::create().value();
+  auto file = open(context, ones);
+  make_busy(context, file);
+  const int handle = file.release().value();
+  CHECK(is_open_somewhere(ones));
+  ::close(handle);
+  CHECK_FALSE(stays_open(ones));
+}
+
 TEST_CASE("a context that another thread destroys releases its files, at the latest when its own thread ends") {
   if (const std::string why = why_none(); !why.empty()) QIO_SKIP(why);
   if (const std::string why = why_no_leases(); !why.empty()) QIO_SKIP(why);

@@ -67,6 +67,13 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::context_closed, std::errc::operation_canceled},
       {errc::no_offsets, std::errc::invalid_seek},
       {errc::no_wake_handle, std::errc::operation_not_supported},
+      {errc::handle_appends, std::errc::invalid_argument},
+      {errc::handle_does_not_wait, std::errc::invalid_argument},
+      {errc::handle_is_direct, std::errc::invalid_argument},
+      {errc::handle_is_not_direct, std::errc::invalid_argument},
+      {errc::handle_is_not_durable, std::errc::invalid_argument},
+      {errc::adopt_not_supported, std::errc::operation_not_supported},
+      {errc::cannot_be_released, std::errc::operation_not_supported},
   };
   for (const auto& [condition, portable] : table) {
     const error failure = condition;

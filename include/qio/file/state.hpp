@@ -46,23 +46,26 @@ struct file_state {
   template <class Loop>
   static result<std::unique_ptr<file_state>> open(path_view path, access wanted, creation how,
                                                   const open_options& options, const Loop& loop) {
-    constexpr bool is_on_context = !std::is_same_v<Loop, no_loop>;
     const access granted = policy::needed_access(wanted);
     const System system = system_on<System>(loop);
-    const handle_kind kind{Mode::is_direct, is_on_context, options.durable_writes};
     const platform::native_handle beneath =
         options.beneath == nullptr ? platform::anywhere : options.beneath->native_handle();
-    auto opening = system.begin(path, beneath, granted, how, options.permissions, kind);
+    auto opening = system.begin(path, beneath, granted, how, options.permissions, kind_of<Loop>(options));
     if (!opening) return opening.error();
-    const platform::native_handle opened = opening.value().handle();
-    auto state = std::make_unique<file_state>(system, opened, granted, options);
-    if (auto prepared = state->mode.prepare(state->file, opening.value(), options); !prepared) return prepared.error();
-    if constexpr (is_on_context)
-      if (auto attached = loop->attach(opened); !attached) return attached.error();
-    auto committed = state->mode.commit(opening.value());
-    if (!committed) return committed.error();
-    state->file.handle = committed.value();  // only now: until then the opening closes it
-    return state;
+    return complete(system, opening.value(), granted, options, loop);
+  }
+
+  /// The same of a handle that the program has opened. If this fails, the handle stays as it is.
+  template <class Loop>
+  static result<std::unique_ptr<file_state>> adopt(platform::native_handle handle, open_options options,
+                                                   const Loop& loop) {
+    const System system = system_on<System>(loop);
+    auto adopted = system.adopt(handle, kind_of<Loop>(options));
+    if (!adopted) return adopted.error();
+    auto& [opening, granted, writes_durably] = adopted.value();
+    if (policy::needed_access(granted) != granted) return error(errc::access_not_granted);
+    options.durable_writes = writes_durably;
+    return complete(system, opening, granted, options, loop);
   }
 
   file_state(const System& system, platform::native_handle opened, access granted, const open_options& options)
@@ -76,10 +79,10 @@ struct file_state {
   /// For a file on a context: finds out whether its writes may be attempted inline.
   void allow_inline_writes(const open_options& options) noexcept {
     if constexpr (policy::is_served_inline)
-      file.activity.writes.refusal = !file.may_write()        ? "the file was opened for reading only"
-                                     : options.durable_writes ? "each waits until it is durable"
-                                     : options.inline_writes  ? platform::why_writes_wait(file.handle)
-                                                              : "switched off";
+      file.activity.writes.refusal = !file.may_write()              ? "the file was opened for reading only"
+                                     : file.activity.writes_durably ? "each waits until it is durable"
+                                     : options.inline_writes        ? platform::why_writes_wait(file.handle)
+                                                                    : "switched off";
   }
 
   /// For a file on a context: finds out which transfers its engine may poll.
@@ -87,6 +90,9 @@ struct file_state {
   void allow_polling(const Engine& engine) {
     mode.allow_polling(engine, file);
   }
+
+  /// The handle is the caller's from now on.
+  platform::native_handle release() noexcept { return std::exchange(file.handle, platform::invalid_handle); }
 
   result<void> close() noexcept { return file.files.close(std::exchange(file.handle, platform::invalid_handle)); }
 
@@ -149,6 +155,28 @@ struct file_state {
   [[no_unique_address]] policy mode;
 
  private:
+  template <class Loop>
+  static constexpr bool is_on_context = !std::is_same_v<Loop, no_loop>;
+
+  template <class Loop>
+  static handle_kind kind_of(const open_options& options) noexcept {
+    return {Mode::is_direct, is_on_context<Loop>, options.durable_writes};
+  }
+
+  template <class Loop>
+  static result<std::unique_ptr<file_state>> complete(const System& system, typename System::opening& opening,
+                                                      access granted, const open_options& options, const Loop& loop) {
+    const platform::native_handle opened = opening.handle();
+    auto state = std::make_unique<file_state>(system, opened, granted, options);
+    if (auto prepared = state->mode.prepare(state->file, opening, options); !prepared) return prepared.error();
+    if constexpr (is_on_context<Loop>)
+      if (auto attached = loop->attach(opened); !attached) return attached.error();
+    auto committed = state->mode.commit(opening);
+    if (!committed) return committed.error();
+    state->file.handle = committed.value();  // only now: until then it belongs to the opening
+    return state;
+  }
+
   template <class Buffers>
   [[gnu::cold, gnu::noinline]] result<std::size_t> refuse(std::uint64_t offset, Buffers buffers,
                                                           std::uint32_t block) const noexcept {

@@ -79,6 +79,10 @@ class simulated_system {
     return self;
   }
 
+  static result<detail::adopted_handle<opening>> adopt(platform::native_handle, detail::handle_kind) noexcept {
+    return error(errc::adopt_not_supported);
+  }
+
   platform::direct_support make_direct(const opening&) const {
     const std::uint32_t sector = disk_->options_.sector;
     return {error(), {1, sector, sector}, "the simulated disk's sector"};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <qio/configuration.hpp>
+#include <qio/mode.hpp>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
@@ -10,6 +11,14 @@ struct handle_kind {
   bool direct = false;
   bool asynchronous = false;    ///< for use by an engine
   bool writes_durably = false;  ///< a write completes only when it is durable
+};
+
+/// A handle that was opened elsewhere, and its properties.
+template <class Opening>
+struct adopted_handle {
+  Opening opening;  ///< with nothing left to do; until it is committed, the handle belongs to the caller
+  access granted;
+  bool writes_durably;
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

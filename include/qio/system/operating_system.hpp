@@ -27,6 +27,9 @@ struct operating_system {
                                std::uint32_t permissions, handle_kind kind) {
     return opening::begin(path, beneath, wanted, how, permissions, kind);
   }
+  static result<adopted_handle<opening>> adopt(platform::native_handle handle, handle_kind kind) {
+    return platform::adopt(handle, kind);
+  }
   static platform::direct_support make_direct(const opening& of) { return platform::make_direct(of); }
   static bool takes_flags(platform::native_handle handle, platform::transfer_flags flags) noexcept {
     return platform::takes_flags(handle, flags);

@@ -4,6 +4,7 @@
 #pragma once
 
 #if defined(__linux__)
+#include <qio/system/linux/adopt.hpp>
 #include <qio/system/linux/cached_write.hpp>
 #include <qio/system/linux/direct.hpp>
 #include <qio/system/linux/directory.hpp>
@@ -17,6 +18,7 @@
 #include <qio/system/posix/request_state.hpp>
 #include <qio/system/posix/signals.hpp>
 #elif defined(_WIN32)
+#include <qio/system/windows/adopt.hpp>
 #include <qio/system/windows/cached_write.hpp>
 #include <qio/system/windows/direct.hpp>
 #include <qio/system/windows/directory.hpp>

@@ -133,12 +133,17 @@ inline direct_support find_direct_support(native_handle handle) {
   return {{}, {assumed, assumed, assumed}, "assumed: the file system does not say"};
 }
 
-/// Switches a file that is being opened to direct I/O, if available. Uses fcntl(2), not a flag of open(2), so that the
-/// outcome is known before anything is truncated or replaced.
+/// Switches a file that is being opened to direct I/O, if available; one that the program opened must be direct
+/// already. Uses fcntl(2), not a flag of open(2), so that the outcome is known before anything is truncated or
+/// replaced.
 inline direct_support make_direct(const opening& file) {
   direct_support found = find_direct_support(file.handle());
   if (found.refusal.exists()) return found;
   const int flags = ::fcntl(file.handle(), F_GETFL);
+  if (file.is_foreign()) {
+    if ((flags & O_DIRECT) == 0) found.refusal = errc::handle_is_not_direct;
+    return found;
+  }
   if (flags < 0 || ::fcntl(file.handle(), F_SETFL, flags | O_DIRECT) != 0) found.refusal = errc::direct_not_supported;
   return found;
 }

@@ -24,6 +24,11 @@
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
+/// Whether a file can be read and written at offsets.
+inline bool has_offsets(native_handle handle, const struct stat& status) noexcept {
+  return S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || ::lseek(handle, 0, SEEK_CUR) >= 0;
+}
+
 /// A file that is being opened. begin() opens a handle and destroys nothing; commit() then truncates or replaces, as
 /// the caller asked. Without commit(), destruction closes the handle and removes what begin() created.
 class opening {
@@ -46,6 +51,14 @@ class opening {
     return self;
   }
 
+  /// A handle that the program has opened: nothing is left to do, and without commit() it stays as it is.
+  static opening of(native_handle handle) {
+    opening self({}, anywhere, creation::open_existing);
+    self.handle_ = handle;
+    self.is_foreign_ = true;
+    return self;
+  }
+
   opening(opening&& other) noexcept
       : beneath_(other.beneath_),
         path_(std::move(other.path_)),
@@ -53,14 +66,17 @@ class opening {
         temporary_(std::move(other.temporary_)),
         how_(other.how_),
         handle_(std::exchange(other.handle_, invalid_handle)),
+        is_foreign_(other.is_foreign_),
         created_(std::exchange(other.created_, false)) {}
   opening& operator=(opening&&) = delete;
   ~opening() {
     if (created_) remove_from(place_, how_ == creation::always_new ? temporary_ : place_.name, handle_);
-    if (handle_ != invalid_handle) ::close(handle_);
+    if (handle_ != invalid_handle && !is_foreign_) ::close(handle_);
   }
 
   native_handle handle() const noexcept { return handle_; }
+  /// Its flags are shared with others, and stay as they are.
+  bool is_foreign() const noexcept { return is_foreign_; }
 
   /// Completes the open. On success, the caller owns the handle.
   result<native_handle> commit() {
@@ -136,10 +152,6 @@ class opening {
     return S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) ? errc::no_offsets : error();
   }
 
-  static bool has_offsets(native_handle handle, const struct stat& status) noexcept {
-    return S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || ::lseek(handle, 0, SEEK_CUR) >= 0;
-  }
-
   error create(const std::string& name, int flags, mode_t permissions) {
     const error failure = take(create_in(place_, name, flags, permissions));
     created_ = !failure.exists();
@@ -185,6 +197,7 @@ class opening {
   std::string temporary_;  // for creation::always_new: its name, in the directory of `place_`, until commit()
   creation how_;
   native_handle handle_ = invalid_handle;
+  bool is_foreign_ = false;
   bool nonblocking_ = false;
   bool created_ = false;
 };

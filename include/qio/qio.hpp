@@ -2,6 +2,7 @@
 // All of qio but the formatters (qio/format.hpp, which needs fmt) and reading over bad sectors (qio/salvage.hpp).
 #pragma once
 
+#include <qio/any_file.hpp>
 #include <qio/buffer.hpp>
 #include <qio/context.hpp>
 #include <qio/directory.hpp>

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSL-1.0
+// any_file: a file whose mode is chosen at run time.
+#pragma once
+
+#include <qio/buffer.hpp>
+#include <qio/configuration.hpp>
+#include <qio/context.hpp>
+#include <qio/explanation.hpp>
+#include <qio/file.hpp>
+#include <qio/mode.hpp>
+#include <qio/operation.hpp>
+#include <qio/options.hpp>
+#include <qio/path.hpp>
+#include <qio/result.hpp>
+#include <qio/statistics.hpp>
+#include <qio/task.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace qio::inline QIO_CONFIGURATION {
+
+/// The modes, as values.
+enum class any_mode : std::uint8_t { cached, uncached, direct, mapped };
+
+constexpr std::string_view name_of(any_mode mode) noexcept {
+  switch (mode) {
+    case any_mode::cached: return cached::name;
+    case any_mode::uncached: return uncached::name;
+    case any_mode::direct: return direct::name;
+    case any_mode::mapped: return mapped::name;
+  }
+  return {};
+}
+
+/// A basic_file of any mode, for programs that read the mode from their configuration. It has the members that all
+/// modes have in common, with the same meaning; visit() leads to the others (views, async_resize). Each call costs one
+/// switch more than a call of the basic_file.
+///
+/// A direct file needs alignment, and the others do not: use alignment() for every mode. It is all 1 where nothing has
+/// to be aligned. Buffers of a constant size are accepted whatever their size; a direct transfer then fails with
+/// errc::misaligned_length.
+template <class Engine = no_engine>
+class [[nodiscard]] any_file {
+  static constexpr bool may_be_mapped = Engine::system::has_mappings;
+  using modes = std::conditional_t<
+      may_be_mapped,
+      std::variant<basic_file<cached, Engine>, basic_file<uncached, Engine>, basic_file<direct, Engine>,
+                   basic_file<std::conditional_t<may_be_mapped, mapped, cached>, Engine>>,
+      std::variant<basic_file<cached, Engine>, basic_file<uncached, Engine>, basic_file<direct, Engine>>>;
+
+ public:
+  using engine_type = Engine;
+
+  template <file_mode Mode>
+  any_file(basic_file<Mode, Engine>&& file) noexcept
+      : file_(std::in_place_type<basic_file<Mode, Engine>>, std::move(file)) {}
+
+  /// Opens a file for blocking operations: see basic_file::open().
+  static result<any_file> open(any_mode mode, path_view path, access wanted = access::read,
+                               creation how = creation::open_existing, const open_options& options = {})
+    requires std::same_as<Engine, no_engine>
+  {
+    return by_mode(mode, [&]<class Mode>(Mode) -> result<any_file> {
+      auto opened = basic_file<Mode>::open(path, wanted, how, options);
+      if (!opened) return opened.error();
+      return any_file(std::move(opened).value());
+    });
+  }
+
+  /// Opens a file on a context; returns an any_file<engine of the context>. The simulated engine has no mapped files:
+  /// std::errc::operation_not_supported.
+  template <class ContextEngine>
+  static result<any_file<ContextEngine>> open(const basic_context<ContextEngine>& on, any_mode mode, path_view path,
+                                              access wanted = access::read, creation how = creation::open_existing,
+                                              const open_options& options = {}) {
+    using file = any_file<ContextEngine>;
+    return file::by_mode(mode, [&]<class Mode>(Mode) -> result<file> {
+      auto opened = basic_file<Mode>::open(on, path, wanted, how, options);
+      if (!opened) return opened.error();
+      return file(std::move(opened).value());
+    });
+  }
+
+  /// The same on a worker thread: see basic_file::async_open(). Allocates the frames of two tasks.
+  template <class ContextEngine>
+  static task<result<any_file<ContextEngine>>> async_open(const basic_context<ContextEngine>& on, any_mode mode,
+                                                          std::string path, access wanted = access::read,
+                                                          creation how = creation::open_existing,
+                                                          open_options options = {}) {
+    using file = any_file<ContextEngine>;
+    return file::by_mode(mode, [&]<class Mode>(Mode) {
+      return file::taken(basic_file<Mode>::async_open(on, std::move(path), wanted, how, options));
+    });
+  }
+
+  any_mode mode() const noexcept { return static_cast<any_mode>(file_.index()); }
+
+  /// Returns `visitor(file)`, with the basic_file of the mode. The visitor takes one of any mode (`auto& file`).
+  template <class Visitor>
+  decltype(auto) visit(Visitor&& visitor) {
+    return dispatch(file_, visitor);
+  }
+  template <class Visitor>
+  decltype(auto) visit(Visitor&& visitor) const {
+    return dispatch(file_, visitor);
+  }
+
+  // --- what all modes have in common: see basic_file ---
+
+  template <detail::readable_into Buffer>
+  result<std::size_t> read_at(std::uint64_t offset, Buffer&& buffer) const {
+    return visit([&](auto& file) { return file.read_at(offset, to_fill(buffer)); });
+  }
+  template <detail::writable_from Buffer>
+  result<std::size_t> write_at(std::uint64_t offset, Buffer&& buffer) {
+    return visit([&](auto& file) { return file.write_at(offset, to_send(buffer)); });
+  }
+
+  template <detail::readable_into Buffer>
+    requires engine<Engine>
+  auto async_read_at(std::uint64_t offset, Buffer&& buffer) {
+    check_borrowed<Buffer>();
+    return visit([&](auto& file) { return file.async_read_at(offset, to_fill(buffer)); });
+  }
+  template <detail::readable_into Buffer>
+    requires engine<Engine>
+  auto async_read_at(std::uint64_t offset, Buffer&& buffer, const operation_options& options) {
+    check_borrowed<Buffer>();
+    return visit([&](auto& file) { return file.async_read_at(offset, to_fill(buffer), options); });
+  }
+  template <detail::writable_from Buffer>
+    requires engine<Engine>
+  auto async_write_at(std::uint64_t offset, Buffer&& buffer) {
+    check_borrowed<Buffer>();
+    return visit([&](auto& file) { return file.async_write_at(offset, to_send(buffer)); });
+  }
+  template <detail::writable_from Buffer>
+    requires engine<Engine>
+  auto async_write_at(std::uint64_t offset, Buffer&& buffer, const operation_options& options) {
+    check_borrowed<Buffer>();
+    return visit([&](auto& file) { return file.async_write_at(offset, to_send(buffer), options); });
+  }
+
+  result<void> sync(sync_kind kind = sync_kind::everything) {
+    return visit([&](auto& file) { return file.sync(kind); });
+  }
+  auto async_sync(sync_kind kind = sync_kind::everything)
+    requires engine<Engine>
+  {
+    return visit([&](auto& file) { return file.async_sync(kind); });
+  }
+  auto async_sync(sync_kind kind, const operation_options& options)
+    requires engine<Engine>
+  {
+    return visit([&](auto& file) { return file.async_sync(kind, options); });
+  }
+
+  result<std::uint64_t> size() const {
+    return visit([](auto& file) { return file.size(); });
+  }
+  result<void> resize(std::uint64_t bytes) {
+    return visit([&](auto& file) { return file.resize(bytes); });
+  }
+
+  result<void> close() {
+    return visit([](auto& file) { return file.close(); });
+  }
+  task<result<void>> async_close()
+    requires engine<Engine>
+  {
+    return visit([](auto& file) { return file.async_close(); });
+  }
+
+  qio::alignment alignment() const noexcept {
+    return visit([](auto& file) { return file.alignment(); });
+  }
+  bool is_direct() const noexcept {
+    return visit([](auto& file) { return file.is_direct(); });
+  }
+  bool is_uncached() const noexcept {
+    return visit([](auto& file) { return file.is_uncached(); });
+  }
+  bool is_open() const noexcept {
+    return visit([](auto& file) { return file.is_open(); });
+  }
+  platform::native_handle native_handle() const noexcept {
+    return visit([](auto& file) { return file.native_handle(); });
+  }
+  const file_statistics& statistics() const noexcept
+    requires engine<Engine>
+  {
+    return visit([](auto& file) -> const file_statistics& { return file.statistics(); });
+  }
+  explanation explain() const {
+    return visit([](auto& file) { return file.explain(); });
+  }
+
+ private:
+  template <class OtherEngine>
+  friend class any_file;
+
+  static error not_supported() noexcept { return std::make_error_code(std::errc::operation_not_supported); }
+
+  // Either of them, from an error.
+  static result<any_file> refused(std::type_identity<result<any_file>>) noexcept { return not_supported(); }
+  static task<result<any_file>> refused(std::type_identity<task<result<any_file>>>) { co_return not_supported(); }
+
+  template <class Call>
+  static auto by_mode(any_mode mode, Call&& call) -> decltype(call(cached())) {
+    switch (mode) {
+      case any_mode::cached: return call(cached());
+      case any_mode::uncached: return call(uncached());
+      case any_mode::direct: return call(direct());
+      case any_mode::mapped:
+        if constexpr (may_be_mapped) return call(mapped());
+    }
+    return refused(std::type_identity<decltype(call(cached()))>());
+  }
+
+  template <class Mode>
+  static task<result<any_file>> taken(task<result<basic_file<Mode, Engine>>> opening) {
+    auto opened = co_await std::move(opening);
+    if (!opened) co_return opened.error();
+    co_return any_file(std::move(opened).value());
+  }
+
+  // Not std::visit(), which throws if the variant has no value. This one always has.
+  template <class Modes, class Visitor>
+  static decltype(auto) dispatch(Modes& files, Visitor& visitor) {
+    switch (files.index()) {
+      case 0: return visitor(*std::get_if<0>(&files));
+      case 1: return visitor(*std::get_if<1>(&files));
+      case 2: return visitor(*std::get_if<2>(&files));
+      default: break;
+    }
+    return visitor(*std::get_if<std::variant_size_v<modes> - 1>(&files));
+  }
+
+  template <class Buffer>
+  static auto to_fill(Buffer& buffer) noexcept {
+    if constexpr (std::convertible_to<Buffer&, std::span<std::byte>>)
+      return std::span<std::byte>(buffer);
+    else
+      return std::span<const mutable_buffer>(buffer);
+  }
+  template <class Buffer>
+  static auto to_send(Buffer& buffer) noexcept {
+    if constexpr (std::convertible_to<Buffer&, std::span<const std::byte>>)
+      return std::span<const std::byte>(buffer);
+    else
+      return std::span<const const_buffer>(buffer);
+  }
+
+  template <class Buffer>
+  static constexpr void check_borrowed() noexcept {
+    static_assert(
+        detail::is_borrowed<Buffer>,
+        "qio: this buffer is a temporary that is destroyed before the operation ends: give it a name, or pass "
+        "a std::span of memory that outlives the operation");
+  }
+
+  modes file_;
+};
+
+/// A file of any mode on a context.
+using async_any_file = any_file<automatic>;
+
+}  // namespace qio::inline QIO_CONFIGURATION

@@ -174,16 +174,41 @@ class [[nodiscard]] basic_file {
   }
 
   /// Closes this object like close(), but leaves the handle open and returns it to the caller. Operations in flight end
-  /// first, and neither the context nor a mapping refers to the file afterwards. On Windows, a file on a context cannot
-  /// be released: it fails with errc::cannot_be_released, and stays open.
+  /// first, and neither the context nor a mapping refers to the file afterwards. Fails with errc::handle_is_shared
+  /// while other files use the handle (share_with), and on Windows, for a file on a context, with
+  /// errc::cannot_be_released; then the file stays open.
   result<platform::native_handle> release()
     requires std::same_as<typename Engine::system, detail::operating_system>
   {
     if (!is_open()) return not_open();
-    if (engine<Engine> && !platform::releases_bound_handles) return error(errc::cannot_be_released);
+    if (engine<Engine> && platform::binds_handles) return error(errc::cannot_be_released);
+    if (state_->is_shared()) return error(errc::handle_is_shared);
     end_operations();
     const std::unique_ptr<state> released = std::move(state_);
     return released->release();
+  }
+
+  /// A second file of this mode on another context, which uses the same handle: the same open file description, so
+  /// locks (F_OFD_SETLK, flock) and the file's identity are common to both. So are failed syncs. Transfers, statistics
+  /// and, of a mapped file, the mapping are each file's own; `options` determines for the new one what open_options
+  /// says about inline writes, registration, reservation and guarded copies. The last of the files closes the handle.
+  /// Call it while no other thread uses this file; afterwards, each file belongs to its own context's thread. On
+  /// Windows, a handle belongs to one completion port: errc::cannot_be_shared.
+  template <class OtherEngine>
+  result<basic_file<Mode, OtherEngine>> share_with(const basic_context<OtherEngine>& other,
+                                                   const open_options& options = {})
+    requires(std::same_as<typename Engine::system, detail::operating_system> &&
+             std::same_as<typename OtherEngine::system, detail::operating_system>)
+  {
+    if (!is_open()) return not_open();
+    if (other.loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
+    if constexpr (platform::binds_handles) {
+      return error(errc::cannot_be_shared);
+    } else {
+      auto shared = state_->share(options, other.loop_);
+      if (!shared) return shared.error();
+      return basic_file<Mode, OtherEngine>::on_loop(std::move(shared).value(), options, other.loop_);
+    }
   }
 
   /// The file that was moved from is closed. It keeps its context, so that its operations can report that.

@@ -49,6 +49,8 @@ enum class errc : int {
   handle_is_not_durable,   ///< durable writes were requested, which the handle to be adopted does not make
   adopt_not_supported,     ///< this system or engine cannot adopt handles
   cannot_be_released,      ///< Windows: a handle stays bound to the completion port of its context
+  handle_is_shared,        ///< other files use the handle, so it cannot be released
+  cannot_be_shared,        ///< Windows: a handle can be bound to one completion port only
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION
@@ -105,6 +107,9 @@ class qio_category final : public std::error_category {
       case errc::adopt_not_supported: return "handles can only be adopted on Linux, and not by a simulated file";
       case errc::cannot_be_released:
         return "on Windows, a handle stays bound to its context: only a file without a context can release it";
+      case errc::handle_is_shared: return "the handle cannot be released: other files use it (share_with)";
+      case errc::cannot_be_shared:
+        return "on Windows, a handle can be bound to one context only: open the file once for each context";
     }
     return "unknown qio error " + std::to_string(value);
   }
@@ -133,7 +138,9 @@ class qio_category final : public std::error_category {
       case errc::beneath_forbidden:
       case errc::no_wake_handle:
       case errc::adopt_not_supported:
-      case errc::cannot_be_released: return std::errc::operation_not_supported;
+      case errc::cannot_be_released:
+      case errc::cannot_be_shared: return std::errc::operation_not_supported;
+      case errc::handle_is_shared: return std::errc::device_or_resource_busy;
       case errc::leaves_directory: return std::errc::cross_device_link;  // as Linux reports it
       case errc::access_not_granted: return std::errc::bad_file_descriptor;
       case errc::context_closed: return std::errc::operation_canceled;

@@ -175,10 +175,9 @@ PROMISE(no_leak, each_mode, "a failed open leaves no handle open") {
   CHECK(!os::has_open(w.where / "old"));
 }
 
-PROMISE(not_adoptable, everywhere,
-        "where handles cannot be adopted or released, the error says so, and nothing happens") {
+PROMISE(not_adoptable, everywhere, "where handles cannot be adopted, released or shared, the error says so") {
   constexpr bool is_simulated = std::is_same_v<typename Where::engine, qio::simulated>;
-  constexpr bool can_adopt = qio::platform::releases_bound_handles && !is_simulated;
+  constexpr bool can_adopt = !qio::platform::binds_handles && !is_simulated;
   if (can_adopt) return;
   auto file = w.with(4096);
   const qio::platform::native_handle handle = file.native_handle();
@@ -188,6 +187,7 @@ PROMISE(not_adoptable, everywhere,
     CHECK(world<Where>::file::adopt(handle).error() == errc::adopt_not_supported);
   if constexpr (Where::is_async && !is_simulated) {
     CHECK(file.release().error() == errc::cannot_be_released);
+    CHECK(file.share_with(*w.context).error() == errc::cannot_be_shared);
   } else if constexpr (!is_simulated) {
     CHECK(file.release().value() == handle);
     CHECK(!file.is_open());

@@ -79,6 +79,20 @@ TEMPLATE_TEST_CASE("after a failed sync on a context all later ones fail, whiche
   });
 }
 
+TEMPLATE_TEST_CASE("after a failed sync of one of several files that share a handle, those of all fail", "",
+                   qio::cached, qio::mapped) {
+  fault::on_every_engine([&](auto& context) {
+    fault::full_device device;
+    if (!device.missing.empty()) QIO_SKIP(device.missing);
+    auto file = qio::basic_file<TestType>::open(context, device.path(), qio::access::read_write).value();
+    auto before = file.share_with(context).value();
+    fail_sync(device, file, [&] { return file.sync(); });
+    CHECK(context.run(before.async_sync()).error() == std::errc::io_error);
+    auto after = file.share_with(context).value();
+    CHECK(after.sync().error() == std::errc::io_error);
+  });
+}
+
 TEMPLATE_TEST_CASE("a durable write that the device does not store fails, and an ordinary write succeeds", "",
                    qio::cached, qio::direct, qio::mapped) {
   using file_type = qio::basic_file<TestType>;

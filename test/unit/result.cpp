@@ -74,6 +74,8 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::handle_is_not_durable, std::errc::invalid_argument},
       {errc::adopt_not_supported, std::errc::operation_not_supported},
       {errc::cannot_be_released, std::errc::operation_not_supported},
+      {errc::handle_is_shared, std::errc::device_or_resource_busy},
+      {errc::cannot_be_shared, std::errc::operation_not_supported},
   };
   for (const auto& [condition, portable] : table) {
     const error failure = condition;

@@ -68,6 +68,17 @@ struct file_state {
     return complete(system, opening, granted, options, loop);
   }
 
+  /// A file of the same mode on another loop, which uses the same handle. `options` is for what the loop decides.
+  template <class Loop>
+  result<std::unique_ptr<file_state>> share(open_options options, const Loop& loop) {
+    options.durable_writes = file.activity.writes_durably;
+    options.fallback = if_unavailable::use_cache;  // what was unavailable to this file is so to the other
+    const auto opening = System::opening::of(file.handle);
+    auto shared = prepare(system_on<System>(loop), opening, file.activity.granted, options, loop);
+    if (shared) shared.value()->file.share_handle(file);
+    return shared;
+  }
+
   file_state(const System& system, platform::native_handle opened, access granted, const open_options& options)
       : file(system, granted), mode(opened, granted, options) {
     file.activity.reads = policy::is_served_inline && file.may_read();
@@ -91,10 +102,12 @@ struct file_state {
     mode.allow_polling(engine, file);
   }
 
-  /// The handle is the caller's from now on.
+  bool is_shared() const noexcept { return file.sharing != nullptr && file.sharing->has_others(); }
+
+  /// The handle is the caller's from now on. It is not shared.
   platform::native_handle release() noexcept { return std::exchange(file.handle, platform::invalid_handle); }
 
-  result<void> close() noexcept { return file.files.close(std::exchange(file.handle, platform::invalid_handle)); }
+  result<void> close() noexcept { return file.close(); }
 
   /// Whether a transfer goes to the system: it is not empty, it is in range, and it is aligned. `block` is what its
   /// offset and lengths must be multiples of.
@@ -166,14 +179,23 @@ struct file_state {
   template <class Loop>
   static result<std::unique_ptr<file_state>> complete(const System& system, typename System::opening& opening,
                                                       access granted, const open_options& options, const Loop& loop) {
+    auto state = prepare(system, opening, granted, options, loop);
+    if (!state) return state;
+    auto committed = state.value()->mode.commit(opening);
+    if (!committed) return committed.error();
+    state.value()->file.handle = committed.value();  // only now: until then it belongs to the opening
+    return state;
+  }
+
+  // Everything that may fail before the open changes the disk. The file does not own the handle yet.
+  template <class Loop>
+  static result<std::unique_ptr<file_state>> prepare(const System& system, const typename System::opening& opening,
+                                                     access granted, const open_options& options, const Loop& loop) {
     const platform::native_handle opened = opening.handle();
     auto state = std::make_unique<file_state>(system, opened, granted, options);
     if (auto prepared = state->mode.prepare(state->file, opening, options); !prepared) return prepared.error();
     if constexpr (is_on_context<Loop>)
       if (auto attached = loop->attach(opened); !attached) return attached.error();
-    auto committed = state->mode.commit(opening);
-    if (!committed) return committed.error();
-    state->file.handle = committed.value();  // only now: until then it belongs to the opening
     return state;
   }
 

@@ -4,6 +4,7 @@
 
 #include <qio/configuration.hpp>
 #include <qio/file/inline_attempt.hpp>
+#include <qio/file/shared_handle.hpp>
 #include <qio/mode.hpp>
 #include <qio/request/perform.hpp>
 #include <qio/request/transfer.hpp>
@@ -12,17 +13,36 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
-/// What all modes share. Owns the handle, and closes it.
+/// What all modes share. Owns the handle, alone or with other files, and closes it.
 template <class System>
 struct system_file {
   system_file(const System& system, access granted) : files(system) { activity.granted = granted; }
   system_file(const system_file&) = delete;
   system_file& operator=(const system_file&) = delete;
-  ~system_file() {
-    if (handle != platform::invalid_handle) static_cast<void>(files.close(handle));
+  ~system_file() { static_cast<void>(close()); }
+
+  /// The last of the files that use the handle closes it.
+  result<void> close() noexcept {
+    const platform::native_handle closed = std::exchange(handle, platform::invalid_handle);
+    if (closed == platform::invalid_handle || (sharing != nullptr && !sharing->leave())) return success();
+    return files.close(closed);
+  }
+
+  /// Uses the handle of `other` as well. Not while another thread uses `other`.
+  void share_handle(system_file& other) {
+    if (other.sharing == nullptr) {
+      other.sharing = std::make_shared<shared_handle>();
+      other.activity.sync_failure.keep_in(other.sharing->sync_failure);
+    }
+    other.sharing->join();
+    sharing = other.sharing;
+    activity.sync_failure.keep_in(sharing->sync_failure);
+    handle = other.handle;
   }
 
   /// Reads all of `io`, which was made from `buffers`, by system calls. A read that stops between two multiples of
@@ -51,6 +71,7 @@ struct system_file {
   [[no_unique_address]] System files;
   platform::native_handle handle = platform::invalid_handle;
   inline_activity activity;
+  std::shared_ptr<shared_handle> sharing;  // null as long as no other file uses the handle
 
  private:
   // Continue a transfer whose first system call returned `answer`. They make the transfer again from its parts, because

@@ -17,15 +17,25 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// of every later sync. Thread-safe.
 class sync_failure {
  public:
-  bool exists() const noexcept { return code_.load(std::memory_order_relaxed) != 0; }
+  sync_failure() noexcept = default;
+  sync_failure(const sync_failure&) = delete;
+  sync_failure& operator=(const sync_failure&) = delete;
+
+  bool exists() const noexcept { return code_->load(std::memory_order_relaxed) != 0; }
   error get() const noexcept {
-    return std::error_code(code_.load(std::memory_order_relaxed), platform::system_category());
+    return std::error_code(code_->load(std::memory_order_relaxed), platform::system_category());
+  }
+
+  /// Remembers in `shared` from now on, like others that do. Not while another thread uses this one.
+  void keep_in(std::atomic<int>& shared) noexcept {
+    if (exists()) shared.store(code_->load(std::memory_order_relaxed), std::memory_order_relaxed);
+    code_ = &shared;
   }
 
   void note(const error& failure) noexcept {
     if (loses_nothing(failure)) return;
     int none = 0;
-    code_.compare_exchange_strong(none, failure.code().value(), std::memory_order_relaxed);
+    code_->compare_exchange_strong(none, failure.code().value(), std::memory_order_relaxed);
   }
 
   /// The earlier failure, if there is one; otherwise the result of `call`, which syncs.
@@ -49,7 +59,8 @@ class sync_failure {
     return false;
   }
 
-  std::atomic<int> code_ = 0;
+  std::atomic<int> own_ = 0;
+  std::atomic<int>* code_ = &own_;
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

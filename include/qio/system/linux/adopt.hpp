@@ -15,7 +15,8 @@
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
-inline constexpr bool releases_bound_handles = true;
+/// A handle serves any number of contexts, and then the caller again.
+inline constexpr bool binds_handles = false;
 
 /// Fails if a file of `kind` could not keep its promises with the handle. Changes nothing: the flags belong to the open
 /// file description, which others may share.

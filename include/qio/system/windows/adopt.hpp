@@ -9,8 +9,8 @@
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
-/// A handle that CreateIoCompletionPort has bound to a port stays bound to it until it is closed.
-inline constexpr bool releases_bound_handles = false;
+/// CreateIoCompletionPort binds a handle to one port, until it is closed.
+inline constexpr bool binds_handles = true;
 
 /// Win32 reports neither a handle's access nor its flags.
 inline result<detail::adopted_handle<opening>> adopt(native_handle, detail::handle_kind) noexcept {

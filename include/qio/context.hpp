@@ -51,7 +51,7 @@ class [[nodiscard]] scheduled final : posted {
     const auto alive = loop_;  // the coroutine may be resumed, and this object be gone, before post() returns
     alive->post(*this);
   }
-  void await_resume() const noexcept {}
+  bool await_resume() const noexcept { return !loop_->closed(); }
 
  private:
   std::shared_ptr<loop<Engine>> loop_;
@@ -224,6 +224,9 @@ class [[nodiscard]] basic_context {
 
   /// May be awaited on any thread. The coroutine continues inside this context's run() or poll(); the context must
   /// still exist then. A task that is awaited there returns to the context that started it when it finishes: see task.
+  /// The result of co_await is true. If the context is being destroyed, the coroutine continues inside the destructor,
+  /// and the result is false. The destructor waits for the coroutines that await schedule(), so one that awaits it
+  /// again and again must end then: `while (co_await context.schedule()) …`.
   [[nodiscard]] detail::scheduled<Engine> schedule() const noexcept {
     static_cast<void>(loop());
     return detail::scheduled<Engine>(loop_);

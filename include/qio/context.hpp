@@ -177,12 +177,21 @@ class [[nodiscard]] basic_context {
   template <class Representation, class Period>
   [[nodiscard]] detail::sleeping<detail::loop<Engine>> sleep_for(
       std::chrono::duration<Representation, Period> time) const noexcept {
-    const std::chrono::duration<double> approximately = time;
-    const auto now = loop().now();
-    if (approximately > std::chrono::duration<double>(detail::longest_wait))
-      return {loop_, detail::clock::time_point::max()};
-    if (approximately <= std::chrono::duration<double>::zero()) return {loop_, now};
-    return {loop_, now + std::chrono::duration_cast<detail::clock::duration>(time)};
+    return {loop_, from_now(time)};
+  }
+
+  /// The same, but the sleep ends early, with std::errc::operation_canceled, when a stop is requested, by any thread.
+  /// If it was requested before, the coroutine does not suspend. The coroutine continues on the context's thread.
+  /// Allocates nothing.
+  [[nodiscard]] detail::stoppable_sleeping<detail::loop<Engine>> sleep_until(
+      detail::clock::time_point time, const std::stop_token& stop) const noexcept {
+    static_cast<void>(loop());
+    return {loop_, time, stop};
+  }
+  template <class Representation, class Period>
+  [[nodiscard]] detail::stoppable_sleeping<detail::loop<Engine>> sleep_for(
+      std::chrono::duration<Representation, Period> time, const std::stop_token& stop) const noexcept {
+    return {loop_, from_now(time), stop};
   }
 
   /// Runs until a stop is requested, by any thread. What is in flight then stays in flight.
@@ -264,6 +273,15 @@ class [[nodiscard]] basic_context {
   using session = typename detail::loop<Engine>::session;
 
   explicit basic_context(std::shared_ptr<detail::loop<Engine>> loop) noexcept : loop_(std::move(loop)) {}
+
+  template <class Duration>
+  detail::clock::time_point from_now(Duration time) const noexcept {
+    const std::chrono::duration<double> approximately = time;
+    const auto now = loop().now();
+    if (approximately > std::chrono::duration<double>(detail::longest_wait)) return detail::clock::time_point::max();
+    if (approximately <= std::chrono::duration<double>::zero()) return now;
+    return now + std::chrono::duration_cast<detail::clock::duration>(time);
+  }
 
   std::shared_ptr<detail::mailbox> shared_loop() const noexcept {
     static_cast<void>(loop());

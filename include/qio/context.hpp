@@ -52,7 +52,7 @@ class [[nodiscard]] scheduled final : posted {
     const auto alive = loop_;  // the coroutine may be resumed, and this object be gone, before post() returns
     alive->post(*this);
   }
-  void await_resume() const noexcept {}
+  bool await_resume() const noexcept { return !loop_->closed(); }
 
  private:
   std::shared_ptr<loop<Engine>> loop_;
@@ -178,12 +178,21 @@ class [[nodiscard]] basic_context {
   template <class Representation, class Period>
   [[nodiscard]] detail::sleeping<detail::loop<Engine>> sleep_for(
       std::chrono::duration<Representation, Period> time) const noexcept {
-    const std::chrono::duration<double> approximately = time;
-    const auto now = loop().now();
-    if (approximately > std::chrono::duration<double>(detail::longest_wait))
-      return {loop_, detail::clock::time_point::max()};
-    if (approximately <= std::chrono::duration<double>::zero()) return {loop_, now};
-    return {loop_, now + std::chrono::duration_cast<detail::clock::duration>(time)};
+    return {loop_, from_now(time)};
+  }
+
+  /// The same, but the sleep ends early, with std::errc::operation_canceled, when a stop is requested, by any thread.
+  /// If it was requested before, the coroutine does not suspend. The coroutine continues on the context's thread.
+  /// Allocates nothing.
+  [[nodiscard]] detail::stoppable_sleeping<detail::loop<Engine>> sleep_until(
+      detail::clock::time_point time, const std::stop_token& stop) const noexcept {
+    static_cast<void>(loop());
+    return {loop_, time, stop};
+  }
+  template <class Representation, class Period>
+  [[nodiscard]] detail::stoppable_sleeping<detail::loop<Engine>> sleep_for(
+      std::chrono::duration<Representation, Period> time, const std::stop_token& stop) const noexcept {
+    return {loop_, from_now(time), stop};
   }
 
   /// Runs until a stop is requested, by any thread. What is in flight then stays in flight.
@@ -224,6 +233,9 @@ class [[nodiscard]] basic_context {
 
   /// May be awaited on any thread. The coroutine continues inside this context's run() or poll(); the context must
   /// still exist then. A task that is awaited there returns to the context that started it when it finishes: see task.
+  /// The result of co_await is true. If the context is being destroyed, the coroutine continues inside the destructor,
+  /// and the result is false. The destructor waits for the coroutines that await schedule(), so one that awaits it
+  /// again and again must end then: `while (co_await context.schedule()) …`.
   [[nodiscard]] detail::scheduled<Engine> schedule() const noexcept {
     static_cast<void>(loop());
     return detail::scheduled<Engine>(loop_);
@@ -266,6 +278,15 @@ class [[nodiscard]] basic_context {
   using session = typename detail::loop<Engine>::session;
 
   explicit basic_context(std::shared_ptr<detail::loop<Engine>> loop) noexcept : loop_(std::move(loop)) {}
+
+  template <class Duration>
+  detail::clock::time_point from_now(Duration time) const noexcept {
+    const std::chrono::duration<double> approximately = time;
+    const auto now = loop().now();
+    if (approximately > std::chrono::duration<double>(detail::longest_wait)) return detail::clock::time_point::max();
+    if (approximately <= std::chrono::duration<double>::zero()) return now;
+    return now + std::chrono::duration_cast<detail::clock::duration>(time);
+  }
 
   std::shared_ptr<detail::mailbox> shared_loop() const noexcept {
     static_cast<void>(loop());

@@ -20,3 +20,4 @@
 #include <qio/task.hpp>
 #include <qio/task_scope.hpp>
 #include <qio/version.hpp>
+#include <qio/when_any.hpp>

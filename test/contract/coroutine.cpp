@@ -5,6 +5,7 @@
 #include <coroutine>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -127,6 +128,38 @@ PROMISE(scheduled_here, each_engine, "a scheduled coroutine continues inside run
   for (auto& each : visitors) each.join();
   CHECK(arrived == threads * rounds);
   CHECK(elsewhere == 0);
+}
+
+PROMISE(schedule_ends, each_engine, "a loop over schedule() ends when its context is destroyed") {
+  int turns = 0, after = 0;
+  const auto loop = [](auto& context, int& count, int& end) -> qio::task<> {
+    while (co_await context.schedule()) ++count;
+    CHECK(!co_await context.schedule());  // nor does it return true later
+    end = count;
+  };
+  {
+    qio::task_scope scope(*w.context);
+    auto& context = *w.context;
+    scope.spawn(loop(context, turns, after));
+    while (turns < 10) context.poll();
+    CHECK(after == 0);
+    w.context.reset();
+    CHECK(scope.is_empty());
+  }
+  CHECK(after == turns);
+  CHECK(after == 10);
+}
+
+PROMISE(schedule_ends_unrun, each_engine, "a coroutine that awaits a context that never runs is resumed with false") {
+  std::optional<bool> answer;
+  const auto wait = [](auto& context, std::optional<bool>& given) -> qio::task<> {
+    given = co_await context.schedule();
+  };
+  qio::task_scope scope(*w.context);
+  scope.spawn(wait(*w.context, answer));
+  w.context.reset();
+  CHECK(scope.is_empty());
+  CHECK(answer == false);
 }
 
 PROMISE(woken, each_engine, "another thread wakes a sleeping context") {

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <optional>
+#include <stop_token>
+#include <thread>
 #include <vector>
 
 namespace contract {
@@ -108,6 +110,97 @@ PROMISE(sleep_counts_as_one, each_engine, "run_one() ends one sleep at a time") 
     CHECK(w.context->run_one());
     CHECK(woke == before + 1);
   }
+}
+
+PROMISE(sleep_stopped, each_engine, "a stop ends a sleep, with operation_canceled") {
+  std::stop_source source;
+  std::vector<qio::result<void>> answers;
+  const auto sleep = [&](auto time) -> qio::task<void> {
+    auto& context = *w.context;
+    answers.push_back(co_await context.sleep_for(time, source.get_token()));
+    answers.push_back(co_await context.sleep_until(std::chrono::steady_clock::time_point::max(), source.get_token()));
+  };
+  const auto stop = [&]() -> qio::task<void> {
+    co_await w.context->schedule();
+    source.request_stop();
+    CHECK(answers.empty());  // it ends in a later turn
+  };
+  w.context->run(qio::when_all(sleep(std::chrono::hours::max()), sleep(std::chrono::duration<double>(1e10)), stop()));
+  REQUIRE(answers.size() == 4);
+  for (const auto& each : answers) CHECK(each.error() == std::errc::operation_canceled);
+  CHECK(!w.context->next_deadline().exists());
+}
+
+PROMISE(sleep_not_stopped, each_engine, "a sleep that ends before a stop succeeds, and the stop changes nothing") {
+  std::stop_source source;
+  auto& context = *w.context;
+  const auto stop_later = [&]() -> qio::task<bool> {
+    source.request_stop();
+    for (int turn = 0; turn < 3; ++turn) co_await context.schedule();
+    co_return true;
+  };
+  const auto sleep = [&](std::stop_token token) -> qio::task<bool> {
+    // The sleep lives to the end of the expression, but must not resume the coroutine again.
+    co_return (co_await context.sleep_for(1ms, token)) && co_await stop_later();
+  };
+  CHECK(context.run(sleep(source.get_token())));
+  CHECK(!context.run(sleep(source.get_token())));  // now it has been requested before
+  CHECK(context.run(sleep(std::stop_token())));    // which never stops
+}
+
+PROMISE(sleep_stopped_elsewhere, each_engine, "another thread may stop a sleep at any time") {
+  if (!os::why_stops_hang.empty()) QIO_SKIP(std::string(os::why_stops_hang));
+  const auto here = std::this_thread::get_id();
+  const auto sleep = [&](std::stop_token token) -> qio::task<bool> {
+    const auto answer = co_await w.context->sleep_for(std::chrono::hours::max(), token);
+    co_return !answer && answer.error() == std::errc::operation_canceled && std::this_thread::get_id() == here;
+  };
+  for (int round = 0; round < 100; ++round) {
+    std::stop_source source;
+    const std::jthread stopper([&source] { source.request_stop(); });
+    CHECK(w.context->run(sleep(source.get_token())));
+  }
+}
+
+PROMISE(sleep_ends_under_stop, each_engine, "a sleep may end or be destroyed while another thread stops it") {
+  if (!os::why_stops_hang.empty()) QIO_SKIP(std::string(os::why_stops_hang));
+  int ended = 0;
+  const auto sleep = [&](std::stop_token token, std::chrono::nanoseconds time) -> qio::task<void> {
+    auto& context = *w.context;
+    const auto answer = co_await context.sleep_for(time, token);
+    if (!answer) CHECK(answer.error() == std::errc::operation_canceled);
+    ++ended;
+  };
+  for (int round = 0; round < 100; ++round) {
+    std::stop_source source;
+    std::jthread stopper;
+    qio::task_scope scope(*w.context);
+    for (int i = 0; i < 8; ++i) scope.spawn(sleep(source.get_token(), i % 2 == 0 ? 20us * i : 1h));
+    w.context->poll();
+    stopper = std::jthread([&source] { source.request_stop(); });
+    if (round % 2 == 0) w.context->poll();
+  }
+  CHECK(ended <= 800);
+}
+
+PROMISE(sleep_closed_with_token, each_engine, "the end of a context ends sleeps that have a stop token, too") {
+  std::vector<qio::result<void>> answers;
+  std::stop_source source;
+  const auto sleep = [&]() -> qio::task<void> {
+    auto& context = *w.context;
+    answers.push_back(co_await context.sleep_for(1h, source.get_token()));
+    answers.push_back(co_await context.sleep_for(1h, source.get_token()));
+  };
+  {
+    qio::task_scope scope(*w.context);
+    scope.spawn(sleep());
+    w.context->poll();
+    w.context.reset();
+    CHECK(scope.is_empty());
+  }
+  source.request_stop();
+  REQUIRE(answers.size() == 2);
+  for (const auto& each : answers) CHECK(each.error() == errc::context_closed);
 }
 
 }  // namespace contract

@@ -116,6 +116,11 @@ MISTAKE("a moved-from task is given to when_all", "an empty task was awaited or 
 }
 // NOLINTEND(bugprone-use-after-move)
 
+MISTAKE("when_any of no task", "when_any was given a function that made no task") {
+  world w;
+  w.on.run(qio::when_any([](const std::stop_token&) { return std::vector<qio::task<int>>(); }));
+}
+
 MISTAKE("an operation is started twice", "an operation was started that has already been started or awaited") {
   world w;
   auto read = w.read();

@@ -121,7 +121,8 @@ class flight {
     if (!data.empty()) memory.put(data);
   }
 
-  bool may_end_early() const { return plan.ending != ending::none; }
+  bool may_end_early() const { return plan.ending != ending::none || competes; }
+  bool may_be_destroyed() const { return plan.ending >= ending::destroyed_at_once || competes; }
   bool is_controlled() const { return plan.ending >= ending::deadline && plan.ending <= ending::stopped_elsewhere; }
   qio::operation_options options(const place<Engine>& where) const {
     qio::operation_options chosen;
@@ -140,6 +141,7 @@ class flight {
   bool is_lost() const { return result.completions == 0; }
 
   transfer plan;
+  bool competes = false;        ///< another one that finishes first may cancel it, or keep it from starting
   std::vector<std::byte> data;  ///< to be written
   room memory;
   std::stop_source stop;

@@ -169,6 +169,7 @@ step make_step(std::uint64_t seed, std::uint64_t number, const surroundings& in)
   }
   made = transfers(random, in);
   choose_finale(random, in, made);
+  if (in.asynchronous) made.join = random.one_of({step::joining::all, step::joining::scope, step::joining::first});
   return made;
 }
 
@@ -191,6 +192,8 @@ std::string text(const step& step) {
            (step.asynchronously ? " on a worker\n" : "\n");
   std::string lines;
   for (const transfer& each : step.transfers) lines += text(each) + '\n';
+  if (step.join == step::joining::scope) lines += "… the awaited ones in a task_scope\n";
+  if (step.join == step::joining::first) lines += "… the awaited ones in when_any\n";
   if (step.end == step::finale::close_file)
     lines += "… while the " + std::string(name(step.mode)) + " file is closed\n";
   if (step.end == step::finale::destroy_context) lines += "… while the context is destroyed\n";

@@ -51,10 +51,13 @@ struct transfer {
 struct step {
   enum class kind : std::uint8_t { transfers, reopen, restart };
   enum class finale : std::uint8_t { wait, close_file, destroy_context };
+  /// What waits for the awaited transfers: when_all, a task_scope, or when_any, which cancels all but the first.
+  enum class joining : std::uint8_t { all, scope, first };
 
   kind what = kind::transfers;
-  std::vector<transfer> transfers;     ///< in flight at once, on disjoint ranges
-  finale end = finale::wait;           ///< while they are in flight
+  std::vector<transfer> transfers;  ///< in flight at once, on disjoint ranges
+  finale end = finale::wait;        ///< while they are in flight
+  joining join = joining::all;
   property::mode mode = mode::cached;  ///< which file is closed or reopened
   bool polls = false;                  ///< before the later cancellations and stops
   bool asynchronously = false;         ///< close and open

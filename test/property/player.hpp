@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -126,14 +127,14 @@ class player {
   }
 
   void fly(const step& step, flights& all, random_numbers& random) {
-    std::vector<qio::task<void>> tasks;
+    std::vector<flight_type*> awaited;
     std::vector<std::stop_source> elsewhere;
     for (flight_type& each : all) {
       if (each.plan.how == way::blocking) continue;
       if (each.plan.ending == ending::stopped_before) each.stop.request_stop();
       if (each.plan.ending == ending::stopped_elsewhere) elsewhere.push_back(each.stop);
       world_.with(each.plan.mode, [&](auto& file) { prepare(file, each); });
-      if (each.plan.how == way::awaited) tasks.push_back(each.operation.awaited(each.result));
+      if (each.plan.how == way::awaited) awaited.push_back(&each);
     }
     for (flight_type& each : all)
       if (each.plan.how == way::started) start(each);
@@ -147,8 +148,39 @@ class player {
     if (step.polls) world_.context->poll();
     for (flight_type& each : all)
       if (each.plan.how == way::started) disturb(each);
-    if (!tasks.empty()) world_.context->run(qio::when_all(std::move(tasks)));
+    if (!awaited.empty()) join(step.join, awaited);
     end(step, random);
+  }
+
+  void join(step::joining how, const std::vector<flight_type*>& awaited) {
+    if (how == step::joining::first) return race(awaited);
+    if (how == step::joining::scope) return world_.context->run(scoped(awaited));
+    std::vector<qio::task<void>> tasks;
+    for (flight_type* const each : awaited) tasks.push_back(each->operation.awaited(each->result));
+    world_.context->run(qio::when_all(std::move(tasks)));
+  }
+
+  qio::task<void> scoped(const std::vector<flight_type*>& awaited) {
+    qio::task_scope scope(*world_.context);
+    for (flight_type* const each : awaited) scope.spawn(each->operation.awaited(each->result));
+    co_await scope.join();
+  }
+
+  void race(const std::vector<flight_type*>& awaited) {
+    for (flight_type* const each : awaited) each->competes = awaited.size() > 1;
+    const auto first = world_.context->run(qio::when_any([&awaited](const std::stop_token& stop) {
+      std::vector<qio::task<void>> tasks;
+      for (flight_type* const each : awaited) tasks.push_back(stoppable(*each, stop));
+      return tasks;
+    }));
+    require(!awaited[first.index]->is_lost(), "when_any: the first one has not finished");
+    for (flight_type* const each : awaited)
+      if (each->is_lost()) each->destroy();  // it has not started
+  }
+
+  static qio::task<void> stoppable(flight_type& each, std::stop_token stop) {
+    const std::stop_callback on_stop(stop, [&each] { each.operation.cancel(); });
+    co_await each.operation.awaited(each.result);
   }
 
   void end(const step& step, random_numbers& random) {
@@ -280,8 +312,7 @@ class player {
     const std::string who = text(each.plan);
     if (each.plan.what == action::look || each.plan.what == action::change) return;
     require(each.memory.guards_hold(), who + ": memory next to its buffers has changed");
-    const bool destroyed = each.plan.ending >= ending::destroyed_at_once;
-    require(each.result.completions == 1 || (destroyed && each.is_lost()),
+    require(each.result.completions == 1 || (each.may_be_destroyed() && each.is_lost()),
             who + ": completed " + std::to_string(each.result.completions) + " times");
     if (each.is_lost()) return require(each.memory.is_untouched(), who + ": its memory changed after it was destroyed");
     if (!each.result.failure) return;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -153,6 +154,36 @@ TEST_CASE("time passes only on the disk's clock") {
   for (int each = 0; each < 100; ++each) REQUIRE(one.context.run(data.async_write_at(0, block)));
   CHECK(disk.now() - began >= 100h);
   CHECK(disk.now() - began <= 201h);
+}
+
+TEST_CASE("which task of when_any is first depends on the seed, and stopped writes leave what they wrote") {
+  const auto race = [](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed, .shortest = 10us, .longest = 200us});
+    program one(disk);
+    auto data = one.open("data").value();
+    REQUIRE(data.write_at(0, filled(2048, 1)));
+    const bytes block = filled(2048, 2);
+    std::optional<qio::result<std::size_t>> answer;
+    const auto first = one.context.run(qio::when_any(
+        [&](std::stop_token stop) -> qio::task<> { answer = co_await data.async_write_at(0, block, {.stop = stop}); },
+        [&](std::stop_token stop) -> qio::task<> { static_cast<void>(co_await one.context.sleep_for(100us, stop)); }));
+    REQUIRE(answer);  // when_any has waited for it
+    if (first.index() == 0) CHECK(answer->has_value());
+    if (!*answer) CHECK(answer->error() == std::errc::operation_canceled);
+    bytes expected = filled(2048, 1);
+    std::fill_n(expected.begin(), *answer ? answer->value() : answer->error().transferred(), std::byte(2));
+    CHECK(contents(disk, "data") == expected);
+    CHECK(!one.context.next_deadline().exists());
+    return first.index();
+  };
+  std::size_t in_time = 0;
+  each_seed([&](std::uint64_t seed) {
+    const std::size_t first = race(seed);
+    CHECK(race(seed) == first);
+    if (first == 0) ++in_time;
+  });
+  CHECK(in_time > 20);
+  CHECK(in_time < 180);
 }
 
 TEST_CASE("any part of the writes in flight at a power failure may be on the disk, and none succeeds") {

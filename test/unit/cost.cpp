@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <new>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 namespace {
@@ -171,6 +172,32 @@ qio::task<> repeat(int times, Operation operation, bool& right) {
 }
 
 }  // namespace
+
+TEST_CASE("a sleep allocates nothing, with a stop token or without") {
+  auto context = qio::context::create({.workers = 1}).value();
+  std::stop_source never, stops;
+  std::size_t counted = 0;
+  bool right = true, is_last = false;
+  const auto stop = [&]() -> qio::task<> {
+    while (!is_last) co_await context.schedule();
+    stops.request_stop();
+  };
+  const auto sleep = [&](std::stop_token unused, std::stop_token stopped) -> qio::task<> {
+    for (int round = 0; round < 10; ++round) {
+      if (round == 1) allocations = 0;  // everything that is allocated once has been allocated
+      const auto first = co_await context.sleep_for(std::chrono::microseconds(10));
+      const auto second = co_await context.sleep_for(std::chrono::microseconds(10), unused);
+      right = right && first && second;
+    }
+    is_last = true;
+    const auto last = co_await context.sleep_for(std::chrono::hours(1), stopped);
+    right = right && !last;
+    counted = allocations;
+  };
+  context.run(qio::when_all(sleep(never.get_token(), stops.get_token()), stop()));
+  CHECK(right);
+  CHECK(counted == 0);
+}
 
 TEST_CASE("a context waits awake only for what a device completes for the ring itself") {
   const removed_at_end cleaner;

@@ -169,7 +169,10 @@ step make_step(std::uint64_t seed, std::uint64_t number, const surroundings& in)
   }
   made = transfers(random, in);
   choose_finale(random, in, made);
-  if (in.asynchronous) made.join = random.one_of({step::joining::all, step::joining::scope, step::joining::first});
+  if (in.asynchronous) {
+    made.join = random.one_of({step::joining::all, step::joining::scope, step::joining::first});
+    made.posted = random.one_in(3);
+  }
   return made;
 }
 
@@ -192,6 +195,7 @@ std::string text(const step& step) {
            (step.asynchronously ? " on a worker\n" : "\n");
   std::string lines;
   for (const transfer& each : step.transfers) lines += text(each) + '\n';
+  if (step.posted) lines += "… the started ones by posted calls\n";
   if (step.join == step::joining::scope) lines += "… the awaited ones in a task_scope\n";
   if (step.join == step::joining::first) lines += "… the awaited ones in when_any\n";
   if (step.end == step::finale::close_file)

@@ -61,6 +61,7 @@ struct step {
   property::mode mode = mode::cached;  ///< which file is closed or reopened
   bool polls = false;                  ///< before the later cancellations and stops
   bool asynchronously = false;         ///< close and open
+  bool posted = false;                 ///< the started transfers are started by calls that are posted
 };
 
 /// The conditions of a sequence.

@@ -136,8 +136,11 @@ class player {
       world_.with(each.plan.mode, [&](auto& file) { prepare(file, each); });
       if (each.plan.how == way::awaited) awaited.push_back(&each);
     }
-    for (flight_type& each : all)
-      if (each.plan.how == way::started) start(each);
+    if (step.posted)
+      start_by_posts(all);
+    else
+      for (flight_type& each : all)
+        if (each.plan.how == way::started) start(each);
     std::jthread stopper;
     if (!elsewhere.empty())
       stopper = std::jthread([&elsewhere] {
@@ -191,6 +194,28 @@ class player {
     }
     world_.context->run();
     if (step.end == step::finale::close_file) open(step.mode, random);
+  }
+
+  /// By another thread, if there may be one.
+  void start_by_posts(flights& all) {
+    std::deque<qio::posted_call> calls;
+    std::size_t left = 0;
+    for (flight_type& each : all)
+      if (each.plan.how == way::started) {
+        calls.emplace_back([this, &each, &left] {
+          start(each);
+          --left;
+        });
+        ++left;
+      }
+    const auto post = [this, &calls] {
+      for (qio::posted_call& each : calls) world_.context->post(each);
+    };
+    if (in_.threads_stop)
+      std::thread(post).join();
+    else
+      post();
+    while (left != 0) world_.context->poll();
   }
 
   void start(flight_type& each) {

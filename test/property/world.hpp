@@ -51,12 +51,15 @@ class world {
     return qio::success();
   }
 
-  /// Opens the file in a mode.
+  /// Opens the file in a mode: by its path, by a handle that another file has released, or by sharing one.
   qio::result<void> open(mode wanted, random_numbers& random, bool asynchronously = false) {
     const qio::open_options options = {.inline_writes = random.one_in(2),
                                        .reservation = random.one_of({0u, 4096u, 1u << 20})};
+    const origin from = random.one_of({origin::path, origin::path, origin::handle, origin::shared});
     return visit(wanted, [&]<class File>(std::optional<File>& slot) -> qio::result<void> {
       auto opened = opened_file<typename File::mode_type>(options, asynchronously);
+      if constexpr (may_share)
+        if (opened && from != origin::path) opened = taken_over(std::move(opened).value(), options, from);
       if (!opened) return opened.error();
       slot.emplace(std::move(opened).value());
       return qio::success();
@@ -90,6 +93,23 @@ class world {
   std::optional<context_type> context;
 
  private:
+  enum class origin : std::uint8_t { path, handle, shared };
+  static constexpr bool may_share = place<Engine>::can_map && !qio::platform::binds_handles;
+
+  /// The same file in another object.
+  template <class File>
+  qio::result<File> taken_over(File opened, const qio::open_options& options, origin from) {
+    using same_mode = qio::basic_file<typename File::mode_type>;
+    if constexpr (is_async)
+      if (from == origin::shared) return opened.share_with(*context, options);
+    const auto released = opened.release();
+    if (!released) return released.error();
+    if constexpr (is_async)
+      return same_mode::adopt(*context, released.value(), options);
+    else
+      return same_mode::adopt(released.value(), options);
+  }
+
   template <class Use>
   auto visit(mode wanted, Use&& use) {
     switch (wanted) {

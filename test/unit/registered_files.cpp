@@ -251,9 +251,9 @@ TEST_CASE("the lock of a file that the ring may not hold ends with its process")
   qio::open_options unregistered;
   unregistered.registered = false;
   auto context = context_of_ring::create().value();
-  auto file = qio::cached_file::open(context, ones.path, qio::access::read_write, qio::creation::open_existing,
-                                     unregistered)
-                  .value();
+  auto file =
+      qio::cached_file::open(context, ones.path, qio::access::read_write, qio::creation::open_existing, unregistered)
+          .value();
   make_busy(context, file);
   make_busy(context, file);
   CHECK(read_behind_descriptor(context, file, twos) == std::byte{'2'});

@@ -3,14 +3,15 @@
 
 #include <qio/system/windows/path.hpp>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
 namespace os {
 
-/// For the programs that are started from now on.
+/// For this program and those that it starts from now on.
 inline void set_environment(const char* name, const std::string& value) {
-  ::SetEnvironmentVariableA(name, value.c_str());
+  ::_putenv_s(name, value.c_str());  // of this process's C library as well
 }
 
 /// A program that runs in a directory, its output and its errors into files.

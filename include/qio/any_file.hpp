@@ -41,8 +41,9 @@ constexpr std::string_view name_of(any_mode mode) noexcept {
   return {};
 }
 
-/// A basic_file of any mode, for programs that read the mode from their configuration. It has the members that all
-/// modes have in common, with the same meaning; visit() leads to the others (views, async_resize). Each call costs one
+/// A basic_file of any mode, for programs that read the mode from their configuration. It has the members of
+/// basic_file that every mode has, except adopt(), release() and share_with(); visit() leads to the others (views,
+/// async_resize). Each call costs one
 /// switch more than a call of the basic_file.
 ///
 /// A direct file needs alignment, and the others do not: use alignment() for every mode. It is all 1 where nothing has

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// All of qio but the formatters (qio/format.hpp, which needs fmt) and reading over bad sectors (qio/salvage.hpp).
+// All of qio but the formatters (qio/format.hpp, which needs fmt), reading over bad sectors (qio/salvage.hpp) and files
+// of any mode (qio/any_file.hpp).
 #pragma once
 
-#include <qio/any_file.hpp>
 #include <qio/buffer.hpp>
 #include <qio/context.hpp>
 #include <qio/directory.hpp>

@@ -1,5 +1,6 @@
 // Files whose mode is chosen at run time.
 #include "reader.hpp"
+#include <qio/any_file.hpp>
 
 #include <array>
 #include <chrono>

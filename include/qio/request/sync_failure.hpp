@@ -21,21 +21,20 @@ class sync_failure {
   sync_failure(const sync_failure&) = delete;
   sync_failure& operator=(const sync_failure&) = delete;
 
-  bool exists() const noexcept { return code_->load(std::memory_order_relaxed) != 0; }
-  error get() const noexcept {
-    return std::error_code(code_->load(std::memory_order_relaxed), platform::system_category());
-  }
+  bool exists() const noexcept { return code() != 0; }
+  error get() const noexcept { return std::error_code(code(), platform::system_category()); }
 
-  /// Remembers in `shared` from now on, like others that do. Not while another thread uses this one.
+  /// From now on, remembers in `shared`, too, as others do. A sync that is in progress meanwhile is noted in both:
+  /// whoever comes second of this function and note() sees what the first one wrote.
   void keep_in(std::atomic<int>& shared) noexcept {
-    if (exists()) shared.store(code_->load(std::memory_order_relaxed), std::memory_order_relaxed);
-    code_ = &shared;
+    shared_.store(&shared);
+    if (const int own = own_.load(); own != 0) note_in(shared, own);
   }
 
   void note(const error& failure) noexcept {
     if (loses_nothing(failure)) return;
-    int none = 0;
-    code_->compare_exchange_strong(none, failure.code().value(), std::memory_order_relaxed);
+    note_in(own_, failure.code().value());
+    if (std::atomic<int>* const shared = shared_.load()) note_in(*shared, failure.code().value());
   }
 
   /// The earlier failure, if there is one; otherwise the result of `call`, which syncs.
@@ -48,6 +47,16 @@ class sync_failure {
   }
 
  private:
+  static void note_in(std::atomic<int>& place, int code) noexcept {
+    int none = 0;
+    place.compare_exchange_strong(none, code);
+  }
+
+  int code() const noexcept {
+    const std::atomic<int>* const shared = shared_.load(std::memory_order_acquire);
+    return (shared != nullptr ? *shared : own_).load(std::memory_order_relaxed);
+  }
+
   // The sync was canceled or was invalid. Any other failure may mean that written data is lost.
   static bool loses_nothing(const error& failure) noexcept {
     if (failure.code().category() != platform::system_category()) return true;
@@ -60,7 +69,7 @@ class sync_failure {
   }
 
   std::atomic<int> own_ = 0;
-  std::atomic<int>* code_ = &own_;
+  std::atomic<std::atomic<int>*> shared_ = nullptr;
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

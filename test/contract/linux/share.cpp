@@ -91,6 +91,7 @@ PROMISE(shared_access, of_the_system, "a shared file keeps access and durability
   CHECK(other.run(second.async_write_at(0, block.all())).error() == errc::access_not_granted);
   auto durable = w.open("data", access::read_write, creation::open_existing, {.durable_writes = true}).value();
   CHECK(durable.share_with(other).value().explain().find("durable writes")->value == "on");
+  CHECK(reader.share_with(other, {.durable_writes = true}).error() == errc::handle_is_not_durable);
 
   const std::string path = w.where / "data";
   auto blocking = qio::basic_file<typename Where::mode>::open(path).value();
@@ -122,6 +123,22 @@ PROMISE(shared_threads, of_the_system, "threads with contexts of their own use a
   CHECK(use(*w.context, file, 0));
   second.join();
   CHECK(is_right);
+}
+
+PROMISE(shared_while_syncing, of_the_system, "a file may be shared while its sync is in flight") {
+  auto other = world<Where>::context_type::create().value();
+  auto file = w.with(4096);
+  for (int repeated = 0; repeated < 50; ++repeated) {
+    auto sync = file.async_sync();
+    bool succeeded = false;
+    sync.start([&succeeded](qio::result<void> answer) { succeeded = answer.has_value(); });
+    w.context->poll();
+    auto second = file.share_with(other).value();
+    w.context->run();
+    CHECK(succeeded);
+    file = w.open("data", access::read_write, creation::open_existing).value();
+    CHECK(other.run(second.async_sync()));
+  }
 }
 
 PROMISE(not_shared, of_the_system, "a closed file, or a context that was moved from, cannot share") {

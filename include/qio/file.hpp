@@ -131,7 +131,7 @@ class [[nodiscard]] basic_file {
     if (on.loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
     auto opened = basic_file<Mode, ContextEngine>::state::open(path, wanted, how, options, on.loop_);
     if (!opened) return opened.error().of_opening(path.c_str());
-    return basic_file<Mode, ContextEngine>::on_loop(std::move(opened).value(), options, on.loop_);
+    return basic_file<Mode, ContextEngine>(std::move(opened).value(), on.loop_);
   }
 
   /// The same on a worker thread, so that a slow file system does not block the context's thread. Allocates the frame
@@ -170,7 +170,7 @@ class [[nodiscard]] basic_file {
     if (on.loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
     auto adopted = basic_file<Mode, ContextEngine>::state::adopt(handle, options, on.loop_);
     if (!adopted) return adopted.error();
-    return basic_file<Mode, ContextEngine>::on_loop(std::move(adopted).value(), options, on.loop_);
+    return basic_file<Mode, ContextEngine>(std::move(adopted).value(), on.loop_);
   }
 
   /// Closes this object like close(), but leaves the handle open and returns it to the caller. Operations in flight end
@@ -207,7 +207,7 @@ class [[nodiscard]] basic_file {
     } else {
       auto shared = state_->share(options, other.loop_);
       if (!shared) return shared.error();
-      return basic_file<Mode, OtherEngine>::on_loop(std::move(shared).value(), options, other.loop_);
+      return basic_file<Mode, OtherEngine>(std::move(shared).value(), other.loop_);
     }
   }
 
@@ -428,12 +428,6 @@ class [[nodiscard]] basic_file {
   basic_file(std::unique_ptr<state> opened, loop_pointer loop) noexcept
       : loop_(std::move(loop)), state_(std::move(opened)) {}
 
-  static basic_file on_loop(std::unique_ptr<state> opened, const open_options& options, loop_pointer loop) {
-    opened->allow_inline_writes(options);
-    opened->allow_polling(loop->engine());
-    return basic_file(std::move(opened), std::move(loop));
-  }
-
   // Returns `buffers`, after checking what the type of the buffer determines.
   template <class Buffer, class Buffers>
   static Buffers extent_checked(Buffers buffers) noexcept {
@@ -537,10 +531,8 @@ class [[nodiscard]] basic_file {
           return;
         }
         made = std::move(opened).value();
-        made->allow_polling(loop->engine());
       });
       if (made == nullptr) return failure;
-      made->allow_inline_writes(options);
       return success();
     };
     if (auto done = co_await detail::call_by_worker(*loop, activity, job); !done)

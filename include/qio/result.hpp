@@ -43,7 +43,7 @@ enum class errc : int {
   no_offsets,              ///< the path leads to a pipe, a socket or a terminal
   no_wake_handle,          ///< another event loop cannot wait for this context
   handle_appends,          ///< the handle to be adopted appends, so its writes would ignore their offsets
-  handle_does_not_wait,    ///< the handle to be adopted is O_NONBLOCK, and a context's operations would fail
+  handle_is_nonblocking,   ///< the handle to be adopted is O_NONBLOCK, and a context's operations would fail
   handle_is_direct,        ///< the handle to be adopted is direct, the mode is not
   handle_is_not_direct,    ///< the mode is direct, the handle to be adopted is not
   handle_is_not_durable,   ///< durable writes were requested, which the handle to be adopted does not make
@@ -97,7 +97,7 @@ class qio_category final : public std::error_category {
                "no handle for that (completion ports, simulation)";
       case errc::handle_appends:
         return "the handle cannot be adopted: it appends (O_APPEND), so its writes would ignore their offsets";
-      case errc::handle_does_not_wait:
+      case errc::handle_is_nonblocking:
         return "the handle cannot be adopted by a file on a context: it does not wait (O_NONBLOCK)";
       case errc::handle_is_direct: return "the handle is direct (O_DIRECT): only a direct file can adopt it";
       case errc::handle_is_not_direct:
@@ -123,7 +123,7 @@ class qio_category final : public std::error_category {
       case errc::invalid_alignment:
       case errc::too_many_workers:
       case errc::handle_appends:
-      case errc::handle_does_not_wait:
+      case errc::handle_is_nonblocking:
       case errc::handle_is_direct:
       case errc::handle_is_not_direct:
       case errc::handle_is_not_durable:
@@ -152,7 +152,8 @@ class qio_category final : public std::error_category {
 
 }  // namespace detail
 
-/// The category of qio::errc. There is one object per program, whatever the number of translation units.
+/// The category of qio::errc. There is one object per program, whatever the number of translation
+/// units; a shared library that is loaded at run time may have its own.
 inline const std::error_category& qio_category() noexcept {
   static const detail::qio_category category;
   return category;

@@ -2,6 +2,7 @@
 #include "catch.hpp"
 #include <qio/qio.hpp>
 
+#include <fcntl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,13 +21,14 @@
 namespace {
 
 std::atomic<std::size_t> allocations = 0;
+std::atomic<std::size_t> failing = 0;  // the number of the allocation that fails; 0: none
 
 }  // namespace
 
 // Replaces the operators that the library and its coroutines use, and the whole program with them.
 // Not inlined: GCC would see malloc() and free() without the operators between, and call them mismatched.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
-  ++allocations;
+  if (++allocations == failing) throw std::bad_alloc();
   if (void* const memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
@@ -172,6 +174,31 @@ qio::task<> repeat(int times, Operation operation, bool& right) {
 }
 
 }  // namespace
+
+TEMPLATE_TEST_CASE("if memory is exhausted, adopt() leaves the handle to its caller", "", qio::cached, qio::direct,
+                   qio::mapped) {
+  const removed_at_end remover;
+  auto context = qio::context::create().value();
+  auto made = qio::basic_file<TestType>::open(path, access::read_write, creation::if_needed);
+  if (!made) QIO_SKIP(made.error().message());
+  const int handle = made.value().release().value();
+  std::size_t failures = 0;
+  for (bool is_adopted = false; !is_adopted; ++failures) {
+    allocations = 0;
+    failing = failures + 1;
+    try {
+      auto adopted = qio::basic_file<TestType>::adopt(context, handle);
+      failing = 0;
+      is_adopted = adopted.has_value();
+    } catch (const std::bad_alloc&) {
+      failing = 0;
+      REQUIRE(::fcntl(handle, F_GETFD) >= 0);
+    }
+    REQUIRE(failures < 100);
+  }
+  CHECK(failures > 1);
+  CHECK(::fcntl(handle, F_GETFD) < 0);  // the file has closed it
+}
 
 TEST_CASE("a sleep allocates nothing, with a stop token or without") {
   auto context = qio::context::create({.workers = 1}).value();

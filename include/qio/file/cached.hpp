@@ -45,7 +45,7 @@ class mode_policy<cached, System> : public any_alignment {
   static result<void> sync(system_file<System>& file, sync_kind kind) { return file.files.sync(file.handle, kind); }
 
   template <class Engine>
-  static void allow_polling(const Engine&, system_file<System>&) noexcept {}
+  static void allow_polling(const Engine&, system_file<System>&, platform::native_handle) noexcept {}
 
   static void explain(const system_file<System>& file, explanation& out) { explain_inline(file, out); }
 };

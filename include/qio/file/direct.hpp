@@ -24,7 +24,7 @@ class mode_policy<direct, System> {
 
   static constexpr access needed_access(access wanted) noexcept { return wanted; }
 
-  mode_policy(platform::native_handle, access, const open_options&) noexcept {}
+  mode_policy(platform::native_handle, access, const open_options&) {}
 
   result<void> prepare(const system_file<System>& file, const typename System::opening& opening,
                        const open_options& options) {
@@ -80,9 +80,9 @@ class mode_policy<direct, System> {
   static result<void> sync(system_file<System>& file, sync_kind kind) { return file.files.sync(file.handle, kind); }
 
   template <class Engine>
-  void allow_polling(const Engine& engine, system_file<System>& file) {
-    polling_ = is_active_ ? engine.find_polling(file.handle, needed_)
-                          : polling_support{false, false, "the file is not direct"};
+  void allow_polling(const Engine& engine, system_file<System>& file, platform::native_handle handle) {
+    polling_ =
+        is_active_ ? engine.find_polling(handle, needed_) : polling_support{false, false, "the file is not direct"};
     if (polling_.reads) file.activity.poll(opcode::read);
     if (polling_.writes && file.activity.writes_durably) {
       polling_.writes = false;

@@ -86,7 +86,7 @@ class mode_policy<mapped, System> : public any_alignment {
   }
 
   template <class Engine>
-  static void allow_polling(const Engine&, system_file<System>&) noexcept {}
+  static void allow_polling(const Engine&, system_file<System>&, platform::native_handle) noexcept {}
 
   void explain(const system_file<System>& file, explanation& out) const {
     explain_inline(file, out);

@@ -33,7 +33,8 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// - `read(file, io, buffers)`, `write(…)`, `resize(file, bytes)`, `sync(file, kind)`: blocking operations. `io` is not
 ///   empty and fits.
 /// - `is_direct()`, `is_uncached()`: whether the mode is in force, rather than degraded.
-/// - `allow_polling(engine, file)`: finds out which transfers the engine may poll.
+/// - `allow_polling(engine, file, handle)`: finds out which transfers the engine may poll. The file does not own the
+///   handle yet.
 /// - `explain(file, out)`: the facts after "durable writes".
 template <class Mode, class System>
 class mode_policy;

@@ -62,17 +62,20 @@ struct file_state {
     const System system = system_on<System>(loop);
     auto adopted = system.adopt(handle, kind_of<Loop>(options));
     if (!adopted) return adopted.error();
-    auto& [opening, granted, writes_durably] = adopted.value();
+    auto& [opening, granted, writes_durably, is_direct] = adopted.value();
     if (policy::needed_access(granted) != granted) return error(errc::access_not_granted);
     options.durable_writes = writes_durably;
+    if (is_direct) options.fallback = if_unavailable::fail;  // transfers of the handle bypass the cache
     return complete(system, opening, granted, options, loop);
   }
 
   /// A file of the same mode on another loop, which uses the same handle. `options` is for what the loop decides.
   template <class Loop>
   result<std::unique_ptr<file_state>> share(open_options options, const Loop& loop) {
+    if (options.durable_writes && !file.activity.writes_durably) return error(errc::handle_is_not_durable);
     options.durable_writes = file.activity.writes_durably;
-    options.fallback = if_unavailable::use_cache;  // what was unavailable to this file is so to the other
+    // What this file has or lacks, the other has or lacks.
+    options.fallback = is_in_force() ? if_unavailable::fail : if_unavailable::use_cache;
     const auto opening = System::opening::of(file.handle);
     auto shared = prepare(system_on<System>(loop), opening, file.activity.granted, options, loop);
     if (shared) shared.value()->file.share_handle(file);
@@ -85,21 +88,6 @@ struct file_state {
     file.activity.writes_durably = options.durable_writes;
     file.activity.is_direct = Mode::is_direct;
     file.activity.system.may_have_slot = options.registered;
-  }
-
-  /// For a file on a context: finds out whether its writes may be attempted inline.
-  void allow_inline_writes(const open_options& options) noexcept {
-    if constexpr (policy::is_served_inline)
-      file.activity.writes.refusal = !file.may_write()              ? "the file was opened for reading only"
-                                     : file.activity.writes_durably ? "each waits until it is durable"
-                                     : options.inline_writes        ? platform::why_writes_wait(file.handle)
-                                                                    : "switched off";
-  }
-
-  /// For a file on a context: finds out which transfers its engine may poll.
-  template <class Engine>
-  void allow_polling(const Engine& engine) {
-    mode.allow_polling(engine, file);
   }
 
   bool is_shared() const noexcept { return file.sharing != nullptr && file.sharing->has_others(); }
@@ -194,9 +182,24 @@ struct file_state {
     const platform::native_handle opened = opening.handle();
     auto state = std::make_unique<file_state>(system, opened, granted, options);
     if (auto prepared = state->mode.prepare(state->file, opening, options); !prepared) return prepared.error();
-    if constexpr (is_on_context<Loop>)
+    if constexpr (is_on_context<Loop>) {
       if (auto attached = loop->attach(opened); !attached) return attached.error();
+      state->allow_inline_writes(options, opened);
+      state->mode.allow_polling(loop->engine(), state->file, opened);
+    }
     return state;
+  }
+
+  /// Whether the mode is more than the page cache, as it should be.
+  bool is_in_force() const noexcept { return mode.is_direct() || mode.is_uncached(); }
+
+  // Finds out whether writes may be attempted inline.
+  void allow_inline_writes(const open_options& options, platform::native_handle opened) noexcept {
+    if constexpr (policy::is_served_inline)
+      file.activity.writes.refusal = !file.may_write()              ? "the file was opened for reading only"
+                                     : file.activity.writes_durably ? "each waits until it is durable"
+                                     : options.inline_writes        ? platform::why_writes_wait(opened)
+                                                                    : "switched off";
   }
 
   template <class Buffers>

@@ -51,7 +51,7 @@ class mode_policy<uncached, System> : public any_alignment {
   static result<void> sync(system_file<System>& file, sync_kind kind) { return file.files.sync(file.handle, kind); }
 
   template <class Engine>
-  static void allow_polling(const Engine&, system_file<System>&) noexcept {}
+  static void allow_polling(const Engine&, system_file<System>&, platform::native_handle) noexcept {}
 
   void explain(const system_file<System>&, explanation& out) const {
     out.add("uncached", is_active_ ? "on" : "off", is_active_ ? "" : error(errc::uncached_not_supported).message());

@@ -19,6 +19,7 @@ struct adopted_handle {
   Opening opening;  ///< with nothing left to do; until it is committed, the handle belongs to the caller
   access granted;
   bool writes_durably;
+  bool is_direct;
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -2,6 +2,7 @@
 #include "../reader.hpp"
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <array>
@@ -99,7 +100,7 @@ PROMISE(not_adopted, everywhere_in_the_system, "what adopt() refuses stays open,
   CHECK(refusal(w, raw(w, O_APPEND)) == errc::handle_appends);
   CHECK(adopt(w, raw(w, O_APPEND, O_RDONLY)));
   if (Where::is_async)
-    CHECK(refusal(w, raw(w, O_NONBLOCK)) == errc::handle_does_not_wait);
+    CHECK(refusal(w, raw(w, O_NONBLOCK)) == errc::handle_is_nonblocking);
   else
     CHECK(adopt(w, raw(w, O_NONBLOCK)));
 
@@ -113,6 +114,9 @@ PROMISE(not_adopted, everywhere_in_the_system, "what adopt() refuses stays open,
   REQUIRE(::pipe2(pipe.data(), O_CLOEXEC) == 0);
   CHECK(refusal(w, pipe[0]) == errc::no_offsets);
   ::close(pipe[1]);
+  CHECK(refusal(w, ::eventfd(0, EFD_CLOEXEC)) == errc::no_offsets);
+  CHECK(refusal(w, ::open(path.c_str(), O_ACCMODE | O_CLOEXEC | (Where::mode::is_direct ? O_DIRECT : 0))) ==
+        errc::access_not_granted);
   CHECK(adopt(w, -1).error() == std::errc::bad_file_descriptor);
 }
 

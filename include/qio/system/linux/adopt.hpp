@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -29,14 +30,20 @@ inline result<detail::adopted_handle<opening>> adopt(native_handle handle, detai
   if (S_ISDIR(status.st_mode)) return system_error(EISDIR);
   if (!has_offsets(handle, status)) return error(errc::no_offsets);
   const int mode = flags & O_ACCMODE;
+  if (mode == O_ACCMODE) return error(errc::access_not_granted);  // open(2): for ioctl(2) only
+  // An eventfd and its like pretend to seek.
+  if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode) &&
+      (mode == O_WRONLY ? ::pwrite(handle, "", 0, 0) : ::pread(handle, nullptr, 0, 0)) < 0 && errno == ESPIPE)
+    return error(errc::no_offsets);
   if ((flags & O_APPEND) != 0 && mode != O_RDONLY) return error(errc::handle_appends);  // pwrite(2), BUGS
   // io_uring returns EAGAIN instead of waiting.
-  if ((flags & O_NONBLOCK) != 0 && kind.asynchronous) return error(errc::handle_does_not_wait);
-  if ((flags & O_DIRECT) != 0 && !kind.direct) return error(errc::handle_is_direct);
+  if ((flags & O_NONBLOCK) != 0 && kind.asynchronous) return error(errc::handle_is_nonblocking);
+  const bool is_direct = (flags & O_DIRECT) != 0;
+  if (is_direct && !kind.direct) return error(errc::handle_is_direct);
   const bool writes_durably = (flags & O_DSYNC) != 0;
   if (kind.writes_durably && !writes_durably) return error(errc::handle_is_not_durable);
   const access granted = mode == O_RDONLY ? access::read : mode == O_WRONLY ? access::write : access::read_write;
-  return detail::adopted_handle<opening>{opening::of(handle), granted, writes_durably};
+  return detail::adopted_handle<opening>{opening::of(handle), granted, writes_durably, is_direct};
 }
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

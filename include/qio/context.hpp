@@ -157,9 +157,9 @@ class [[nodiscard]] basic_context {
   bool poll() { return session(loop()).turn(false); }
 
   /// Waits until one thing is ready, and does it: an operation that has completed (its coroutine is resumed or its
-  /// callback is called), a sleep that ends, or what was posted (a coroutine that awaits schedule(), a stop request).
-  /// True if there was one; false if `until` passed first. A deadline that has passed looks once, without waiting.
-  /// Without one, it waits forever if nothing ever happens.
+  /// callback is called), a sleep that ends, or what was posted (a posted_call, a coroutine that awaits schedule(), a
+  /// stop request). True if there was one; false if `until` passed first. A deadline that has passed looks once,
+  /// without waiting. Without one, it waits forever if nothing ever happens.
   bool run_one(deadline until = {}) {
     session running(loop());
     return running.one(until.exists() ? wait_limit::until(until.when()) : wait_limit::unlimited());
@@ -241,10 +241,16 @@ class [[nodiscard]] basic_context {
     return detail::scheduled<Engine>(loop_);
   }
 
-  /// Has the context's thread call `call`, inside run() or poll(). From any thread; the context must exist during the
-  /// call of post(). True if `call` was not pending yet. Allocates nothing. What is posted while the context is being
-  /// destroyed is called by its destructor.
-  bool post(posted_call& call) const noexcept { return call.post_to(loop()); }
+  /// Has the context's thread call `call`, inside run() or poll(). From any thread; the context must exist when it is
+  /// called. True if `call` was not pending yet, on this context or another. Allocates nothing. The destructor of the
+  /// context calls what is pending; what these callbacks post is refused (false), so that the destructor ends.
+  bool post(posted_call& call) const noexcept {
+    static_cast<void>(loop());
+    const auto alive = loop_;  // the callback may have the context destroyed before this function returns
+    if (detail::running_loop == alive->number() && alive->closed()) [[unlikely]]
+      return false;
+    return call.post_to(*alive);
+  }
 
   /// Memory for the transfers of this context's files: context_options::registered_bytes, rounded up to whole pages,
   /// and aligned to them; empty if none was asked for. It lives as long as the context. The caller decides who uses
@@ -283,7 +289,9 @@ class [[nodiscard]] basic_context {
   detail::clock::time_point from_now(Duration time) const noexcept {
     const std::chrono::duration<double> approximately = time;
     const auto now = loop().now();
-    if (approximately > std::chrono::duration<double>(detail::longest_wait)) return detail::clock::time_point::max();
+    // Also if it is not a number.
+    if (!(approximately <= std::chrono::duration<double>(detail::longest_wait)))
+      return detail::clock::time_point::max();
     if (approximately <= std::chrono::duration<double>::zero()) return now;
     return now + std::chrono::duration_cast<detail::clock::duration>(time);
   }

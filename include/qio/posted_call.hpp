@@ -28,8 +28,9 @@ class basic_context;
 /// Posting one that is pending does nothing: several posts before the call are one call, which sees everything that
 /// each of them did before it posted.
 ///
-/// It may be destroyed by its own callback, otherwise by the context's thread while no other thread posts it; one that
-/// is pending is then not called. After its context has ended, any thread may destroy it.
+/// It may be destroyed, while no other thread posts it, by its own callback or by the context's thread; one that is
+/// pending is then not called. Once the context's thread has been joined, or the context has ended, any thread may
+/// destroy it.
 class posted_call final : detail::posted {
  public:
   /// What a callback may be: small and trivially copyable, so that it fits here; capture a pointer to what is larger.

@@ -234,7 +234,7 @@ inline task<void> task_promise<void>::get_return_object() noexcept {
   return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
 }
 
-/// Runs one task and calls a listener when it has finished. Owned by when_all and context.run().
+/// Runs one task and calls a listener when it has finished. Owned by when_all, when_any and context.run().
 class [[nodiscard]] started {
  public:
   /// Called last, on the thread where the task was started (see task), and returns what to resume next.

@@ -89,6 +89,40 @@ PROMISE(post_again, each_engine, "a callback may post or destroy its own posted_
   CHECK(calls == 3);
 }
 
+PROMISE(post_while_ending, each_engine, "what a callback posts while its context is destroyed is refused") {
+  auto& context = *w.context;
+  int calls = 0, posted = 0;
+  std::optional<qio::posted_call> endless;
+  endless.emplace([&] {
+    ++calls;
+    posted += context.post(*endless);
+  });
+  w.context->post(*endless);
+  w.context->poll();
+  CHECK(posted == 1);
+  w.context.reset();
+  CHECK(calls == 2);
+  CHECK(posted == 1);
+}
+
+PROMISE(post_turns, each_engine, "callbacks that post and withdraw one another do not keep a turn from ending") {
+  int calls = 0;
+  std::optional<qio::posted_call> one, other;
+  const auto again = [&](std::optional<qio::posted_call>& next) {
+    if (++calls == 1000) return;
+    qio::posted_call withdrawn([] {});
+    w.context->post(withdrawn);
+    w.context->post(*next);
+  };
+  one.emplace([&again, &other] { again(other); });
+  other.emplace([&again, &one] { again(one); });
+  w.context->post(*one);
+  w.context->poll();
+  CHECK(calls == 1);
+  w.context->poll();
+  CHECK(calls == 2);
+}
+
 PROMISE(post_withdrawn, each_engine, "a pending posted_call that is destroyed is not called") {
   counter kept;
   int calls = 0;

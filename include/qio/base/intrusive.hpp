@@ -65,6 +65,8 @@ class queue {
   queue& operator=(const queue&) = delete;
 
   bool empty() const noexcept { return first_ == nullptr; }
+  /// Null if it is empty.
+  Element* last() const noexcept { return last_; }
 
   void push(Element& element) noexcept {
     element.next = nullptr;

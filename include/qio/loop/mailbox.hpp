@@ -70,6 +70,7 @@ class mailbox : list_hook {
   void withdraw(posted& node) noexcept {
     QIO_CHECK(node.is_posted, "bug in qio: work was withdrawn that was not posted");
     arrivals_.take(posted_);
+    if (&node == last_of_turn_) last_of_turn_ = node.previous;
     posted_.remove(node);
     node.is_posted = false;
   }
@@ -100,11 +101,14 @@ class mailbox : list_hook {
     return true;
   }
 
-  /// Runs what has been posted. True if there was anything.
+  /// Runs what has been posted until now, but not what that posts in turn. True if there was anything.
   bool run_posted() noexcept {
     if (!arrivals_.empty()) arrivals_.take(posted_);
-    if (posted_.empty()) return false;
-    while (posted* const node = posted_.pop()) {
+    last_of_turn_ = posted_.last();
+    if (last_of_turn_ == nullptr) return false;
+    while (last_of_turn_ != nullptr) {
+      posted* const node = posted_.pop();
+      if (node == last_of_turn_) last_of_turn_ = nullptr;
       node->is_posted = false;
       node->run(*node);
     }
@@ -122,7 +126,8 @@ class mailbox : list_hook {
 
   struct registry {
     std::mutex mutex;
-    loop_number last_number = 0;
+    // Shared libraries that are loaded at run time may have registries of their own, whose numbers must differ.
+    loop_number last_number = loop_number(reinterpret_cast<std::uintptr_t>(this)) << 16;
     list<mailbox> mailboxes;  // of the loops that have not closed
   };
   static registry& loops() noexcept {
@@ -146,7 +151,8 @@ class mailbox : list_hook {
   void (*const wake_)(mailbox&) noexcept;
   loop_number number_;
   arrivals<posted> arrivals_;
-  queue<posted> posted_;  // taken from arrivals_, not yet run
+  queue<posted> posted_;            // taken from arrivals_, not yet run
+  posted* last_of_turn_ = nullptr;  // of those that run_posted() is running, the last; null if it is not
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -14,7 +14,8 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// When a stop of `from` is requested, requests a stop of `to`: on the loop that was running when the relay was made,
 /// so that the tasks there are stopped on their own thread. If there was none, or if it has closed, on the thread that
-/// requests the stop. Relays may be chained to any length, as in nested calls of when_any.
+/// requests the stop. Relays on loops may be chained to any length, as in nested calls of
+/// when_any.
 class stop_relay : posted {
  public:
   stop_relay(const std::stop_token& from, const std::stop_source& to) noexcept : to_(to), home_(running_loop) {

@@ -12,8 +12,10 @@
 #include <cstdio>
 #include <span>
 #include <string>
+#include <utility>
 
-/// Runs a context on the thread of an Asio loop. Call run_soon() after starting operations outside their callbacks.
+/// Runs a context on the thread of an Asio loop. Call run_soon() after starting operations outside their callbacks. It
+/// must exist until the loop has ended.
 class context_in_asio {
  public:
   context_in_asio(asio::io_context& loop, qio::context& context)
@@ -23,8 +25,12 @@ class context_in_asio {
   ~context_in_asio() { wake_.release(); }  // the handle belongs to the context: Asio must not close it
 
   void run_soon() {
+    if (std::exchange(is_soon_, true)) return;
     asio::post(wake_.get_executor(), [this] {
+      is_soon_ = false;
       if (is_stopped_) return;
+      wake_.cancel();  // what it waits for since the last time
+      deadline_.cancel();
       if (!context_.prepare_to_wait()) {
         context_.poll();
         run_soon();  // after what else the loop has to do
@@ -44,10 +50,7 @@ class context_in_asio {
  private:
   void wait() {
     const auto go_on = [this](const asio::error_code& failure) {
-      if (failure || is_stopped_) return;
-      wake_.cancel();
-      deadline_.cancel();
-      run_soon();
+      if (!failure) run_soon();
     };
     wake_.async_wait(asio::posix::stream_descriptor::wait_read, go_on);
     if (const qio::deadline next = context_.next_deadline(); next.exists()) {
@@ -59,6 +62,7 @@ class context_in_asio {
   qio::context& context_;
   asio::posix::stream_descriptor wake_;
   asio::steady_timer deadline_;
+  bool is_soon_ = false;
   bool is_stopped_ = false;
 };
 

@@ -50,6 +50,7 @@ class reader {
     context_.run_until(stop_.get_token());
     take();  // what was added before the stop
     context_.run([](qio::task_scope& all) -> qio::task<> { co_await all.join(); }(reads));
+    static_cast<void>(file_.close());
   }
 
   void take() {

@@ -112,7 +112,8 @@ qio::task<void> work_in_scope(Node& own, Node& next, stops& all, std::size_t fir
   qio::task_scope scope(own.context);
   for (std::size_t i = 0; i < loops; ++i) scope.spawn(work(own, next, all, first_place + i));
   co_await scope.join();
-  co_await own.file->async_close();
+  const auto closed = co_await own.file->async_close();
+  own.wrong += !closed;
 }
 
 }  // namespace

@@ -234,16 +234,16 @@ class [[nodiscard]] any_file {
     co_return any_file(std::move(opened).value());
   }
 
-  // Not std::visit(), which throws if the variant has no value. This one always has.
+  // The variant always has a value. (GCC 12 warns about the null pointer that std::get_if() could return.)
   template <class Modes, class Visitor>
   static decltype(auto) dispatch(Modes& files, Visitor& visitor) {
     switch (files.index()) {
-      case 0: return visitor(*std::get_if<0>(&files));
-      case 1: return visitor(*std::get_if<1>(&files));
-      case 2: return visitor(*std::get_if<2>(&files));
+      case 0: return visitor(std::get<0>(files));
+      case 1: return visitor(std::get<1>(files));
+      case 2: return visitor(std::get<2>(files));
       default: break;
     }
-    return visitor(*std::get_if<std::variant_size_v<modes> - 1>(&files));
+    return visitor(std::get<std::variant_size_v<modes> - 1>(files));
   }
 
   template <class Buffer>

@@ -144,16 +144,19 @@ class [[nodiscard]] basic_file {
     return basic_file<Mode, ContextEngine>::open_by_worker(on.loop_, std::move(path), wanted, how, options);
   }
 
-  // --- handles that the program opened itself (Linux) ---
+  // --- handles that the program opened itself ---
 
   /// Takes over an open handle, for blocking operations. On failure, the caller keeps it. Access and durable writes
-  /// follow from the handle (O_ACCMODE, O_DSYNC); of the options, `permissions` and `beneath` have no meaning.
+  /// follow from the handle (O_ACCMODE, O_DSYNC; on Windows its rights and FILE_FLAG_WRITE_THROUGH); of the options,
+  /// `permissions` and `beneath` have no meaning.
   ///
   /// Nothing about the handle is changed, because its flags belong to the open file description, which other processes
   /// may share. So these fail: a direct mode with a handle without O_DIRECT (unless open_options::fallback allows the
   /// cache), another mode with O_DIRECT, a writable handle with O_APPEND, durable_writes without O_DSYNC, and, on a
   /// context, O_NONBLOCK. So do O_PATH, a mode that must read with a handle that cannot, directories, and what has no
-  /// offsets. On Windows, and by simulated files, nothing can be adopted: errc::adopt_not_supported.
+  /// offsets. On Windows, the corresponding flags count (FILE_FLAG_NO_BUFFERING, FILE_APPEND_DATA without
+  /// FILE_WRITE_DATA, FILE_FLAG_WRITE_THROUGH); on a context, the handle needs FILE_FLAG_OVERLAPPED and must not be
+  /// bound to a completion port. Simulated files adopt nothing: errc::adopt_not_supported.
   static result<basic_file> adopt(platform::native_handle handle, const open_options& options = {})
     requires std::same_as<Engine, no_engine>
   {

@@ -44,10 +44,11 @@ enum class errc : int {
   no_wake_handle,          ///< another event loop cannot wait for this context
   handle_appends,          ///< the handle to be adopted appends, so its writes would ignore their offsets
   handle_is_nonblocking,   ///< the handle to be adopted is O_NONBLOCK, and a context's operations would fail
+  handle_is_synchronous,   ///< Windows: the handle to be adopted has no FILE_FLAG_OVERLAPPED, which a context needs
   handle_is_direct,        ///< the handle to be adopted is direct, the mode is not
   handle_is_not_direct,    ///< the mode is direct, the handle to be adopted is not
   handle_is_not_durable,   ///< durable writes were requested, which the handle to be adopted does not make
-  adopt_not_supported,     ///< this system or engine cannot adopt handles
+  adopt_not_supported,     ///< a simulated file, or a Windows that does not report a handle's access and mode
   cannot_be_released,      ///< Windows: a handle stays bound to the completion port of its context
   handle_is_shared,        ///< other files use the handle, so it cannot be released
   cannot_be_shared,        ///< Windows: a handle can be bound to one completion port only
@@ -96,15 +97,19 @@ class qio_category final : public std::error_category {
                "has "
                "no handle for that (completion ports, simulation)";
       case errc::handle_appends:
-        return "the handle cannot be adopted: it appends (O_APPEND), so its writes would ignore their offsets";
+        return "the handle cannot be adopted: it appends (as by O_APPEND), so its writes would ignore their offsets";
       case errc::handle_is_nonblocking:
         return "the handle cannot be adopted by a file on a context: it does not wait (O_NONBLOCK)";
-      case errc::handle_is_direct: return "the handle is direct (O_DIRECT): only a direct file can adopt it";
+      case errc::handle_is_synchronous:
+        return "the handle cannot be adopted by a file on a context: it was opened without FILE_FLAG_OVERLAPPED";
+      case errc::handle_is_direct:
+        return "the handle is direct (O_DIRECT, FILE_FLAG_NO_BUFFERING): only a direct file can adopt it";
       case errc::handle_is_not_direct:
-        return "the handle is not direct: open it with O_DIRECT, because adopting it leaves its flags as they are";
+        return "the handle is not direct: open it with O_DIRECT (FILE_FLAG_NO_BUFFERING), which adopting cannot add";
       case errc::handle_is_not_durable:
-        return "durable writes need a handle that was opened with O_DSYNC: adopting it leaves its flags as they are";
-      case errc::adopt_not_supported: return "handles can only be adopted on Linux, and not by a simulated file";
+        return "durable writes need a handle opened with O_DSYNC (FILE_FLAG_WRITE_THROUGH), which adopting cannot add";
+      case errc::adopt_not_supported:
+        return "handles cannot be adopted by simulated files, or where Windows does not report their access and mode";
       case errc::cannot_be_released:
         return "on Windows, a handle stays bound to its context: only a file without a context can release it";
       case errc::handle_is_shared: return "the handle cannot be released: other files use it (share_with)";
@@ -124,6 +129,7 @@ class qio_category final : public std::error_category {
       case errc::too_many_workers:
       case errc::handle_appends:
       case errc::handle_is_nonblocking:
+      case errc::handle_is_synchronous:
       case errc::handle_is_direct:
       case errc::handle_is_not_direct:
       case errc::handle_is_not_durable:

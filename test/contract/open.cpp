@@ -175,27 +175,4 @@ PROMISE(no_leak, each_mode, "a failed open leaves no handle open") {
   CHECK(!os::has_open(w.where / "old"));
 }
 
-PROMISE(not_adoptable, everywhere, "where handles cannot be adopted, released or shared, the error says so") {
-  constexpr bool is_simulated = std::is_same_v<typename Where::engine, qio::simulated>;
-  constexpr bool can_adopt = !qio::platform::binds_handles && !is_simulated;
-  if (can_adopt) return;
-  auto file = w.with(4096);
-  const qio::platform::native_handle handle = file.native_handle();
-  if constexpr (Where::is_async)
-    CHECK(qio::basic_file<typename Where::mode>::adopt(*w.context, handle).error() == errc::adopt_not_supported);
-  else
-    CHECK(world<Where>::file::adopt(handle).error() == errc::adopt_not_supported);
-  if constexpr (Where::is_async && !is_simulated) {
-    CHECK(file.release().error() == errc::cannot_be_released);
-    CHECK(file.share_with(*w.context).error() == errc::cannot_be_shared);
-  } else if constexpr (!is_simulated) {
-    CHECK(file.release().value() == handle);
-    CHECK(!file.is_open());
-    CHECK(qio::platform::close(handle));
-    return;
-  }
-  memory block(4096);
-  CHECK(w.read(file, 0, block.all()).value() == 4096);
-}
-
 }  // namespace contract

@@ -69,6 +69,7 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::no_wake_handle, std::errc::operation_not_supported},
       {errc::handle_appends, std::errc::invalid_argument},
       {errc::handle_is_nonblocking, std::errc::invalid_argument},
+      {errc::handle_is_synchronous, std::errc::invalid_argument},
       {errc::handle_is_direct, std::errc::invalid_argument},
       {errc::handle_is_not_direct, std::errc::invalid_argument},
       {errc::handle_is_not_durable, std::errc::invalid_argument},

@@ -28,6 +28,24 @@ inline bool is_open(qio::platform::native_handle handle) { return ::fcntl(handle
 inline bool is_inherited(qio::platform::native_handle handle) { return (::fcntl(handle, F_GETFD) & FD_CLOEXEC) == 0; }
 inline void close(qio::platform::native_handle handle) { ::close(handle); }
 
+/// How a test opens a handle itself. Everything else is what a file of this library needs.
+struct raw_open {
+  qio::access access = qio::access::read_write;
+  bool direct = false;
+  bool durable = false;
+  bool appends = false;
+  bool asynchronous = false;  ///< on Windows
+};
+
+/// A new handle of an existing file. invalid_handle if the file system refuses direct I/O.
+inline qio::platform::native_handle open_raw(const std::string& path, const raw_open& how) {
+  const int access_flags = how.access == qio::access::read    ? O_RDONLY
+                           : how.access == qio::access::write ? O_WRONLY
+                                                              : O_RDWR;
+  return ::open(path.c_str(), access_flags | (how.direct ? O_DIRECT : 0) | (how.durable ? O_DSYNC : 0) |
+                                  (how.appends ? O_APPEND : 0) | O_CLOEXEC);
+}
+
 /// Waits until a context's wake_handle() is ready. False if `limit` passes first.
 inline bool wait_until_ready(qio::platform::native_handle handle, std::chrono::milliseconds limit) {
   pollfd ready{handle, POLLIN, 0};

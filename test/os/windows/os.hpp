@@ -28,7 +28,32 @@ inline bool is_inherited(HANDLE handle) {
   DWORD flags = HANDLE_FLAG_INHERIT;
   return ::GetHandleInformation(handle, &flags) == 0 || (flags & HANDLE_FLAG_INHERIT) != 0;
 }
+inline bool is_open(HANDLE handle) {
+  DWORD flags = 0;
+  return ::GetHandleInformation(handle, &flags) != 0;
+}
 inline void close(HANDLE handle) { ::CloseHandle(handle); }
+
+/// How a test opens a handle itself. Everything else is what a file of this library needs.
+struct raw_open {
+  qio::access access = qio::access::read_write;
+  bool direct = false;
+  bool durable = false;
+  bool appends = false;
+  bool asynchronous = false;
+};
+
+/// A new handle of an existing file. invalid_handle if the file system refuses direct I/O.
+inline HANDLE open_raw(const std::string& path, const raw_open& how) {
+  const DWORD rights = (how.access != qio::access::write ? GENERIC_READ : 0u) |
+                       (how.access == qio::access::read ? 0u
+                        : how.appends                   ? FILE_GENERIC_WRITE & ~DWORD(FILE_WRITE_DATA)
+                                                        : GENERIC_WRITE);
+  return ::CreateFileW(std::filesystem::path(path).c_str(), rights, qio::platform::share_all, nullptr, OPEN_EXISTING,
+                       (how.direct ? FILE_FLAG_NO_BUFFERING : 0u) | (how.durable ? FILE_FLAG_WRITE_THROUGH : 0u) |
+                           (how.asynchronous ? FILE_FLAG_OVERLAPPED : 0u),
+                       nullptr);
+}
 
 /// Waits until a context's wake_handle() is ready. False if `limit` passes first.
 inline bool wait_until_ready(HANDLE handle, std::chrono::milliseconds limit) {

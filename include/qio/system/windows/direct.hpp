@@ -54,6 +54,7 @@ inline std::uint32_t of_memory(native_handle handle) noexcept {
 /// Buffering") requires offset, length and address to be multiples of a sector; the device may require more of the
 /// address.
 inline direct_support make_direct(const opening& file) {
+  if (file.is_foreign() && !file.is_direct()) return {errc::handle_is_not_direct, {}, {}};
   if (!file.is_direct() || calls::GetFileType(file.handle()) != FILE_TYPE_DISK)
     return {errc::direct_not_supported, {}, {}};
   std::string source = "FileStorageInfo";

@@ -34,6 +34,14 @@ class opening {
     return self;
   }
 
+  /// A handle that the program has opened: nothing is left to do, and without commit() it stays open.
+  static opening of(native_handle handle, detail::handle_kind kind) {
+    opening self({}, creation::open_existing, kind);
+    self.handle_ = handle;
+    self.is_foreign_ = true;
+    return self;
+  }
+
   opening(opening&& other) noexcept
       : path_(std::move(other.path_)),
         replaced_(std::move(other.replaced_)),
@@ -42,15 +50,17 @@ class opening {
         access_(other.access_),
         attributes_(other.attributes_),
         handle_(std::exchange(other.handle_, invalid_handle)),
+        is_foreign_(other.is_foreign_),
         created_(std::exchange(other.created_, false)) {}
   opening& operator=(opening&&) = delete;
   ~opening() {
     if (created_) remove_created(handle_, path_);
-    if (handle_ != invalid_handle) calls::CloseHandle(handle_);
+    if (handle_ != invalid_handle && !is_foreign_) calls::CloseHandle(handle_);
   }
 
   native_handle handle() const noexcept { return handle_; }
-  /// False if the file system refused direct I/O.
+  bool is_foreign() const noexcept { return is_foreign_; }
+  /// False if the file system refused direct I/O, or a foreign handle uses the cache.
   bool is_direct() const noexcept { return kind_.direct; }
 
   /// Completes the open. On success, the caller owns the handle. May be called again if it fails.
@@ -117,6 +127,7 @@ class opening {
   DWORD access_ = 0;
   DWORD attributes_ = 0;
   native_handle handle_ = invalid_handle;
+  bool is_foreign_ = false;
   bool created_ = false;
 };
 

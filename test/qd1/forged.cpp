@@ -162,6 +162,8 @@ TEST_CASE("a report that was edited is refused") {
   json forged = written;
   forged["qio"].erase("checksum");
   CHECK_THROWS_WITH(read(forged), Contains("checksum"));
+  forged["qio"].erase("runs");
+  CHECK_THROWS_WITH(read(forged), Contains("checksum"));
 }
 
 TEST_CASE("bins, percentiles and rounds that disagree are refused, checksum or not") {

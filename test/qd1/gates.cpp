@@ -48,10 +48,10 @@ qd1::report report_of(std::initializer_list<qd1::series> all) {
   return made;
 }
 
-// As JSON, without the checksum that shows edits.
+// As JSON of a version without the checksum that shows edits.
 nlohmann::json editable(const qd1::report& run) {
   auto made = nlohmann::json::parse(qd1::json(run));
-  made["qio"].erase("checksum");
+  for (const char* const later : {"checksum", "kind"}) made["qio"].erase(later);
   return made;
 }
 
@@ -88,6 +88,23 @@ TEST_CASE("without an interval a gate is decided only if all samples are on one 
   CHECK(status("p50<=1s", run) == qd1::exit_pass);
   CHECK(status("p50<=1us", run) == qd1::exit_fail);
   CHECK_THAT(qd1::check(qd1::parse_gate("p50<=120us"), run).front().text, Contains("the rounds have two levels"));
+}
+
+// Minimum and maximum of latencies decided on operations per second.
+TEST_CASE("a figure that is no latency has no verdict without its interval") {
+  auto run = report_of({measured(qd1::mode::direct, 100'000, 1)});
+  qd1::series& series = run.series.front();
+  for (const char* figure : {"iops", "MB/s", "cpu", "batched"}) {
+    const qd1::estimate unknown{400, {}, qd1::scope::between_runs, "2 runs; needed are 3"};
+    series.between_runs.push_back({figure, unknown});
+    for (const char* limit : {"<=1e9", ">=1e9", "<=1", ">=1"}) {
+      const bool is_time = figure == std::string("cpu") || figure == std::string("batched");
+      const auto result = qd1::check(qd1::parse_gate(std::string(figure) + limit + (is_time ? "ns" : "")), run).front();
+      INFO(result.text);
+      CHECK(result.status == qd1::exit_inconclusive);
+      CHECK_THAT(result.text, Contains("needed are 3"));
+    }
+  }
 }
 
 TEST_CASE("an invalid series meets no gate") {
@@ -128,6 +145,11 @@ TEST_CASE("trap 30: a gate passes neither on an interrupted run nor against a ba
   const auto found = [&](const qd1::report& before, const qd1::report& now) {
     return qd1::check_against(gate, before, now).front();
   };
+  qd1::report nothing_yet;
+  nothing_yet.complete = false;
+  CHECK(found(base, nothing_yet).status == qd1::exit_inconclusive);
+  CHECK_THAT(found(base, nothing_yet).text, Contains("interrupted before"));
+  CHECK(qd1::check(qd1::parse_gate("direct.p50<=1s"), nothing_yet).front().status == qd1::exit_inconclusive);
   REQUIRE(found(base, same).status == qd1::exit_pass);
   for (const bool all : {true, false}) {
     auto cut = same;

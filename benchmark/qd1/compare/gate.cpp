@@ -41,12 +41,18 @@ bool is_meant(const gate& gate, const work& work) {
   throw usage_error(fmt::format("--gate '{}': the run has no such series", gate.text));
 }
 
+// None if an interrupted run has not come to them.
 std::vector<const series*> meant(const gate& gate, const report& run) {
   std::vector<const series*> found;
   for (const series& each : run.series)
     if (is_meant(gate, each.work)) found.push_back(&each);
-  if (found.empty()) refuse_none(gate);
+  if (found.empty() && run.complete) refuse_none(gate);
   return found;
+}
+
+gate_result interrupted_before(const gate& gate) {
+  return {exit_inconclusive,
+          fmt::format("INCONCLUSIVE {}: the run was interrupted before it had such a series", gate.text)};
 }
 
 bool is_time(const gate& gate) {
@@ -83,6 +89,9 @@ gate_result judge(const gate& gate, const work& work, const estimate& found) {
                               value_text(gate, ends.low), value_text(gate, ends.high))};
 }
 
+// Whether no sample can lie on the other side of a limit that minimum and maximum are on one side of.
+bool is_within_samples(const std::string& metric) { return metric == "mean" || percentile_named(metric); }
+
 // Without an interval, a gate is decided only if all samples are on one side of the limit.
 gate_result judge_figure(const gate& gate, const series& of) {
   estimate found = *metric(of, gate.metric);
@@ -91,6 +100,9 @@ gate_result judge_figure(const gate& gate, const series& of) {
     if (found.interval) result.text += ", " + interval_scope(of);
     return result;
   }
+  if (!is_within_samples(gate.metric))
+    return {exit_inconclusive, fmt::format("INCONCLUSIVE {}: {}: {}; no interval: {}", gate.text, title(of.work),
+                                           value_text(gate, found.value), found.withheld)};
   found.interval = interval{of.latency.min, of.latency.max};
   gate_result result = judge(gate, of.work, found);
   result.text += result.status == exit_inconclusive ? ", minimum and maximum; no interval: " + found.withheld
@@ -186,6 +198,7 @@ std::vector<gate_result> check(const gate& gate, const report& run) {
     auto failed = without_figure(gate, *each, run);
     results.push_back(failed ? *failed : judge_figure(gate, *each));
   }
+  if (results.empty()) results.push_back(interrupted_before(gate));
   return results;
 }
 
@@ -206,6 +219,7 @@ std::vector<gate_result> check_against(const gate& gate, const report& base, con
     if (!failed) failed = without_verdict(gate, *same, *each, forbidden);
     results.push_back(failed ? *failed : judge_ratio(gate, *same, *each));
   }
+  if (results.empty()) results.push_back(interrupted_before(gate));
   return results;
 }
 

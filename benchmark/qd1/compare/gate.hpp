@@ -36,7 +36,8 @@ struct gate_result {
 };
 
 /// One result for each series that the gate matches. A figure whose interval contains the limit, or that has too few
-/// samples or no interval, or is of an interrupted run, is inconclusive. Throws usage_error if the gate matches none.
+/// samples or no interval, or is of an interrupted run, is inconclusive. Throws usage_error if a complete run has no
+/// series that the gate matches.
 std::vector<gate_result> check(const gate& gate, const report& run);
 /// The same for figures of `run` as multiples of those of `base`, by how the rounds of each differ. Invalid if compare
 /// gives no verdict.

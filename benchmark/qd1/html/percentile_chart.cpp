@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 
 namespace qd1::html {
 namespace {
@@ -98,6 +100,14 @@ std::string curves_description(const panel& from) {
   return text;
 }
 
+// "95 % interval within this run", if that is what all intervals are.
+std::string shaded_intervals(const panel& from) {
+  std::set<std::string> scopes;
+  for (const curve& each : from.curves)
+    if (each.drawable()) scopes.insert(interval_scope(*each.series));
+  return scopes.size() == 1 ? "95 % interval " + *scopes.begin() : "95 % intervals";
+}
+
 }  // namespace
 
 node percentile_chart(const panel& from) {
@@ -127,9 +137,9 @@ node percentile_chart(const panel& from) {
                   {"data-low", fmt::format("{:.6g}", to.y.low())},
                   {"data-high", fmt::format("{:.6g}", to.y.high())}},
                  std::move(layers),
-                 fmt::format("Read: so much of the operations took at most that long. Lower is better. {}; shaded 95 % "
-                             "interval within this run; pale: may be the host’s noise; dotted: too few samples to say.",
-                             from.strokes)});
+                 fmt::format("Read: so much of the operations took at most that long. Lower is better. {}; shaded {}; "
+                             "pale: may be the host’s noise; dotted: too few samples to say.",
+                             from.strokes, shaded_intervals(from))});
 }
 
 }  // namespace qd1::html

@@ -79,6 +79,24 @@ TEST_CASE("operations a second of runs at different times are not added up") {
   CHECK(both.series.front().iops == Approx(first.series.front().iops));
 }
 
+TEST_CASE("what is not steady in one run is not steady in all, and the run is named") {
+  qd1::report sound = recorded();
+  for (qd1::series& each : sound.series) each.steady = true;
+  qd1::report other = sound;
+  other.started_seconds += 3600;
+  CHECK(qd1::merged({{"a", sound}, {"b", other}}).series.front().steady == true);
+  other.series.front().steady = false;
+  other.series.front().unsettled = "it warmed up";
+  for (const std::int64_t later : {0, 3600}) {  // side by side, and apart
+    other.started_seconds = sound.started_seconds + later;
+    const qd1::series both = qd1::merged({{"a", sound}, {"b", other}}).series.front();
+    CHECK(both.steady == false);
+    CHECK(both.unsettled == "b: it warmed up");
+  }
+  other.series.front().steady.reset();
+  CHECK_FALSE(qd1::merged({{"a", sound}, {"b", other}}).series.front().steady);
+}
+
 TEST_CASE("the run that is behind the others is named") {
   std::vector<qd1::contribution> all(4);
   for (qd1::contribution& each : all) {

@@ -74,7 +74,11 @@ node validity_mark(const report& run) {
         "bad", "✗",
         fmt::format("{} of {} series invalid", static_cast<long>(run.series.size()) - valid, run.series.size()));
   }
-  return mark("good", "✓", fmt::format("{} of {} series valid", measured, run.series.size()));
+  const std::string valid = fmt::format("{} of {} series valid", measured, run.series.size());
+  const auto unsteady =
+      std::ranges::count_if(run.series, [](const series& each) { return each.measured() && each.steady == false; });
+  if (unsteady != 0) return mark("doubtful", "?", fmt::format("{}, {} not steady", valid, unsteady));
+  return mark("good", "✓", valid);
 }
 
 // Adds the worst verdict of all direct series.

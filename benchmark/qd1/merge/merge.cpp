@@ -139,6 +139,19 @@ std::optional<double> merged_cost(const std::vector<ingredient>& from_each, std:
   return sum / static_cast<double>(samples);
 }
 
+// Settled if all were.
+void judge_settling(series& to, const std::vector<ingredient>& from_each) {
+  to.steady = true;
+  for (const auto& [run, from] : from_each) {
+    if (from->steady == false && to.unsettled.empty() && !from->unsettled.empty())
+      to.unsettled = fmt::format("{}: {}", run->name, from->unsettled);
+    if (from->steady == false)
+      to.steady = false;
+    else if (!from->steady && to.steady == true)
+      to.steady.reset();
+  }
+}
+
 void add_up(series& to, const std::vector<ingredient>& from_each, relation how) {
   const bool together = how == relation::side_by_side;
   to.latency = merged_latency(from_each);
@@ -157,6 +170,7 @@ void add_up(series& to, const std::vector<ingredient>& from_each, relation how) 
   std::ranges::stable_sort(to.rounds, {}, &round::start);
   if (!together && to.seconds > 0) to.iops = static_cast<double>(to.latency.samples) / to.seconds;
   to.bytes_per_second = to.iops * static_cast<double>(to.work.block);
+  judge_settling(to, from_each);
   if (how == relation::repeated) set_repeated(to, from_each);
   name_stragglers(to.contributions);
 }

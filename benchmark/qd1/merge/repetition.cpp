@@ -32,18 +32,6 @@ void add(service& to, const service& counts) {
 }
 
 // Steady if all runs were.
-void judge_settling(series& to, const std::vector<ingredient>& from_each) {
-  to.steady = true;
-  for (const auto& [run, from] : from_each) {
-    if (from->steady == false && to.unsettled.empty() && !from->unsettled.empty())
-      to.unsettled = fmt::format("{}: {}", run->name, from->unsettled);
-    if (from->steady == false)
-      to.steady = false;
-    else if (!from->steady && to.steady == true)
-      to.steady.reset();
-  }
-}
-
 void add_shortage(series& to, const std::vector<ingredient>& from_each) {
   to.shortage = from_each.front().found->shortage;
   if (!to.shortage) return;
@@ -134,7 +122,6 @@ void set_repeated(series& to, const std::vector<ingredient>& from_each) {
     }
     before += from->seconds;
   }
-  judge_settling(to, from_each);
   add_shortage(to, from_each);
   note_stragglers(to, from_each);
   set_between_runs(to, from_each);

@@ -230,6 +230,13 @@ TEST_CASE("runs of different things are shown, but no verdict is given") {
   CHECK(contains(words(render(runs)), "other is not compared: only one of the two is verified to be direct."));
 }
 
+TEST_CASE("the mark of validity counts the series that are not steady") {
+  qd1::report run = qd1_test::synthetic_report(3'000);
+  CHECK(contains(words(render(run)), "✓ 12 of 12 series valid"));
+  run.series[1].steady = false;
+  CHECK(contains(words(render(run)), "? 12 of 12 series valid, 1 not steady"));
+}
+
 TEST_CASE("an interrupted run says so") {
   qd1::report run = qd1_test::synthetic_report(3'000);
   CHECK_FALSE(contains(render(run), "<title>INCOMPLETE"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What qd1 writes, and reads again.
+#include "output/hgrm.hpp"
 #include "reported.hpp"
 
 #include <string>
@@ -15,6 +16,23 @@ TEST_CASE("the ladder of percentiles ends in the maximum and all samples") {
   CHECK_THAT(text,
              Contains("1/(1-Percentile)") && Contains("0.500000000000") && Contains("1.000000000000       1000\n"));
   CHECK_THAT(text, Contains("#[Mean") && Contains("#[Max") && Contains("#[Buckets"));
+}
+
+TEST_CASE("in the ladder of percentiles each round has the same weight, however many samples it has") {
+  qd1::latency of;
+  of.samples = 1000;
+  of.min = 1000;
+  of.max = 2000;
+  of.bins = {{1000, 900}, {2000, 100}};  // of a round each
+  of.shares = {0.5, 1};
+  const auto first_line_of = [](const std::string& text, const std::string& percentile) {
+    const std::size_t at = text.find(percentile), begin = text.rfind('\n', at) + 1;
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  CHECK_THAT(first_line_of(qd1::hgrm(of), " 0.500000000000"), Contains(" 1.000 "));
+  CHECK_THAT(first_line_of(qd1::hgrm(of), " 0.550000000000"), Contains(" 2.000 "));
+  of.shares.clear();
+  CHECK_THAT(first_line_of(qd1::hgrm(of), " 0.750000000000"), Contains(" 1.000 "));
 }
 
 TEST_CASE("the page needs nothing else") {

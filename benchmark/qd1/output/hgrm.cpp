@@ -15,11 +15,15 @@ struct position {
   std::uint64_t count;  // of the samples up to there
 };
 
-// Where `fraction` of the samples lies; `from` is where to begin to look: an index of bins, and the samples before it.
+// Where `fraction` of the samples lies, each round with the same weight. Begins to look at a bin, with the number of
+// samples before it, and sets both to where it ended.
 position find(const latency& latency, double fraction, std::size_t& index, std::uint64_t& before) {
-  const double rank = fraction * static_cast<double>(latency.samples);
-  while (index + 1 < latency.bins.size() && static_cast<double>(before + latency.bins[index].count) < rank)
-    before += latency.bins[index++].count;
+  const auto share = [&] {
+    return latency.shares.empty()
+               ? static_cast<double>(before + latency.bins[index].count) / static_cast<double>(latency.samples)
+               : latency.shares[index];
+  };
+  while (index + 1 < latency.bins.size() && share() < fraction - 1e-9) before += latency.bins[index++].count;
   return {latency.bins[index].ns, before + latency.bins[index].count};
 }
 

@@ -94,6 +94,7 @@ TEST_CASE("runs are compared with the first of them") {
     const std::string text = words(verdict_of_runs(each));
     INFO(text);
     CHECK(contains(text, "% slower than base at the median"));
+    CHECK(contains(text, "means over the rounds"));
     CHECK(contains(text, "same does not differ from base"));
   }
 }

@@ -168,6 +168,9 @@ TEST_CASE("what cannot be is refused before anything is measured") {
   CHECK(refused("--html nope/x.html"));
   CHECK(refused("--block 4k --working-set 5k"));
   CHECK(refused("--working-set 2M"));
+  const outcome found = run_qd1(here, "memory --memory 64M --gate \"direct.p50<=1s\" --time 0.1");
+  CHECK(found.status == 2);
+  CHECK(found.out.empty());
 }
 
 // By the first word of each line below "Subcommands:".

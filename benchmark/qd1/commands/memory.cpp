@@ -44,6 +44,7 @@ command memory_command() {
     own->request.command_line = command_line;
     require_meant({own->request.path}, own->create);
     own->report.prepare(own->request.percentiles);
+    own->request.before_measuring = own->report.plan_check();
     heed_interrupts();
     own->request.repeat = own->report.repeats();
     return own->report.finish(in_one(repeated_memory(own->request)));

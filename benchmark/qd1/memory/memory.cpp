@@ -176,6 +176,7 @@ report measure_once(const memory_request& request, std::uint64_t seed, const siz
   if (!file.why_read_only().empty()) out.notes.push_back("reads only: " + file.why_read_only());
   field field{clock, {{file, out.machine}}, out.machine, {}, true, false, seed, request.percentiles, true};
   const std::vector<work> works = plan(sizes, request.block, file.why_read_only().empty());
+  if (request.before_measuring) request.before_measuring(works);
   progress::tell_plan(fmt::format("{} steps, up to {:g} s each: at most", works.size(), request.seconds),
                       static_cast<double>(works.size()) * request.seconds * steps_with_warm_up);
   measure_amid(out, clock, [&] {

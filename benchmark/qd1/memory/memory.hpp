@@ -6,6 +6,7 @@
 #include "report.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct memory_request {
   std::uint64_t repeat = 1;  ///< independent runs
   bool overwrite = false;
   std::string command_line;
+  std::function<void(const std::vector<work>&)> before_measuring = {};  ///< called with the plan; may throw usage_error
 };
 
 /// An eighth of what is available here, as a power of two, so that runs can be compared; 1 GiB at most.

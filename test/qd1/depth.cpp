@@ -102,7 +102,7 @@ TEST_CASE("a ladder of one step with one transfer in flight is a report of loads
   CHECK_THAT(contents(here.path / "report.html"), Contains("How much file I/O can be in flight"));
 }
 
-TEST_CASE("targets together are held against the sum of each alone") {
+TEST_CASE("targets together are compared with the sum of each alone") {
   qd1::report run;
   for (const std::uint64_t only : {0u, 1u}) {
     run.series.push_back(step(1, 8, 50'000));

@@ -70,7 +70,7 @@ TEST_CASE("the figures of 2017 stand beside true ones, and its mistake is refuse
   CHECK_THAT(page, Contains("What repeats") && Contains("withdrawn") && Contains("Measurements"));
 }
 
-TEST_CASE("loads on one drive are held against the device's own counts") {
+TEST_CASE("loads on one drive are compared with the device's own counts") {
   const directory here;
   if (!has_direct(here)) QIO_SKIP("no direct I/O here");
   if (qd1::count(qd1::find_machine(here.path.string())).devices.empty())
@@ -92,7 +92,7 @@ TEST_CASE("drives that are one drive do not add up, and what they share is named
              Contains("scaling efficiency"));
 }
 
-TEST_CASE("reads of what fits into memory, and of what does not, are held against the published ones") {
+TEST_CASE("reads of what fits into memory, and of what does not, are compared with the published ones") {
   const directory here;
   const outcome done = run_qd1(here, "reproduce buffered-memory --time 300ms --file-size 96M --json report.json");
   INFO(done.out << done.err);

@@ -33,7 +33,7 @@ std::string line(const series& base, const series& now, std::string_view figure)
   if (!before || !after) return {};
   const decision found = compare(base, now, figure);
   std::string text =
-      fmt::format("    {:<6} {:>10.3f} -> {:>10.3f} us   ", figure, (found.ratio ? found.base : before->value) / 1000,
+      fmt::format("    {:<7} {:>10.3f} -> {:>10.3f} µs   ", figure, (found.ratio ? found.base : before->value) / 1000,
                   (found.ratio ? found.now : after->value) / 1000);
   if (found.ratio)
     text += fmt::format("{:.3f}x ({:.3f} … {:.3f})  ", found.ratio->value, found.ratio->interval->low,
@@ -41,10 +41,19 @@ std::string line(const series& base, const series& now, std::string_view figure)
   return text + std::string(name(found.verdict)) + '\n';
 }
 
+// Of the standard percentiles those that most reports support, all others that were requested, and the mean.
+std::vector<std::string> compared_figures(const series& of) {
+  std::vector<std::string> found;
+  for (const percentile& each : of.latency.percentiles)
+    if (each.fraction != 0.95 && each.fraction != 0.99999) found.push_back(percentile_name(each.fraction));
+  found.emplace_back("mean");
+  return found;
+}
+
 std::string lines(const series& base, const series& now) {
   const decision found = compare(base, now, "p50");
   std::string text = fmt::format("{}: {}\n", title(now.work), in_words(found));
-  for (const std::string_view figure : {"p50", "p99", "p99.9", "mean"}) text += line(base, now, figure);
+  for (const std::string& figure : compared_figures(now)) text += line(base, now, figure);
   if (found.base_runs != 0)
     text += fmt::format("    by how the runs differ: {} -> {} runs\n", found.base_runs, found.now_runs);
   if (!found.remark.empty()) text += fmt::format("    {}\n", found.remark);

@@ -21,7 +21,7 @@ std::string target_name(const report& run, std::uint64_t number);
 /// All ladders of a report, in the order in which they begin.
 std::vector<ladder> ladders_of(const report& run);
 
-/// The least depth that has nearly all of the throughput: beyond it transfers only wait longer.
+/// The least depth that has nearly all of the throughput: beyond it only latency grows.
 struct knee {
   const series* at;
   const series* best;  ///< most operations a second, with as many workers

@@ -156,7 +156,7 @@ node advice_block(std::span<const named_report> runs) {
     }
   if (!any) return "";
   return element("section", {{"class", "notes"}},
-                 {element("h2", {}, {"What about the machine changes the figures"}), std::move(list)});
+                 {element("h2", {}, {"Machine settings that affect these results"}), std::move(list)});
 }
 
 node machine_block(std::span<const named_report> runs) {

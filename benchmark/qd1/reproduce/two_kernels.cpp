@@ -22,7 +22,7 @@ constexpr std::string_view together_large = "all drives, 512 KiB";
 
 std::vector<planned> plan_two_kernels(const resources& with) {
   std::vector<planned> parts = {
-      {std::string(small_blocks), "random direct reads, application's and device's operations held against each other",
+      {std::string(small_blocks), "random direct reads, the application's operations compared with the device's",
        reads_of_one(with, 4 * kibibyte, published_workers, test_seconds)},
       {std::string(large_blocks), "random direct reads that are split where the drive takes less at once",
        reads_of_one(with, 1024 * kibibyte, published_workers, test_seconds)}};

@@ -128,7 +128,7 @@ std::string equal_rounds::why_unsupported() const {
   if (rounds_.size() < fewest_rounds)
     return fmt::format("{} rounds have samples; needed are {}", rounds_.size(), fewest_rounds);
   if (const auto found = two_levels(medians_); found && found->lasting)
-    return fmt::format("the rounds have two levels, {:.1f} and {:.1f} us, and stay on one for {:.1f} rounds on average",
+    return fmt::format("the rounds have two levels, {:.1f} and {:.1f} µs, and stay on one for {:.1f} rounds on average",
                        found->low / 1000, found->high / 1000, found->rounds_a_visit);
   return too_few_effective(mean_in_order(logarithms(medians_), processors_), rounds_.size());
 }

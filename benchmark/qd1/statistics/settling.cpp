@@ -99,7 +99,7 @@ std::optional<settling> how_settled(std::span<const round_median> in_order) {
   const std::span<const double> warm = std::span(values).subspan(found.warm_up);
   const double later = median({warm.begin(), warm.end()});
   if (found.warm_up != 0)
-    found.text = fmt::format("it warmed up: the first {} of {} rounds began at {:.1f} us, the others are at {:.1f} us",
+    found.text = fmt::format("it warmed up: the first {} of {} rounds began at {:.1f} µs, the others are at {:.1f} µs",
                              found.warm_up, values.size(), in_order.front().ns / 1000, std::exp(later) / 1000);
   const trend trend = trend_of(warm);
   const double range = range_of_windows(warm);

@@ -99,7 +99,7 @@ const std::vector<host>& hosts() {
        .to_low = 0.2,
        .rare = true},
       {.name = "1 %, flips of 50 %, one round in 10, either way", .of_rounds = 0.01, .to_high = 0.1, .to_low = 0.1},
-      {.name = "1 %, CPUs of 55 and 76 us in turn", .of_rounds = 0.01, .processor = 76. / 55, .quiet = true},
+      {.name = "1 %, CPUs of 55 and 76 µs in turn", .of_rounds = 0.01, .processor = 76. / 55, .quiet = true},
   };
   return all;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Loaded before the C library (LD_PRELOAD), it takes the time of each pread of a program, from right before the call to
 // right after it, and writes percentiles of them to the file that CALL_TIMES names, as JSON, in nanoseconds. So what
-// another tool prints can be held against what its own calls took.
+// another tool prints can be compared with what its own calls took.
 #include "statistics/histogram.hpp"
 
 #include <dlfcn.h>

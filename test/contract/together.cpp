@@ -1,5 +1,7 @@
 // Everything that crosses threads, at the same time.
+#include "adopt.hpp"
 #include "world.hpp"
+#include <qio/any_file.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -17,7 +19,7 @@ namespace contract {
 
 namespace {
 
-using std::chrono::microseconds;
+using std::chrono::microseconds, std::chrono::milliseconds;
 
 /// The stops that another thread may request now.
 class stops {
@@ -60,7 +62,7 @@ struct node {
   }
 
   context_type context;
-  std::optional<file_type> file;
+  std::optional<qio::any_file<typename World::engine>> file;
   int calls = 0;
   int wrong = 0;
   qio::posted_call called{[this] { ++calls; }};
@@ -107,10 +109,42 @@ qio::task<void> work(Node& own, Node& next, stops& all, std::size_t place) {
   }
 }
 
+/// Takes one handle from thread to thread: each adopts it, reads, and releases it. Where a context keeps its handles,
+/// each opens one of its own.
+template <class World, class Node>
+qio::task<void> tour(World& w, std::deque<Node>& nodes) {
+  using same_mode = qio::basic_file<typename World::mode>;
+  auto handle = qio::platform::invalid_handle;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    Node& here = nodes[round % nodes.size()];
+    const std::uint64_t offset = round % loops * 4096;
+    const bool arrived = co_await here.context.schedule();
+    if (handle == qio::platform::invalid_handle) handle = os::open_raw(w.where / "data", suitable<World>());
+    auto file = same_mode::adopt(here.context, std::exchange(handle, qio::platform::invalid_handle)).value();
+    memory block(4096);
+    const auto moved = co_await file.async_read_at(offset, block.all());
+    here.wrong += !arrived || !moved || !holds_pattern(block.all(), offset);
+    if (!qio::platform::binds_handles) handle = file.release().value();
+  }
+  if (handle != qio::platform::invalid_handle) os::close(handle);
+}
+
+/// One round of an event loop of the program's own, where the engine supports that.
 template <class Node>
-qio::task<void> work_in_scope(Node& own, Node& next, stops& all, std::size_t first_place) {
-  qio::task_scope scope(own.context);
-  for (std::size_t i = 0; i < loops; ++i) scope.spawn(work(own, next, all, first_place + i));
+void one_round(Node& own) {
+  const auto handle = own.context.wake_handle();
+  if (!handle) return static_cast<void>(own.context.run_one());
+  if (own.context.prepare_to_wait()) {
+    const qio::deadline next = own.context.next_deadline();
+    const auto left = next.exists() ? next.when() - std::chrono::steady_clock::now() : std::chrono::minutes(1);
+    const auto limit = std::max(std::chrono::ceil<milliseconds>(left), milliseconds(0));
+    own.wrong += !os::wait_until_ready(handle.value(), limit) && !next.exists();
+  }
+  own.context.poll();
+}
+
+template <class Node>
+qio::task<void> finish(Node& own, qio::task_scope& scope) {
   co_await scope.join();
   const auto closed = co_await own.file->async_close();
   own.wrong += !closed;
@@ -132,9 +166,17 @@ PROMISE(together, of_the_system, "threads share a file, post, sleep, stop one an
   std::vector<std::thread> running;
   for (std::size_t i = 0; i < threads; ++i)
     running.emplace_back([&, i] {
-      nodes[i].context.run(work_in_scope(nodes[i], nodes[(i + 1) % threads], all, i * loops));
+      auto& own = nodes[i];
+      qio::task_scope scope(own.context);
+      for (std::size_t loop = 0; loop < loops; ++loop)
+        scope.spawn(work(own, nodes[(i + 1) % threads], all, i * loops + loop));
+      if (i == 0) scope.spawn(tour(w, nodes));
+      // One thread waits for each event, another in a loop of its own, and the third until all is done.
+      while (i == 1 && !scope.is_empty()) own.context.run_one();
+      while (i == 2 && !scope.is_empty()) one_round(own);
+      own.context.run(finish(own, scope));
       if (--left == 0) finished.request_stop();
-      nodes[i].context.run_until(finished.get_token());  // for the coroutines of others that visit
+      own.context.run_until(finished.get_token());  // for the coroutines of others that visit
     });
   for (std::size_t place = 0; !finished.stop_requested(); place = (place + 5) % all.size()) {
     all.request(place);

@@ -120,6 +120,7 @@ class sequences {
     const surroundings in = surroundings_of(seed, possible_);
     std::string open, only;
     for (const mode each : in.modes) open += ' ' + std::string(property::name(each));
+    if (in.contexts > 1) open += ", shared with a second context";
     say("the shortest failing sequence, on a file of at most " + std::to_string(in.limit) + " bytes, open as:" + open);
     if (const std::string on = place<Engine>(seed).text(); !on.empty()) say("on " + on);
     for (const std::uint64_t number : shortest.steps) {
@@ -145,22 +146,23 @@ std::optional<surroundings> possible() {
   const auto missing = [&](std::string_view what, const qio::error& why) {
     say("SKIPPED: property: " + engine + std::string(what) + ": " + why.message());
   };
-  if (const auto made = probe.make_context(random); !made) {
+  if (const auto made = probe.make_context(0, random); !made) {
     missing("", made.error());
     return std::nullopt;
   }
   surroundings found;
   found.asynchronous = world<Engine>::is_async;
+  found.contexts = world<Engine>::may_share ? 2 : 1;
   found.threads_stop = os::why_stops_hang.empty() && !place<Engine>::repeats;
   found.mapped_may_be_cut = os::mapped_may_be_cut;
   found.mapped_shows_direct = os::mapped_shows_direct;
   for (const mode each : {mode::cached, mode::uncached, mode::mapped, mode::direct}) {
     if (each == mode::mapped && !place<Engine>::can_map) continue;
-    if (const auto opened = probe.open(each, random); !opened) {
+    if (const auto opened = probe.open(each, 0, random); !opened) {
       missing('/' + std::string(name(each)), opened.error());
       continue;
     }
-    const qio::alignment needed = probe.with(each, [](auto& file) { return file.alignment(); });
+    const qio::alignment needed = probe.with(each, 0, [](auto& file) { return file.alignment(); });
     found.unit = std::max<std::size_t>({found.unit, needed.memory, needed.read, needed.write});
     found.modes.push_back(each);
   }

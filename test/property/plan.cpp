@@ -19,6 +19,9 @@ mode one_mode(random_numbers& random, const surroundings& in, bool direct) {
   return others[random.below(others.size())];
 }
 
+// Always draws, so that the rest of a step is the same where nothing can be shared.
+std::size_t one_context(random_numbers& random, const surroundings& in) { return random.below(2) % in.contexts; }
+
 action one_action(random_numbers& random, mode by) {
   if (by == mode::mapped && random.one_in(2)) return random.one_of({action::look, action::change});
   return random.one_in(30) ? action::sync : random.one_of({action::read, action::write});
@@ -71,6 +74,7 @@ step transfers(random_numbers& random, const surroundings& in) {
   for (std::size_t i = 0; i < count; ++i) {
     transfer each;
     each.mode = one_mode(random, in, direct);
+    each.context = one_context(random, in);
     each.what = one_action(random, each.mode);
     if (in.asynchronous) choose_way(random, each);
     choose_range(random, each, cuts[i], cuts[i + 1], unit);
@@ -90,6 +94,7 @@ void choose_finale(random_numbers& random, const surroundings& in, step& of) {
   if (!in.asynchronous || !random.one_in(12)) return;
   of.end = random.one_of({step::finale::close_file, step::finale::destroy_context});
   of.mode = of.transfers.front().mode;
+  of.context = of.transfers.front().context;
   for (transfer& each : of.transfers)
     if (each.how == way::awaited) each.how = way::started;
 }
@@ -98,6 +103,7 @@ step resize(random_numbers& random, const surroundings& in) {
   transfer made;
   made.what = action::resize;
   made.mode = in.modes[random.below(in.modes.size())];
+  made.context = one_context(random, in);
   made.offset = random.below(in.limit + 1);
   if (random.one_in(3)) made.offset = made.offset / page * page;
   if (in.asynchronous && made.mode != mode::mapped) choose_way(random, made);
@@ -111,6 +117,9 @@ std::string_view name(way how) {
   constexpr std::string_view names[] = {"blocking", "awaited", "started"};
   return names[static_cast<std::size_t>(how)];
 }
+
+// Empty for the first one, which is often the only one.
+std::string of_context(std::size_t context) { return context == 0 ? "" : " of the second context"; }
 
 std::string_view name(ending ending) {
   constexpr std::string_view names[] = {"",
@@ -153,6 +162,7 @@ surroundings surroundings_of(std::uint64_t seed, surroundings possible) {
       if ((chosen >> i & 1) != 0) possible.modes.push_back(all[i]);
     if (!possible.mapped_shows_direct && possible.has(mode::mapped)) std::erase(possible.modes, mode::direct);
   }
+  if (random.one_in(2)) possible.contexts = 1;
   return possible;
 }
 
@@ -164,6 +174,8 @@ step make_step(std::uint64_t seed, std::uint64_t number, const surroundings& in)
   if (dice < 13) {
     made.what = dice == 10 ? step::kind::restart : step::kind::reopen;
     made.mode = in.modes[random.below(in.modes.size())];
+    made.context = one_context(random, in);
+    made.on_all_contexts = random.one_in(2) && in.contexts > 1;
     made.asynchronously = in.asynchronous && random.one_in(2);
     return made;
   }
@@ -178,6 +190,7 @@ step make_step(std::uint64_t seed, std::uint64_t number, const surroundings& in)
 
 std::string text(const transfer& transfer) {
   std::string line = std::string(name(transfer.mode)) + ' ' + std::string(name(transfer.what));
+  if (transfer.context != 0) line += " on the second context";
   if (transfer.what == action::resize) line += " to " + std::to_string(transfer.offset);
   if (transfer.what != action::resize && transfer.what != action::sync)
     line += ' ' + std::to_string(transfer.offset) + " + " + std::to_string(transfer.bytes);
@@ -192,6 +205,7 @@ std::string text(const step& step) {
   if (step.what == step::kind::restart) return "close and reopen everything\n";
   if (step.what == step::kind::reopen)
     return "close and reopen the " + std::string(name(step.mode)) + " file" +
+           (step.on_all_contexts ? " of both contexts" : of_context(step.context)) +
            (step.asynchronously ? " on a worker\n" : "\n");
   std::string lines;
   for (const transfer& each : step.transfers) lines += text(each) + '\n';
@@ -199,8 +213,9 @@ std::string text(const step& step) {
   if (step.join == step::joining::scope) lines += "… the awaited ones in a task_scope\n";
   if (step.join == step::joining::first) lines += "… the awaited ones in when_any\n";
   if (step.end == step::finale::close_file)
-    lines += "… while the " + std::string(name(step.mode)) + " file is closed\n";
-  if (step.end == step::finale::destroy_context) lines += "… while the context is destroyed\n";
+    lines += "… while the " + std::string(name(step.mode)) + " file" + of_context(step.context) + " is closed\n";
+  if (step.end == step::finale::destroy_context)
+    lines += std::string("… while the ") + (step.context == 0 ? "" : "second ") + "context is destroyed\n";
   return lines;
 }
 

@@ -39,6 +39,7 @@ enum class ending : std::uint8_t {
 struct transfer {
   action what = action::read;
   property::mode mode = mode::cached;
+  std::size_t context = 0;  ///< 1: through the second context's file
   way how = way::blocking;
   property::ending ending = ending::none;
   std::uint64_t offset = 0;  ///< the new size, if this is a resize
@@ -58,16 +59,19 @@ struct step {
   std::vector<transfer> transfers;  ///< in flight at once, on disjoint ranges
   finale end = finale::wait;        ///< while they are in flight
   joining join = joining::all;
-  property::mode mode = mode::cached;  ///< which file is closed or reopened
-  bool polls = false;                  ///< before the later cancellations and stops
+  property::mode mode = mode::cached;  ///< which file is closed or reopened,
+  std::size_t context = 0;             ///< … of which context, or which context is destroyed
+  bool on_all_contexts = false;        ///< the files of both contexts are reopened
+  bool polls = false;                  ///< instead of waiting for posted calls, and before what happens later
   bool asynchronously = false;         ///< close and open
-  bool posted = false;                 ///< the started transfers are started by calls that are posted
+  bool posted = false;                 ///< the started transfers are started by calls that another thread posts
 };
 
 /// The conditions of a sequence.
 struct surroundings {
   std::vector<property::mode> modes;  ///< in which the file is open at once
   bool asynchronous = false;          ///< there is an engine
+  std::size_t contexts = 1;           ///< 2: a second context shares the files of the first (share_with)
   bool threads_stop = false;          ///< another thread may request a stop
   bool mapped_may_be_cut = false;     ///< other handles may truncate a mapped file
   bool mapped_shows_direct = false;   ///< if not, the file is not open in both modes
@@ -77,7 +81,7 @@ struct surroundings {
   bool has(property::mode mode) const;
 };
 
-/// Chooses modes from the available ones, and the size.
+/// Chooses modes and the number of contexts from the available ones, and the size.
 surroundings surroundings_of(std::uint64_t seed, surroundings possible);
 
 step make_step(std::uint64_t seed, std::uint64_t number, const surroundings& in);

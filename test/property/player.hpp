@@ -40,7 +40,7 @@ class player {
     if (step.what == step::kind::restart)
       restart(random);
     else if (step.what == step::kind::reopen)
-      reopen(step.mode, step.asynchronously, random);
+      reopen(step, random);
     else
       transfers(step, random);
     check_size(random);
@@ -49,38 +49,52 @@ class player {
 
   /// Closes everything. The contents that the file must have now.
   const model& finish() {
-    views_.clear();
-    world_.close_all();
+    close_all();
     return model_;
   }
 
  private:
+  using context_type = typename world<Engine>::context_type;
   using flight_type = flight<Engine>;
   using flights = std::deque<flight_type>;  // a deque, so that they stay in place
 
   // --- opening and closing ---
 
-  void forget_mapping() {
-    views_.clear();
-    cut_by_others_ = false;
-  }
   void open_all(random_numbers& random) {
-    succeeded(world_.make_context(random), "create the context");
-    for (const mode each : in_.modes) open(each, random);
+    for (std::size_t context = 0; context < in_.contexts; ++context) open_all(context, random);
   }
-  void open(mode which, random_numbers& random, bool asynchronously = false) {
-    succeeded(world_.open(which, random, asynchronously), "open");
-    has_failed_to_sync_[index_of(which)] = false;
+  void open_all(std::size_t context, random_numbers& random) {
+    succeeded(world_.make_context(context, random), "create the context");
+    for (const mode each : in_.modes) open(each, context, random);
+  }
+  void open(mode which, std::size_t context, random_numbers& random, bool asynchronously = false) {
+    if (!world_.is_open(which)) has_failed_to_sync_[index_of(which)] = false;
+    succeeded(world_.open(which, context, random, asynchronously), "open");
+  }
+  void close_all() {
+    for (std::size_t context = 0; context < in_.contexts; ++context) close_all(context);
+  }
+  void close_all(std::size_t context) {
+    forget_mapping(context);
+    world_.close_all(context);
+  }
+  void close(mode which, std::size_t context, bool asynchronously = false) {
+    if (which == mode::mapped) forget_mapping(context);
+    world_.close(which, context, asynchronously);
+  }
+  void forget_mapping(std::size_t context) {
+    std::erase_if(views_, [context](const kept_view& each) { return each.context == context; });
+    cut_by_others_[context] = false;
   }
   void restart(random_numbers& random) {
-    forget_mapping();
-    world_.close_all();
+    close_all();
     open_all(random);
   }
-  void reopen(mode which, bool asynchronously, random_numbers& random) {
-    if (which == mode::mapped) forget_mapping();
-    world_.close(which, asynchronously);
-    open(which, random, asynchronously);
+  void reopen(const step& step, random_numbers& random) {
+    std::vector<std::size_t> contexts = {step.context};
+    if (step.on_all_contexts) contexts.push_back(1 - step.context);
+    for (const std::size_t each : contexts) close(step.mode, each, step.asynchronously);
+    for (const std::size_t each : contexts) open(step.mode, each, random, step.asynchronously);
   }
 
   // --- transfers ---
@@ -99,6 +113,9 @@ class player {
       for (flight_type& each : all) perform(each);
     }
     judge(step, all, random);
+    const auto on_second = [](const transfer& each) { return each.context != 0; };
+    const auto second = std::count_if(planned.begin(), planned.end(), on_second);
+    counts_.steps_on_both += second != 0 && static_cast<std::size_t>(second) != planned.size();
   }
 
   /// Nothing may read past the end while an operation may change the size. Nothing may write to a mapping while another
@@ -127,17 +144,17 @@ class player {
   }
 
   void fly(const step& step, flights& all, random_numbers& random) {
-    std::vector<flight_type*> awaited;
+    std::array<std::vector<flight_type*>, 2> awaited;  // of each context
     std::vector<std::stop_source> elsewhere;
     for (flight_type& each : all) {
       if (each.plan.how == way::blocking) continue;
       if (each.plan.ending == ending::stopped_before) each.stop.request_stop();
       if (each.plan.ending == ending::stopped_elsewhere) elsewhere.push_back(each.stop);
-      world_.with(each.plan.mode, [&](auto& file) { prepare(file, each); });
-      if (each.plan.how == way::awaited) awaited.push_back(&each);
+      world_.with(each.plan.mode, each.plan.context, [&](auto& file) { prepare(file, each); });
+      if (each.plan.how == way::awaited) awaited[each.plan.context].push_back(&each);
     }
     if (step.posted)
-      start_by_posts(all);
+      start_by_posts(step, all);
     else
       for (flight_type& each : all)
         if (each.plan.how == way::started) start(each);
@@ -148,30 +165,39 @@ class player {
       });
     for (flight_type& each : all)
       if (each.plan.how == way::blocking) perform(each);
-    if (step.polls) world_.context->poll();
+    if (step.polls) poll();
     for (flight_type& each : all)
       if (each.plan.how == way::started) disturb(each);
-    if (!awaited.empty()) join(step.join, awaited);
+    for (std::size_t context = 0; context < in_.contexts; ++context)
+      if (!awaited[context].empty()) join(step.join, world_.context(context), awaited[context]);
     end(step, random);
   }
 
-  void join(step::joining how, const std::vector<flight_type*>& awaited) {
-    if (how == step::joining::first) return race(awaited);
-    if (how == step::joining::scope) return world_.context->run(scoped(awaited));
-    std::vector<qio::task<void>> tasks;
-    for (flight_type* const each : awaited) tasks.push_back(each->operation.awaited(each->result));
-    world_.context->run(qio::when_all(std::move(tasks)));
+  // The contexts take turns: both belong to this thread.
+  void poll() {
+    for (std::size_t context = 0; context < in_.contexts; ++context) world_.context(context).poll();
+  }
+  void run() {
+    for (std::size_t context = 0; context < in_.contexts; ++context) world_.context(context).run();
   }
 
-  qio::task<void> scoped(const std::vector<flight_type*>& awaited) {
-    qio::task_scope scope(*world_.context);
+  static void join(step::joining how, context_type& context, const std::vector<flight_type*>& awaited) {
+    if (how == step::joining::first) return race(context, awaited);
+    if (how == step::joining::scope) return context.run(scoped(context, awaited));
+    std::vector<qio::task<void>> tasks;
+    for (flight_type* const each : awaited) tasks.push_back(each->operation.awaited(each->result));
+    context.run(qio::when_all(std::move(tasks)));
+  }
+
+  static qio::task<void> scoped(context_type& context, const std::vector<flight_type*>& awaited) {
+    qio::task_scope scope(context);
     for (flight_type* const each : awaited) scope.spawn(each->operation.awaited(each->result));
     co_await scope.join();
   }
 
-  void race(const std::vector<flight_type*>& awaited) {
+  static void race(context_type& context, const std::vector<flight_type*>& awaited) {
     for (flight_type* const each : awaited) each->competes = awaited.size() > 1;
-    const auto first = world_.context->run(qio::when_any([&awaited](const std::stop_token& stop) {
+    const auto first = context.run(qio::when_any([&awaited](const std::stop_token& stop) {
       std::vector<qio::task<void>> tasks;
       for (flight_type* const each : awaited) tasks.push_back(stoppable(*each, stop));
       return tasks;
@@ -187,38 +213,44 @@ class player {
   }
 
   void end(const step& step, random_numbers& random) {
-    if (step.end == step::finale::destroy_context) return restart(random);
-    if (step.end == step::finale::close_file) {
-      if (step.mode == mode::mapped) forget_mapping();
-      world_.close(step.mode, false);
+    if (step.end == step::finale::destroy_context) {
+      close_all(step.context);
+      open_all(step.context, random);  // with operations in flight on the other context
     }
-    world_.context->run();
-    if (step.end == step::finale::close_file) open(step.mode, random);
+    if (step.end == step::finale::close_file) close(step.mode, step.context);
+    run();
+    if (step.end == step::finale::close_file) open(step.mode, step.context, random);
   }
 
-  /// By another thread, if there may be one.
-  void start_by_posts(flights& all) {
-    std::deque<qio::posted_call> calls;
-    std::size_t left = 0;
-    for (flight_type& each : all)
-      if (each.plan.how == way::started) {
-        calls.emplace_back([this, &each, &left] {
-          start(each);
-          --left;
-        });
-        ++left;
-      }
+  /// Another thread posts, if there may be one, while this one polls the contexts or waits for each call.
+  void start_by_posts(const step& step, flights& all) {
+    std::array<std::deque<qio::posted_call>, 2> calls;  // of each context
+    std::array<std::size_t, 2> left{};
+    for (flight_type& each : all) {
+      if (each.plan.how != way::started) continue;
+      std::size_t& left_here = left[each.plan.context];
+      calls[each.plan.context].emplace_back([&each, &left_here] {
+        start(each);
+        --left_here;
+      });
+      ++left_here;
+    }
+    counts_.posted += left[0] + left[1];
     const auto post = [this, &calls] {
-      for (qio::posted_call& each : calls) world_.context->post(each);
+      for (std::size_t context = 0; context < in_.contexts; ++context)
+        for (qio::posted_call& each : calls[context]) world_.context(context).post(each);
     };
+    std::jthread poster;  // joined before the calls are destroyed
     if (in_.threads_stop)
-      std::thread(post).join();
+      poster = std::jthread(post);
     else
       post();
-    while (left != 0) world_.context->poll();
+    while (step.polls && left[0] + left[1] != 0) poll();
+    for (std::size_t context = 0; context < in_.contexts; ++context)
+      while (left[context] != 0) world_.context(context).run_one();
   }
 
-  void start(flight_type& each) {
+  static void start(flight_type& each) {
     each.operation.start(each.result);
     if (each.plan.ending == ending::canceled_at_once) each.operation.cancel();
     if (each.plan.ending == ending::destroyed_at_once) each.destroy();
@@ -261,7 +293,7 @@ class player {
   }
 
   void perform(flight_type& each) {
-    world_.with(each.plan.mode, [&](auto& file) { perform(file, each); });
+    world_.with(each.plan.mode, each.plan.context, [&](auto& file) { perform(file, each); });
   }
 
   template <class File>
@@ -289,7 +321,8 @@ class player {
     const transfer& plan = each.plan;
     const auto view = file.view(plan.offset, plan.bytes);
     if (plan.offset + plan.bytes > model_.size()) {
-      require(view ? cut_by_others_ : view.error() == qio::errc::beyond_end, text(plan) + ": a view past the end");
+      require(view ? cut_by_others_[plan.context] : view.error() == qio::errc::beyond_end,
+              text(plan) + ": a view past the end");
       return;
     }
     if (!view) throw mismatch(text(plan) + ": " + view.error().message());
@@ -301,19 +334,18 @@ class player {
       model_.write(plan.offset, each.data);
     }
     if (views_.size() == most_views) views_.pop_front();
-    views_.push_back({plan.offset, view.value()});
+    views_.push_back({plan.context, plan.offset, view.value()});
   }
 
   // The truncated part of a view must not be touched, even if the file has grown since (resize()).
   void cut_views() {
-    for (auto& [offset, bytes] : views_) bytes = bytes.first(model_.readable(offset, bytes.size()));
+    for (kept_view& each : views_) each.bytes = each.bytes.first(model_.readable(each.offset, each.bytes.size()));
   }
 
   // Views stay valid, whatever has happened to the file since.
   void check_views() const {
-    for (const auto& [offset, bytes] : views_) {
-      model_.expect(offset, bytes.first(std::min(bytes.size(), most_looked_at)), "an earlier view");
-    }
+    for (const kept_view& each : views_)
+      model_.expect(each.offset, each.bytes.first(std::min(each.bytes.size(), most_looked_at)), "an earlier view");
   }
 
   // --- results ---
@@ -326,7 +358,7 @@ class player {
       counts_.count(each.plan, each.result);
     }
     for (const flight_type& each : all)
-      if (each.plan.what == action::sync && !is_open_again(step, each.plan.mode) && has_failed(each))
+      if (each.plan.what == action::sync && !has_new_handle(step, each.plan.mode) && has_failed(each))
         has_failed_to_sync_[index_of(each.plan.mode)] = true;
     judge_size(all, random);
     for (flight_type& each : all)
@@ -342,7 +374,7 @@ class player {
     if (each.is_lost()) return require(each.memory.is_untouched(), who + ": its memory changed after it was destroyed");
     if (!each.result.failure) return;
     const qio::error& failure = *each.result.failure;
-    const bool may_be_cancelled = each.may_end_early() || step.end != step::finale::wait;
+    const bool may_be_cancelled = each.may_end_early() || is_ended(step, each.plan);
     const bool is_early = (failure == std::errc::operation_canceled && may_be_cancelled) ||
                           (failure == std::errc::timed_out && each.plan.ending == ending::deadline);
     require((is_early || has_failed(each)) && !failure.is_qio(), who + ": " + failure.message());
@@ -356,7 +388,7 @@ class player {
     model_.expect(plan.offset, each.memory.get(moved), text(plan));
   }
 
-  // After a failed sync, all later ones fail until the file is closed.
+  // After a failed sync, all later ones fail until every file that shares the handle is closed.
   void judge_sync(const flight_type& each) const {
     require(each.result.failure || !has_failed_to_sync_[index_of(each.plan.mode)],
             text(each.plan) + ": succeeds although an earlier one failed");
@@ -364,7 +396,14 @@ class player {
   bool has_failed(const flight_type& each) const {
     return each.result.failure && where_.may_fail(each.plan.what, *each.result.failure);
   }
-  static bool is_open_again(const step& step, mode which) {
+  /// The file of the transfer was closed meanwhile, or its context destroyed.
+  static bool is_ended(const step& step, const transfer& of) {
+    if (step.end == step::finale::wait || step.context != of.context) return false;
+    return step.end == step::finale::destroy_context || step.mode == of.mode;
+  }
+  /// No file was left that shares the handle when this step closed one.
+  bool has_new_handle(const step& step, mode which) const {
+    if (in_.contexts > 1) return false;
     return step.end == step::finale::destroy_context || (step.end == step::finale::close_file && step.mode == which);
   }
 
@@ -378,7 +417,10 @@ class player {
         const bool done = !each.is_lost() && !each.result.failure;
         if (done || (each.is_lost() && size(random) != old)) model_.resize(plan.offset);
         cut_views();
-        cut_by_others_ = plan.mode != mode::mapped && (cut_by_others_ || model_.size() < old);
+        for (std::size_t context = 0; context < in_.contexts; ++context) {
+          const bool is_own = plan.mode == mode::mapped && plan.context == context;
+          cut_by_others_[context] = !is_own && (cut_by_others_[context] || model_.size() < old);
+        }
         return;
       }
       if (plan.what != action::write) continue;
@@ -413,7 +455,7 @@ class player {
     auto memory = qio::aligned_buffer::allocate(static_cast<std::size_t>(end - begin)).value();
     const auto part = memory.view(0, static_cast<std::size_t>(end - begin));
     const std::size_t got =
-        world_.with(by, [&](auto& file) { return succeeded(file.read_at(begin, part), "read back"); });
+        world_.with(by, 0, [&](auto& file) { return succeeded(file.read_at(begin, part), "read back"); });
     const auto skipped = static_cast<std::size_t>(offset - begin);
     require(got >= skipped + bytes, "read back: " + std::to_string(got) + " bytes");
     const std::byte* const first = memory.data() + skipped;
@@ -422,7 +464,8 @@ class player {
 
   std::uint64_t size(random_numbers& random) {
     const mode by = in_.modes[random.below(in_.modes.size())];
-    return world_.with(by, [](auto& file) { return succeeded(file.size(), "size"); });
+    const std::size_t context = random.below(in_.contexts);
+    return world_.with(by, context, [](auto& file) { return succeeded(file.size(), "size"); });
   }
   void check_size(random_numbers& random) {
     const std::uint64_t found = size(random);
@@ -434,6 +477,7 @@ class player {
 
   static constexpr std::size_t most_views = 4, most_looked_at = 8192;
   struct kept_view {
+    std::size_t context;
     std::uint64_t offset;
     std::span<const std::byte> bytes;
   };
@@ -446,7 +490,7 @@ class player {
   world<Engine> world_;
   std::deque<kept_view> views_;
   std::array<bool, modes> has_failed_to_sync_{};
-  bool cut_by_others_ = false;  // the file, since its mapping was last used
+  std::array<bool, 2> cut_by_others_{};  // the file, since the mapping of this context was last used
 };
 
 }  // namespace property

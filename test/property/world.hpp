@@ -1,4 +1,4 @@
-// The file, open in several modes at once, and a context if there is an engine.
+// The file, open in several modes at once, and a context if there is an engine, or two contexts that share the file.
 #pragma once
 
 #include "engines.hpp"
@@ -9,6 +9,8 @@
 #include <qio/qio.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -30,14 +32,16 @@ template <class Engine>
 class world {
  public:
   static constexpr bool is_async = !std::is_same_v<Engine, qio::no_engine>;
+  static constexpr bool may_adopt = place<Engine>::can_map && !qio::platform::binds_handles;
+  static constexpr bool may_share = is_async && may_adopt;
   using context_type = qio::basic_context<std::conditional_t<is_async, Engine, qio::pool>>;
   template <class Mode>
   using file = qio::basic_file<Mode, Engine>;
 
   explicit world(place<Engine>& where) : where_(where) {}
 
-  /// Creates the context: small or large queues, any waiting policy.
-  qio::result<void> make_context(random_numbers& random) {
+  /// Creates a context: small or large queues, any waiting policy.
+  qio::result<void> make_context(std::size_t which, random_numbers& random) {
     if constexpr (is_async) {
       qio::context_options options = where_.context_options();
       options.queue_depth = random.one_of({4u, 256u});
@@ -45,32 +49,45 @@ class world {
       options.waiting = random.one_of({qio::wait_policy::sleep, qio::wait_policy::spin, qio::wait_policy::adaptive});
       auto made = context_type::create(options);
       if (!made) return made.error();
-      context.emplace(std::move(made).value());
+      contexts_[which].emplace(std::move(made).value());
     }
+    static_cast<void>(which);
     static_cast<void>(random);
     return qio::success();
   }
 
-  /// Opens the file in a mode: by its path, by a handle that another file has released, or by sharing one.
-  qio::result<void> open(mode wanted, random_numbers& random, bool asynchronously = false) {
+  /// Opens the file in a mode on a context. Shares the other context's file if that is open. Otherwise opens it by its
+  /// path, by a handle that another file has released, or by sharing one on the same context.
+  qio::result<void> open(mode wanted, std::size_t on, random_numbers& random, bool asynchronously = false) {
     const qio::open_options options = {.inline_writes = random.one_in(2),
                                        .reservation = random.one_of({0u, 4096u, 1u << 20})};
     const origin from = random.one_of({origin::path, origin::path, origin::handle, origin::shared});
-    return visit(wanted, [&]<class File>(std::optional<File>& slot) -> qio::result<void> {
-      auto opened = opened_file<typename File::mode_type>(options, asynchronously);
-      if constexpr (may_share)
-        if (opened && from != origin::path) opened = taken_over(std::move(opened).value(), options, from);
+    return visit(wanted, [&]<class File>(slots<File>& all) -> qio::result<void> {
+      const auto newly_opened = [&]() -> qio::result<File> {
+        auto opened = opened_file<typename File::mode_type>(on, options, asynchronously);
+        if constexpr (may_adopt)
+          if (opened && from != origin::path) return taken_over(std::move(opened).value(), on, options, from);
+        return opened;
+      };
+      auto& other = all[1 - on];
+      auto opened = other ? shared(*other, on, options) : newly_opened();
       if (!opened) return opened.error();
-      slot.emplace(std::move(opened).value());
+      all[on].emplace(std::move(opened).value());
       return qio::success();
     });
   }
 
-  void close(mode of, bool asynchronously) {
-    visit(of, [&]<class File>(std::optional<File>& slot) {
+  /// Whether any context has it open in this mode.
+  bool is_open(mode wanted) {
+    return visit(wanted, [](auto& all) { return all[0].has_value() || all[1].has_value(); });
+  }
+
+  void close(mode wanted, std::size_t on, bool asynchronously) {
+    visit(wanted, [&](auto& all) {
+      auto& slot = all[on];
       if constexpr (is_async) {
         if (asynchronously) {
-          succeeded(context->run(slot->async_close()), "async_close");
+          succeeded(context(on).run(slot->async_close()), "async_close");
           return slot.reset();
         }
       }
@@ -79,33 +96,42 @@ class world {
     });
   }
 
-  /// Destroys the context before the files, which may outlive it.
-  void close_all() {
-    context.reset();
-    files_ = {};
+  /// Destroys a context before its files, which may outlive it.
+  void close_all(std::size_t on) {
+    contexts_[on].reset();
+    std::apply([on](auto&... all) { (all[on].reset(), ...); }, files_);
   }
 
   template <class Use>
-  auto with(mode wanted, Use&& use) {
-    return visit(wanted, [&](auto& slot) { return use(*slot); });
+  auto with(mode wanted, std::size_t on, Use&& use) {
+    return visit(wanted, [&](auto& all) { return use(*all[on]); });
   }
 
-  std::optional<context_type> context;
+  context_type& context(std::size_t which) { return *contexts_[which]; }
 
  private:
   enum class origin : std::uint8_t { path, handle, shared };
-  static constexpr bool may_share = place<Engine>::can_map && !qio::platform::binds_handles;
+  template <class File>
+  using slots = std::array<std::optional<File>, 2>;  // one for each context
+
+  template <class File>
+  qio::result<File> shared(File& from, std::size_t on, const qio::open_options& options) {
+    if constexpr (may_share)
+      return from.share_with(context(on), options);
+    else
+      throw std::logic_error("files of this engine cannot be shared");
+  }
 
   /// The same file in another object.
   template <class File>
-  qio::result<File> taken_over(File opened, const qio::open_options& options, origin from) {
+  qio::result<File> taken_over(File opened, std::size_t on, const qio::open_options& options, origin from) {
     using same_mode = qio::basic_file<typename File::mode_type>;
     if constexpr (is_async)
-      if (from == origin::shared) return opened.share_with(*context, options);
+      if (from == origin::shared) return opened.share_with(context(on), options);
     const auto released = opened.release();
     if (!released) return released.error();
     if constexpr (is_async)
-      return same_mode::adopt(*context, released.value(), options);
+      return same_mode::adopt(context(on), released.value(), options);
     else
       return same_mode::adopt(released.value(), options);
   }
@@ -125,24 +151,27 @@ class world {
   }
 
   template <class Mode>
-  qio::result<file<Mode>> opened_file(const qio::open_options& options, bool asynchronously) {
+  qio::result<file<Mode>> opened_file(std::size_t on, const qio::open_options& options, bool asynchronously) {
     using qio::access, qio::creation;
     const std::string path = where_.path();
     if constexpr (is_async) {
       using opening = qio::basic_file<Mode>;
       if (asynchronously)
-        return context->run(opening::async_open(*context, path, access::read_write, creation::if_needed, options));
-      return opening::open(*context, path, access::read_write, creation::if_needed, options);
+        return context(on).run(
+            opening::async_open(context(on), path, access::read_write, creation::if_needed, options));
+      return opening::open(context(on), path, access::read_write, creation::if_needed, options);
     } else {
+      static_cast<void>(on);
       static_cast<void>(asynchronously);
       return file<Mode>::open(path, access::read_write, creation::if_needed, options);
     }
   }
 
   template <class... Mode>
-  using files = std::tuple<std::optional<file<Mode>>...>;
+  using files = std::tuple<slots<file<Mode>>...>;
 
   place<Engine>& where_;
+  std::array<std::optional<context_type>, 2> contexts_;
   typename std::conditional_t<place<Engine>::can_map,
                               std::type_identity<files<qio::cached, qio::uncached, qio::direct, qio::mapped>>,
                               std::type_identity<files<qio::cached, qio::uncached, qio::direct>>>::type files_;

@@ -4,11 +4,14 @@
 #include "compare/difference.hpp"
 #include "figures.hpp"
 #include "machine/differences.hpp"
+#include "units.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace qd1 {
 namespace {

@@ -14,12 +14,14 @@ inline bool shell(const std::string& command) { return std::system((command + " 
 /// For the programs that are started from now on.
 inline void set_environment(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
-/// Runs a program in a directory, its output and its errors into files. Its exit status.
+/// Runs a program in a directory, its output and its errors into files. Its exit status; as shells count, 128 more than
+/// the signal that ended it.
 inline int run(const std::filesystem::path& in, const std::string& program, const std::string& arguments,
                const std::filesystem::path& out, const std::filesystem::path& err) {
   const std::string command = "cd '" + in.string() + "' && '" + program + "' " + arguments + " >'" + out.string() +
                               "' 2>'" + err.string() + "'";
-  return WEXITSTATUS(std::system(command.c_str()));
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 }  // namespace os

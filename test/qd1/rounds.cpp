@@ -75,7 +75,7 @@ TEST_CASE("an interval is withheld with the reason") {
   CHECK_THAT(qd1::equal_rounds(rising).mean().withheld, Contains("20 rounds are worth"));
   std::vector<qd1::sampled_round> two;
   for (int round = 0; round < 20; ++round) two.push_back(round_at(round / 5 % 2 == 0 ? 60'000 : 90'000));
-  CHECK_THAT(qd1::equal_rounds(two).quantile(0.5).withheld, Contains("60.0 and 90.0 us") && Contains("5.0 rounds"));
+  CHECK_THAT(qd1::equal_rounds(two).quantile(0.5).withheld, Contains("60.0 and 90.0 µs") && Contains("5.0 rounds"));
   std::vector<qd1::sampled_round> rare = rounds_about(0.01);
   for (int round = 0; round < 3; ++round) rare[5 * static_cast<std::size_t>(round)].bins.push_back({1e9, 1});
   CHECK_THAT(qd1::equal_rounds(rare).mean().withheld, Contains("handful"));
@@ -168,7 +168,7 @@ TEST_CASE("reads that warm up or drift are found out") {
   REQUIRE(warming);
   CHECK(warming->warm_up == 3);
   CHECK_FALSE(warming->drifts);
-  CHECK_THAT(warming->text, Contains("first 3 of 12") && Contains("623.0 us") && Contains("61.0 us"));
+  CHECK_THAT(warming->text, Contains("first 3 of 12") && Contains("623.0 µs") && Contains("61.0 µs"));
   const auto drifting = qd1::how_settled(medians({50, 52, 53, 55, 56, 58, 60, 61, 63, 64, 66, 68}));
   REQUIRE(drifting);
   CHECK(drifting->drifts);

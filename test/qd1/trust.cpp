@@ -189,7 +189,7 @@ TEST_CASE("trap 27: reads that warm up, or drift, are named like writes") {
     qd1::report run;
     run.series = {warming};
     CHECK_THAT(unbroken(qd1::table(run)),
-               Contains("not steady: it warmed up: the first 5 of 20 rounds began at 623.0 us") &&
+               Contains("not steady: it warmed up: the first 5 of 20 rounds began at 623.0 µs") &&
                    Contains("Of 1 series: 1 not steady."));
     const auto drifting = measured(each, [](int round) { return 61'000. * (1 + 0.015 * round); });
     CHECK(drifting.steady == false);

@@ -117,7 +117,7 @@ PROMISE(shared_threads, of_the_system, "threads with contexts of their own use a
     return is_right && context.run(own.async_close());
   };
   bool is_right = false;
-  std::thread second([&use, &other, &is_right, blocks, shared = file.share_with(other).value()]() mutable {
+  std::thread second([&use, &other, &is_right, shared = file.share_with(other).value()]() mutable {
     is_right = use(other, shared, blocks);
   });
   CHECK(use(*w.context, file, 0));

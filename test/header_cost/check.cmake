@@ -3,14 +3,17 @@ execute_process(COMMAND ${COMPILER} "@${FLAGS}" -E "${SOURCE}" RESULT_VARIABLE s
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "preprocessing ${SOURCE} failed")
 endif()
-string(LENGTH "${text}" bytes)
-message(STATUS "${bytes} bytes after preprocessing")
 
 foreach(header algorithm chrono deque functional iostream locale map random regex sstream unordered_map)
   if(text MATCHES "# 1 \"[^\"\n]*/${header}\"")
     message(FATAL_ERROR "qio/qio.hpp includes <${header}>: ${CMAKE_MATCH_0}")
   endif()
 endforeach()
+
+# Without the lines that name the files: how long they are depends on where the source tree is.
+string(REGEX REPLACE "\n# [0-9]+ \"[^\n]*" "" text "${text}")
+string(LENGTH "${text}" bytes)
+message(STATUS "${bytes} bytes after preprocessing")
 if(LIMIT AND bytes GREATER LIMIT)
   message(FATAL_ERROR "qio/qio.hpp preprocesses to ${bytes} bytes; the limit is ${LIMIT}")
 endif()

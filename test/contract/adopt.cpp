@@ -57,7 +57,7 @@ PROMISE(adopted_durable, everywhere_in_the_system, "writes of an adopted handle 
   CHECK(refusal(w, raw(w), {.durable_writes = true}) == errc::handle_is_not_durable);
 }
 
-PROMISE(not_adopted, everywhere_in_the_system, "what adopt() refuses stays open, and the error says why") {
+PROMISE(not_adopted, everywhere_in_the_system, "what adopt() refuses stays open, unchanged, and the error says why") {
   REQUIRE(w.with(4096).close());
   os::raw_open appends = suitable<world<Where>>();
   appends.appends = true;

@@ -31,12 +31,14 @@ qio::result<typename World::file> adopt(World& w, qio::platform::native_handle h
     return World::file::adopt(handle, options);
 }
 
-/// The error of a refused handle, which stays open. Closes it.
+/// The error of a refused handle, which stays open and has the flags that it had. Closes it.
 template <class World>
 qio::error refusal(World& w, qio::platform::native_handle handle, const qio::open_options& options = {}) {
+  const auto flags = os::flags_of(handle);
   const auto refused = adopt(w, handle, options);
   REQUIRE(!refused);
   CHECK(os::is_open(handle));
+  CHECK(os::flags_of(handle) == flags);
   os::close(handle);
   return refused.error();
 }

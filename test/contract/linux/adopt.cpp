@@ -23,23 +23,14 @@ int raw_with(World& w, int flags) {
   return handle;
 }
 
-/// The same as refusal(), of a handle whose flags must stay as they are.
-template <class World>
-qio::error unchanged_refusal(World& w, int handle) {
-  const int flags = ::fcntl(handle, F_GETFL);
-  const auto refused = adopt(w, handle);
-  CHECK(::fcntl(handle, F_GETFL) == flags);
-  ::close(handle);
-  return refused.error();
-}
-
 }  // namespace
 
-PROMISE(not_adopted_kinds, everywhere_in_the_system, "adopt() leaves the flags of what it refuses as they were") {
+PROMISE(not_adopted_kinds, everywhere_in_the_system,
+        "adopt() refuses what has no offsets, appends, does not wait or grants no access") {
   REQUIRE(w.with(4096).close());
-  CHECK(unchanged_refusal(w, raw_with(w, O_RDWR | O_APPEND)) == errc::handle_appends);
+  CHECK(refusal(w, raw_with(w, O_RDWR | O_APPEND)) == errc::handle_appends);
   if (Where::is_async)
-    CHECK(unchanged_refusal(w, raw_with(w, O_RDWR | O_NONBLOCK)) == errc::handle_is_nonblocking);
+    CHECK(refusal(w, raw_with(w, O_RDWR | O_NONBLOCK)) == errc::handle_is_nonblocking);
   else
     CHECK(adopt(w, raw_with(w, O_RDWR | O_NONBLOCK)));
 
@@ -52,6 +43,7 @@ PROMISE(not_adopted_kinds, everywhere_in_the_system, "adopt() leaves the flags o
   ::close(pipe[1]);
   CHECK(refusal(w, ::eventfd(0, EFD_CLOEXEC)) == errc::no_offsets);
   CHECK(refusal(w, raw_with(w, O_ACCMODE)) == errc::access_not_granted);
+  CHECK(adopt(w, raw_with(w, O_RDWR | O_SYNC), {.durable_writes = true}));  // more than O_DSYNC
 }
 
 PROMISE(released_busy, of_the_system, "release() ends the operations in flight first, and the context completes them") {

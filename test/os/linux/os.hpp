@@ -28,6 +28,9 @@ inline bool is_open(qio::platform::native_handle handle) { return ::fcntl(handle
 inline bool is_inherited(qio::platform::native_handle handle) { return (::fcntl(handle, F_GETFD) & FD_CLOEXEC) == 0; }
 inline void close(qio::platform::native_handle handle) { ::close(handle); }
 
+/// Those of the open file description, which others may share.
+inline int flags_of(qio::platform::native_handle handle) { return ::fcntl(handle, F_GETFL); }
+
 /// How a test opens a handle itself. Everything else is what a file of this library needs.
 struct raw_open {
   qio::access access = qio::access::read_write;

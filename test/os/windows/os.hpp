@@ -34,6 +34,12 @@ inline bool is_open(HANDLE handle) {
 }
 inline void close(HANDLE handle) { ::CloseHandle(handle); }
 
+/// Those that a handle can change.
+inline DWORD flags_of(HANDLE handle) {
+  DWORD flags = 0;
+  return ::GetHandleInformation(handle, &flags) != 0 ? flags : ~DWORD(0);
+}
+
 /// How a test opens a handle itself. Everything else is what a file of this library needs.
 struct raw_open {
   qio::access access = qio::access::read_write;

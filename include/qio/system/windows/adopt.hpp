@@ -18,12 +18,13 @@ inline constexpr bool binds_handles = true;
 /// NtQueryInformationFile, for what no Win32 call reports. Looked up here, so that programs need not link ntdll. False
 /// if it fails.
 inline bool query_file(native_handle handle, int what, ULONG& answer) noexcept {
-  using function = LONG(NTAPI*)(HANDLE, IO_STATUS_BLOCK*, void*, ULONG, int);
+  using function = decltype(&::NtQueryInformationFile);
   const HMODULE ntdll = ::GetModuleHandleW(L"ntdll.dll");
   const FARPROC found = ntdll == nullptr ? nullptr : ::GetProcAddress(ntdll, "NtQueryInformationFile");
   IO_STATUS_BLOCK status{};
-  return found != nullptr &&
-         reinterpret_cast<function>(reinterpret_cast<void*>(found))(handle, &status, &answer, sizeof answer, what) >= 0;
+  if (found == nullptr) return false;
+  const auto query = reinterpret_cast<function>(reinterpret_cast<void*>(found));
+  return query(handle, &status, &answer, sizeof answer, static_cast<FILE_INFORMATION_CLASS>(what)) >= 0;
 }
 
 /// Fails if a file of `kind` could not keep its promises with the handle. Changes nothing.

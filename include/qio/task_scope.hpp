@@ -29,7 +29,8 @@ namespace qio::inline QIO_CONFIGURATION {
 /// operations that these tasks wait for and waits until the system no longer uses their memory. To let tasks finish,
 /// await join() first.
 ///
-/// Belongs to the context's thread, like the context's operations. Not movable. A spawned task must not destroy its own
+/// Belongs to the context's thread, like the context's operations. A task that has moved to another context must be
+/// back before its scope is destroyed (see task). Not movable. A spawned task must not destroy its own
 /// scope.
 class task_scope {
  public:

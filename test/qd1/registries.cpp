@@ -137,8 +137,18 @@ TEST_CASE("percentiles are for the user to choose") {
   REQUIRE(percentiles.size() == 4);
   CHECK(percentiles.at(0).at("fraction") == 0.1);
   CHECK(percentiles.at(3).at("fraction") == 0.99);
+  const outcome compared = run_qd1(here, "compare report.json report.json");
+  CHECK_THAT(compared.out, Contains("    p10 ") && Contains("    p90 ") && !Contains("p99.9 "));
   CHECK(run_qd1(here, "run --percentiles 90 --gate \"p95<=1s\"" + small).status == 2);
   CHECK(run_qd1(here, "run --percentiles 100" + small).status == 2);
+}
+
+TEST_CASE("the verdict tells mappings of different advice apart") {
+  const directory here;
+  const outcome found = run_qd1(here, "run --modes mapped --ops read --advice normal,random" + counted);
+  INFO(found.out << found.err);
+  CHECK(found.status == 0);
+  CHECK_THAT(unbroken(found.out), Contains("mapped (random use advised) ") && Contains("mapped 0."));
 }
 
 TEST_CASE("gates decide the exit status of loads, too") {

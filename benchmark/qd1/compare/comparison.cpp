@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace qd1 {
 namespace {
@@ -44,19 +43,11 @@ std::string line(const series& base, const series& now, std::string_view figure)
   return text + std::string(name(found.verdict)) + '\n';
 }
 
-// Of the standard percentiles those that most reports support, all others that were requested, and the mean.
-std::vector<std::string> compared_figures(const series& of) {
-  std::vector<std::string> found;
-  for (const percentile& each : of.latency.percentiles)
-    if (each.fraction != 0.95 && each.fraction != 0.99999) found.push_back(percentile_name(each.fraction));
-  found.emplace_back("mean");
-  return found;
-}
-
 std::string lines(const series& base, const series& now) {
   const decision found = compare(base, now, "p50");
   std::string text = fmt::format("{}: {}\n", title(now.work), in_words(found));
-  for (const std::string& figure : compared_figures(now)) text += line(base, now, figure);
+  for (const percentile& each : now.latency.percentiles) text += line(base, now, percentile_name(each.fraction));
+  text += line(base, now, "mean");
   if (found.base_runs != 0)
     text += fmt::format("    by how the runs differ: {} -> {} runs\n", found.base_runs, found.now_runs);
   if (!found.remark.empty()) text += fmt::format("    {}\n", found.remark);

@@ -121,7 +121,7 @@ node comparison_of_runs(const curve& base, const curve& other, const estimate& f
   if (found.ratio)
     words.push_back(fmt::format("; 95\u00a0% sure: {:.2f} to {:.2f} times", found.ratio->interval->low,
                                 found.ratio->interval->high));
-  if (found.ratio && found.base_runs == 0) words.push_back("; all means over the rounds");
+  if (found.ratio && found.base_runs == 0) words.push_back("; both are means over the rounds");
   words.push_back(found.remark.empty() ? "). " : "). " + found.remark + ". ");
   return element("span", {}, std::move(words));
 }

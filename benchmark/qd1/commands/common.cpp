@@ -47,12 +47,11 @@ void add_block(options& to, std::uint64_t& block) {
 }
 
 void add_order(options& to, order& order, std::optional<double>& theta) {
-  to.one_of("--order", order,
-            "With zipf, few blocks are chosen often, the k-th most popular with a probability proportional to "
-            "1 / k^theta. Order of the offsets");
+  to.one_of("--order", order, "Order of the offsets");
   to.number(
         "--zipf-theta", theta, least_theta, greatest_theta,
-        fmt::format("Theta of --order zipf: the greater, the more transfers go to few blocks. Default: {:g}, as in fio",
+        fmt::format("Theta of --order zipf, which chooses few blocks often, the k-th most popular with a probability "
+                    "proportional to 1 / k^theta. Default: {:g}, as in fio",
                     usual_theta))
       .needs = "--order";
 }

@@ -23,6 +23,9 @@ inline constexpr std::array durabilities = {choice<durability>{"accepted", durab
                                             choice<durability>{"through", durability::written_through},
                                             choice<durability>{"flushed", durability::flushed}};
 
+/// What --reads decides, in all commands that have it.
+inline constexpr const char* help_of_reads = "Whether cached and mapped reads find the pages in memory";
+
 /// "PATH": one, or several that are used at once.
 void add_path(options& to, std::string& path);
 void add_paths(options& to, std::vector<std::string>& paths);

@@ -45,7 +45,7 @@ void add_load(options& to, ladder_request& request) {
   to.flag("--alone", request.each_alone,
           "Also measure each PATH alone, and report what all together reach as a part of the sum");
   add_file_size(to, request.file_size);
-  to.one_of("--reads", request.temperature, "Whether cached, uncached and mapped reads find the pages in memory");
+  to.one_of("--reads", request.temperature, help_of_reads);
   to.one_of("--writes", request.durability, depth_durabilities,
             fmt::format("Writes that end when they are accepted, or written through ({})", platform::write_through));
 }

@@ -78,7 +78,7 @@ void add_run_options(options& to, run_request& request) {
   add_block(to, request.block);
   add_order(to, request.order, request.zipf_theta);
   add_file_size(to, request.file_size);
-  to.some_of("--reads", request.reads, "Whether cached, uncached and mapped reads find the pages in memory");
+  to.some_of("--reads", request.reads, help_of_reads);
   to.some_of("--writes", request.writes, durabilities,
              fmt::format("Writes that end when they are accepted, written through ({}), or flushed by a sync",
                          platform::write_through));

@@ -35,7 +35,7 @@ void add_watch_options(options& to, watch_state& own) {
   to.count("--count", request.count, 1, request.count, "End after so many transfers. Default: at Ctrl-C")
       .preset.clear();
   add_file_size(to, request.file_size);
-  to.one_of("--reads", request.reads, "Whether cached, uncached and mapped reads find the pages in memory");
+  to.one_of("--reads", request.reads, help_of_reads);
   to.one_of("--writes", request.writes, durabilities,
             fmt::format("Writes that end when they are accepted, written through ({}), or flushed by a sync",
                         platform::write_through));

@@ -29,9 +29,12 @@ namespace qio::inline QIO_CONFIGURATION {
 /// operations that these tasks wait for and waits until the system no longer uses their memory. To let tasks finish,
 /// await join() first.
 ///
+/// To wait for some among many, for example in order to keep 32 in flight:
+///
+///     while (scope.size() >= 32) co_await scope.join_one();
+///
 /// Belongs to the context's thread, like the context's operations. A task that has moved to another context must be
-/// back before its scope is destroyed (see task). Not movable. A spawned task must not destroy its own
-/// scope.
+/// back before its scope is destroyed (see task). Not movable. A spawned task must not destroy its own scope.
 class task_scope {
  public:
   template <class Engine>
@@ -39,7 +42,7 @@ class task_scope {
   task_scope(const task_scope&) = delete;
   task_scope& operator=(const task_scope&) = delete;
   ~task_scope() {
-    QIO_CHECK(joining_ == nullptr, "a task_scope was destroyed while a coroutine awaited its join()");
+    QIO_CHECK(joining_ == nullptr, "a task_scope was destroyed while a coroutine awaited join() or join_one()");
     request_stop();
     while (!is_empty()) first_->destroy();
   }
@@ -58,22 +61,33 @@ class task_scope {
   }
 
   /// Awaited on this context, by one coroutine at a time: continues when no task is left, also if none was spawned.
-  /// Then throws the first exception that left a task since the last join(). Afterwards, spawn() may be called again.
+  /// Then throws the first exception that left a task since the last join() or join_one(). Afterwards, spawn() may be
+  /// called again.
   auto join() noexcept {
-    struct awaiter {
-      task_scope& scope;
-      bool await_ready() const noexcept { return scope.is_empty(); }
-      void await_suspend(std::coroutine_handle<> awaiting) const noexcept {
-        QIO_CHECK(scope.joining_ == nullptr, "two coroutines await join() of the same task_scope");
-        scope.joining_ = awaiting;
-      }
+    struct awaiter : joining {
+      bool await_ready() const noexcept { return joining::scope.is_empty(); }
       void await_resume() const {
-#if defined(__cpp_exceptions)
-        if (scope.failure_) std::rethrow_exception(std::exchange(scope.failure_, nullptr));
-#endif
+        joining::scope.finished_ = 0;
+        joining::scope.rethrow();
       }
     };
-    return awaiter{*this};
+    return awaiter{{*this, false}};
+  }
+
+  /// The same, but continues when one task has finished: at once and with true if more have finished since the last
+  /// join() than join_one() has counted, and with false if all that finished have been counted and none is left. Throws
+  /// like join(), and has then counted one. Allocates nothing.
+  auto join_one() noexcept {
+    struct awaiter : joining {
+      bool await_ready() const noexcept { return joining::scope.finished_ != 0 || joining::scope.is_empty(); }
+      bool await_resume() const {
+        const bool one = joining::scope.finished_ != 0;
+        joining::scope.finished_ -= one;
+        joining::scope.rethrow();
+        return one;
+      }
+    };
+    return awaiter{{*this, true}};
   }
 
   /// Asks the tasks to end, which those notice that use stop_token(), for example in operation_options. May be called
@@ -141,6 +155,24 @@ class task_scope {
     promise_type* promise;
   };
 
+  // A coroutine that waits for all tasks, or for one.
+  struct joining {
+    task_scope& scope;
+    bool for_one;
+
+    void await_suspend(std::coroutine_handle<> awaiting) const noexcept {
+      QIO_CHECK(scope.joining_ == nullptr, "two coroutines await join() or join_one() of the same task_scope");
+      scope.joining_ = awaiting;
+      scope.joins_one_ = for_one;
+    }
+  };
+
+  void rethrow() {
+#if defined(__cpp_exceptions)
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+#endif
+  }
+
   static carried carry_out(task<void> work) { co_await std::move(work); }
 
   void forget(member& each) noexcept {
@@ -153,14 +185,17 @@ class task_scope {
   // Frees the frame, and returns what is to continue.
   std::coroutine_handle<> finish(member& finished) noexcept {
     finished.destroy();
-    if (!is_empty() || joining_ == nullptr) return std::noop_coroutine();
+    ++finished_;
+    if (joining_ == nullptr || !(joins_one_ || is_empty())) return std::noop_coroutine();
     return std::exchange(joining_, nullptr);
   }
 
   std::shared_ptr<detail::mailbox> loop_;
   member* first_ = nullptr;  // of those that have not finished
   std::size_t size_ = 0;
+  std::size_t finished_ = 0;  // that join_one() has not counted
   std::coroutine_handle<> joining_;
+  bool joins_one_ = false;
   std::exception_ptr failure_;
   std::stop_source stop_;
 };

@@ -1,6 +1,7 @@
 // Tasks in a scope.
 #include "reader.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <optional>
@@ -152,6 +153,76 @@ PROMISE(scope_throws, each_engine, "join() throws the first exception, once, aft
   CHECK(w.context->run(both()) == "third");
   CHECK(passed);
   scope.reset();
+}
+
+PROMISE(scope_joins_one, each_engine, "join_one() continues when a task has finished, and counts each of them once") {
+  gate closed[3];
+  int alive = 0;
+  bool passed = false;
+  std::vector<bool> joined;
+  qio::task_scope scope(*w.context);
+  const auto join = [&](std::size_t times) -> qio::task<void> {
+    for (std::size_t i = 0; i < times; ++i) joined.push_back(co_await scope.join_one());
+  };
+  const auto open = [&](gate& one) -> qio::task<void> {
+    co_await w.context->schedule();
+    one.open();
+  };
+  w.context->run(join(1));
+  CHECK(joined == std::vector{false});  // there is none
+
+  for (gate& each : closed) scope.spawn(wait_at(each, alive, passed));
+  w.context->run(qio::when_all(join(1), open(closed[1])));
+  CHECK(joined == std::vector{false, true});
+  CHECK(alive == 2);
+
+  closed[0].open();  // before somebody joins
+  closed[2].open();
+  w.context->poll();
+  CHECK(scope.is_empty());
+  w.context->run(join(3));
+  CHECK(joined == std::vector{false, true, true, true, false});
+
+  scope.spawn(wait_at(closed[0], alive, passed));
+  w.context->poll();
+  CHECK(scope.size() == 1);
+  closed[0].open();
+  const auto join_all = [&]() -> qio::task<void> { co_await scope.join(); };
+  w.context->run(join_all());
+  w.context->run(join(1));
+  CHECK(joined.back() == false);  // join() has counted all
+}
+
+PROMISE(scope_joins_one_throws, each_engine, "join_one() throws what left a task, once") {
+  qio::task_scope scope(*w.context);
+  const auto caught = [&]() -> qio::task<std::string> {
+    try {
+      co_return co_await scope.join_one() ? "one" : "none";
+    } catch (const std::runtime_error& error) {
+      co_return error.what();
+    }
+  };
+  scope.spawn(fail("first"));
+  CHECK(w.context->run(caught()) == "first");
+  CHECK(w.context->run(caught()) == "none");
+}
+
+PROMISE(scope_bounds, asynchronous, "join_one() keeps the number of tasks in flight below a bound") {
+  auto file = w.with(32 * 4096);
+  int right = 0;
+  std::size_t most = 0;
+  const auto work = [&]() -> qio::task<void> {
+    qio::task_scope scope(*w.context);
+    for (std::uint64_t i = 0; i < 32; ++i) {
+      while (scope.size() >= 4) CHECK(co_await scope.join_one());
+      scope.spawn(read_block<world<Where>>(file, i * 4096, right));
+      most = std::max(most, scope.size());
+    }
+    co_await scope.join();
+  };
+  w.context->run(work());
+  CHECK(right == 32);
+  CHECK(most <= 4);
 }
 
 PROMISE(scope_stops, asynchronous, "request_stop() ends the operations that were given the scope's token") {

@@ -208,6 +208,43 @@ MISTAKE("an operation is started by another thread", "an operation was started b
   std::thread([&sync] { sync.start([](qio::result<void>) {}); }).join();
 }
 
+MISTAKE("a scope ends while a task is on another context",
+        "an operation was destroyed by another thread than the one") {
+  world w, other;
+  const auto move_and_read = [&]() -> qio::task<void> {
+    co_await other.on.schedule();
+    static_cast<void>(co_await other.read());
+  };
+  qio::task_scope scope(w.on);
+  scope.spawn(move_and_read());
+  w.on.poll();
+  std::thread([&other] { other.on.poll(); }).join();
+}
+
+MISTAKE("a scope ends while it is joined",
+        "a task_scope was destroyed while a coroutine awaited join() or join_one()") {
+  world w;
+  std::optional<qio::task_scope> scope(std::in_place, w.on);
+  const auto read = [&]() -> qio::task<void> { static_cast<void>(co_await w.read()); };
+  const auto join = [&]() -> qio::task<void> { co_await scope->join_one(); };
+  scope->spawn(read());
+  qio::task_scope outer(w.on);
+  outer.spawn(join());
+  w.on.poll();
+  scope.reset();
+}
+
+MISTAKE("two join a scope", "two coroutines await join() or join_one() of the same task_scope") {
+  world w;
+  qio::task_scope scope(w.on), outer(w.on);
+  const auto read = [&]() -> qio::task<void> { static_cast<void>(co_await w.read()); };
+  const auto join = [&]() -> qio::task<void> { co_await scope.join_one(); };
+  scope.spawn(read());
+  outer.spawn(join());
+  outer.spawn(join());
+  w.on.poll();
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {

@@ -182,7 +182,7 @@ step make_step(std::uint64_t seed, std::uint64_t number, const surroundings& in)
   made = transfers(random, in);
   choose_finale(random, in, made);
   if (in.asynchronous) {
-    made.join = random.one_of({step::joining::all, step::joining::scope, step::joining::first});
+    made.join = random.one_of({step::joining::all, step::joining::scope, step::joining::each, step::joining::first});
     made.posted = random.one_in(3);
   }
   return made;
@@ -211,6 +211,7 @@ std::string text(const step& step) {
   for (const transfer& each : step.transfers) lines += text(each) + '\n';
   if (step.posted) lines += "… the started ones by posted calls\n";
   if (step.join == step::joining::scope) lines += "… the awaited ones in a task_scope\n";
+  if (step.join == step::joining::each) lines += "… the awaited ones in a task_scope, joined one by one\n";
   if (step.join == step::joining::first) lines += "… the awaited ones in when_any\n";
   if (step.end == step::finale::close_file)
     lines += "… while the " + std::string(name(step.mode)) + " file" + of_context(step.context) + " is closed\n";

@@ -52,8 +52,9 @@ struct transfer {
 struct step {
   enum class kind : std::uint8_t { transfers, reopen, restart };
   enum class finale : std::uint8_t { wait, close_file, destroy_context };
-  /// What waits for the awaited transfers: when_all, a task_scope, or when_any, which cancels all but the first.
-  enum class joining : std::uint8_t { all, scope, first };
+  /// What waits for the awaited transfers: when_all, a task_scope, for all or for one after the other with at most two
+  /// in flight, or when_any, which cancels all but the first.
+  enum class joining : std::uint8_t { all, scope, each, first };
 
   kind what = kind::transfers;
   std::vector<transfer> transfers;  ///< in flight at once, on disjoint ranges

@@ -184,6 +184,7 @@ class player {
   static void join(step::joining how, context_type& context, const std::vector<flight_type*>& awaited) {
     if (how == step::joining::first) return race(context, awaited);
     if (how == step::joining::scope) return context.run(scoped(context, awaited));
+    if (how == step::joining::each) return context.run(one_by_one(context, awaited));
     std::vector<qio::task<void>> tasks;
     for (flight_type* const each : awaited) tasks.push_back(each->operation.awaited(each->result));
     context.run(qio::when_all(std::move(tasks)));
@@ -193,6 +194,16 @@ class player {
     qio::task_scope scope(context);
     for (flight_type* const each : awaited) scope.spawn(each->operation.awaited(each->result));
     co_await scope.join();
+  }
+
+  static qio::task<void> one_by_one(context_type& context, const std::vector<flight_type*>& awaited) {
+    qio::task_scope scope(context);
+    for (flight_type* const each : awaited) {
+      while (scope.size() >= 2) require(co_await scope.join_one(), "join_one(): none, though two were in flight");
+      scope.spawn(each->operation.awaited(each->result));
+    }
+    while (co_await scope.join_one()) {}
+    require(scope.is_empty(), "join_one(): none, though the scope is not empty");
   }
 
   static void race(context_type& context, const std::vector<flight_type*>& awaited) {

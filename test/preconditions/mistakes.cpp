@@ -208,8 +208,7 @@ MISTAKE("an operation is started by another thread", "an operation was started b
   std::thread([&sync] { sync.start([](qio::result<void>) {}); }).join();
 }
 
-MISTAKE("a scope ends while a task is on another context",
-        "an operation was destroyed by another thread than the one") {
+MISTAKE("a scope ends, its task is elsewhere", "an operation was destroyed by another thread than the one that runs") {
   world w, other;
   const auto move_and_read = [&]() -> qio::task<void> {
     co_await other.on.schedule();
@@ -221,8 +220,7 @@ MISTAKE("a scope ends while a task is on another context",
   std::thread([&other] { other.on.poll(); }).join();
 }
 
-MISTAKE("a scope ends while it is joined",
-        "a task_scope was destroyed while a coroutine awaited join() or join_one()") {
+MISTAKE("a scope ends while it is joined", "a task_scope was destroyed while a coroutine awaited join() or join_one") {
   world w;
   std::optional<qio::task_scope> scope(std::in_place, w.on);
   const auto read = [&]() -> qio::task<void> { static_cast<void>(co_await w.read()); };

@@ -148,6 +148,8 @@ TEST_CASE("the verdict tells mappings of different advice apart") {
   const outcome found = run_qd1(here, "run --modes mapped --ops read --advice normal,random" + counted);
   INFO(found.out << found.err);
   CHECK(found.status == 0);
+  if (Contains("the system cannot be told that a mapping will be used at random").match(unbroken(found.out)))
+    QIO_SKIP("mappings cannot be advised here");
   CHECK_THAT(unbroken(found.out), Contains("mapped (random use advised) ") && Contains("mapped 0."));
 }
 

@@ -77,9 +77,9 @@ void compare() {
   const micro::hot_file hot(micro::block);
   auto context = qio::context::create().value();
   auto file = qio::cached_file::open(context, hot.path(), access::read_write).value();
-  auto by_engine =
-      qio::cached_file::open(context, hot.path(), access::read_write, creation::open_existing, {.inline_writes = false})
-          .value();
+  auto by_engine = qio::cached_file::open(context, hot.path(), access::read_write, creation::open_existing,
+                                          {.inline_writes = qio::inline_transfers::never})
+                       .value();
   auto mapped = qio::mapped_file::open(hot.path()).value();
   const std::byte* const bytes = mapped.view(0, micro::blocks * micro::block).value().data();
   auto buffer = qio::aligned_buffer::allocate(micro::block).value();

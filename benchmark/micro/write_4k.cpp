@@ -45,7 +45,7 @@ qio::task<> write_until_enough(benchmark::State& state, qio::async_cached_file& 
   }
 }
 
-void measure_asynchronous(benchmark::State& state, bool inline_writes) {
+void measure_asynchronous(benchmark::State& state, qio::inline_transfers inline_writes) {
   auto context = qio::context::create().value();
   auto file = qio::cached_file::open(context, hot_file().path(), qio::access::read_write, qio::creation::open_existing,
                                      {.inline_writes = inline_writes})
@@ -55,10 +55,10 @@ void measure_asynchronous(benchmark::State& state, bool inline_writes) {
   state.counters["blocked"] = static_cast<double>(file.statistics().blocked_submissions);
 }
 
-void qio_asynchronous(benchmark::State& state) { measure_asynchronous(state, true); }
+void qio_asynchronous(benchmark::State& state) { measure_asynchronous(state, qio::inline_transfers::automatic); }
 BENCHMARK(qio_asynchronous);
 
-void qio_asynchronous_by_engine(benchmark::State& state) { measure_asynchronous(state, false); }
+void qio_asynchronous_by_engine(benchmark::State& state) { measure_asynchronous(state, qio::inline_transfers::never); }
 BENCHMARK(qio_asynchronous_by_engine);
 
 }  // namespace

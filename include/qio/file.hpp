@@ -495,13 +495,13 @@ class [[nodiscard]] basic_file {
     describe(r, opcode::read);
     r.block = state_->mode.end_block();
     describe_transfer(r, offset, buffers, state_->mode.alignment().read);
-    if (state_->file.activity.reads) detail::attempted_request::of(r) = &detail::attempt_read;
+    detail::attempted_request::of(r) = state_->file.activity.attempt_of_reads;
   }
   template <class Buffers>
   void describe_write(request& r, std::uint64_t offset, Buffers buffers) noexcept {
     describe(r, opcode::write);
     describe_transfer(r, offset, buffers, state_->mode.alignment().write);
-    if (state_->file.activity.writes.refusal == nullptr) detail::attempted_request::of(r) = &detail::attempt_write;
+    detail::attempted_request::of(r) = state_->file.activity.attempt_of_writes;
   }
   void describe_sync(request& r, sync_kind kind) noexcept {
     describe(r, opcode::sync);

@@ -19,17 +19,33 @@ enum class if_unavailable : std::uint8_t {
   use_cache,  ///< opens through the page cache; is_direct() or is_uncached() is false, and file.explain() says why
 };
 
+/// Which asynchronous transfers of cached and mapped files, and writes of uncached ones, run immediately, on the
+/// context's thread. See open_options.
+enum class inline_transfers : std::uint8_t {
+  never,      ///< the engine carries out all
+  automatic,  ///< those that rarely wait
+  always,     ///< also on file systems that may contact a server (NFS, FUSE), or that the library does not know
+};
+
 /// How open() creates a file, how the file is written, and which fallback is acceptable.
 struct open_options {
   std::uint32_t permissions = 0666;  ///< POSIX permission bits of a created file, before the process's umask
   if_unavailable fallback = if_unavailable::fail;  ///< for direct and uncached files only
-  /// Whether asynchronous writes of at most 128 KiB to cached and mapped files run immediately, on the context's
-  /// thread, on file systems where a write normally ends in memory (ext4, XFS, btrfs, tmpfs). That is several times
-  /// faster than a kernel worker thread. Such a write can still wait if the kernel throttles writers or the file system
-  /// commits its journal; file_statistics::blocked_submissions counts these waits. After a wait, the engine carries out
-  /// the writes of that file for sixteen times as long as the wait took, so the context's thread waits at most a
-  /// seventeenth of its time. If false, the engine carries out all writes.
-  bool inline_writes = true;
+  /// A read is served immediately if the page cache holds what it needs, which Linux tells (RWF_NOWAIT). tmpfs and
+  /// overlay cannot tell. There a read of at most 1 MiB is a plain system call, which waits if the data is elsewhere:
+  /// on the swap device, or on the disk below the overlay. That is many times faster than the engine, which needs a
+  /// kernel worker for each. After a wait, the engine carries out the reads of that file for sixteen times as long as
+  /// the wait took, so the context's thread waits at most a seventeenth of its time.
+  /// file_statistics::blocked_submissions counts the waits. With `always`, the same on any file system that cannot
+  /// tell. Do not use it where this thread itself, or one that depends on it, serves the file system (FUSE): the read
+  /// would never return.
+  inline_transfers inline_reads = inline_transfers::automatic;
+  /// Writes of at most 128 KiB, and up to 1 MiB where the file takes less than 64 µs for them, are served immediately
+  /// on file systems where a write normally ends in memory (ext4, XFS, btrfs, tmpfs, overlay). That is several times
+  /// faster than a kernel worker. Such a write can still wait if the kernel throttles writers, if the file system
+  /// commits its journal, or if a page must be read before a part of it is written. This counts, and pauses, as for
+  /// reads. A write to a part of a page that is known to be elsewhere goes to the engine.
+  inline_transfers inline_writes = inline_transfers::automatic;
   /// A write succeeds only when its data is durable, along with everything that is needed to read it back, such as the
   /// new size: as if these bytes had been synced with data_and_size (O_DSYNC; FILE_FLAG_WRITE_THROUGH, which not every
   /// device obeys). See sync() for failed writes. A mapped file then writes by system calls; stores to its views still

@@ -199,7 +199,7 @@ class world {
   }
   qio::result<file> open_path(const std::string& path, access wanted, creation how, qio::open_options options = {}) {
     // This tests the writes of each engine. With the automatic one, writes are attempted inline.
-    if (!std::is_same_v<engine, qio::automatic>) options.inline_writes = false;
+    if (!std::is_same_v<engine, qio::automatic>) options.inline_writes = qio::inline_transfers::never;
     if constexpr (is_async)
       return qio::basic_file<mode>::open(*context, path, wanted, how, options);
     else

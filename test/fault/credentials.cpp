@@ -76,7 +76,7 @@ int opens_as_who_it_is(qio::basic_context<Engine>& made_by_root, bool (*give_up)
 template <class Engine>
 int writes_as_who_it_is(qio::basic_context<Engine>& made_by_root, bool (*give_up)()) {
   auto file = qio::cached_file::open(made_by_root, "program", access::read_write, creation::open_existing,
-                                     {.inline_writes = false});
+                                     {.inline_writes = qio::inline_transfers::never});
   std::array<std::byte, 16> block{};
   if (!file || !made_by_root.run(file.value().async_write_at(0, block))) return 20;
   if (!runs_as_root_when_executed("program")) return 21;

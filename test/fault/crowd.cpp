@@ -52,7 +52,7 @@ class crowd {
     for (std::size_t number = 0; number < file_count; ++number) {
       // Inline attempts would leave little to the engine.
       files.push_back(qio::cached_file::open(on, path_of(number), access::read_write, creation::only_if_missing,
-                                             {.inline_writes = false})
+                                             {.inline_writes = qio::inline_transfers::never})
                           .value());
       std::vector<record> records;
       for (std::size_t place = 0; place < reads_a_file; ++place) records.push_back(record_of(number, place));

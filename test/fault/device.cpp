@@ -125,7 +125,8 @@ TEST_CASE("inline writes report a full disk as the engine's writes do") {
       const std::string path = disk.path + "/file";
       std::filesystem::remove(path);
       auto file = qio::cached_file::open(context, path, qio::access::read_write, qio::creation::only_if_missing,
-                                         {.inline_writes = inline_writes})
+                                         {.inline_writes = inline_writes ? qio::inline_transfers::automatic
+                                                                         : qio::inline_transfers::never})
                       .value();
       std::uint64_t end = 0;
       auto answer = context.run(write(file, end, buffer));

@@ -74,21 +74,19 @@ class loop_device {
   std::string directory_;
 };
 
-/// A file system by loop mount.
+/// A file system: by loop mount, in memory ("tmpfs"), or on top of the directory `below` ("overlay"; "fuse", whose
+/// daemon only hands everything on).
 class mounted {
  public:
-  mounted(const std::string& kind, std::size_t bytes) {
+  mounted(const std::string& kind, std::size_t bytes, const std::string& below = {}) {
     if (::geteuid() != 0) {
       missing = "needs root";
       return;
     }
-    const std::string image = directory_.path + "/image";
     path = directory_.path + "/mounted";
     std::filesystem::create_directory(path);
     bool ok = false;
-    const std::string said = output_of("truncate -s " + std::to_string(bytes) + " " + image + " && mkfs." + kind +
-                                           " -q " + image + " && mount -o loop " + image + " " + path,
-                                       &ok);
+    const std::string said = output_of(command(kind, bytes, below), &ok);
     if (!ok) missing = "no " + kind + ": " + said.substr(0, said.find('\n'));
   }
   mounted(const mounted&) = delete;
@@ -101,6 +99,17 @@ class mounted {
   std::string missing;
 
  private:
+  std::string command(const std::string& kind, std::size_t bytes, const std::string& below) const {
+    const std::string image = directory_.path + "/image", upper = directory_.path + "/upper";
+    if (kind == "tmpfs") return "mount -t tmpfs -o size=" + std::to_string(bytes) + " qio " + path;
+    if (kind == "fuse") return "bindfs " + below + ' ' + path;
+    if (kind == "overlay")
+      return "mkdir " + upper + ' ' + upper + ".work && mount -t overlay qio -o lowerdir=" + below +
+             ",upperdir=" + upper + ",workdir=" + upper + ".work " + path;
+    return "truncate -s " + std::to_string(bytes) + ' ' + image + " && mkfs." + kind + " -q " + image +
+           " && mount -o loop " + image + ' ' + path;
+  }
+
   scratch directory_;
 };
 

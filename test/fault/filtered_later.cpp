@@ -52,7 +52,8 @@ bool says_why(const ring_context& context) {
 }
 
 ring_file open(const ring_context& context, const std::string& path) {
-  return qio::cached_file::open(context, path, access::read_write, creation::if_needed, {.inline_writes = false})
+  return qio::cached_file::open(context, path, access::read_write, creation::if_needed,
+                                {.inline_writes = qio::inline_transfers::never})
       .value();
 }
 
@@ -234,7 +235,7 @@ TEST_CASE("after a durable write whose result was lost with the ring, every sync
   const std::string pipe = make_pipe(directory);
   CHECK(qio_test::in_child([&] {
           auto context = ring_context::create().value();
-          auto full = open_pipe(context, pipe, {.inline_writes = false, .durable_writes = true});
+          auto full = open_pipe(context, pipe, {.inline_writes = qio::inline_transfers::never, .durable_writes = true});
           const std::vector<std::byte> data(1 << 20);  // more than a pipe holds
           auto write = full.async_write_at(0, data);
           std::optional<qio::result<std::size_t>> answer;

@@ -19,7 +19,7 @@ int read_and_write(const std::string& path) {
   auto context = qio::context::create();
   if (!context) return 10;
   auto file = qio::cached_file::open(context.value(), path, qio::access::read_write, qio::creation::if_needed,
-                                     {.inline_writes = false});
+                                     {.inline_writes = qio::inline_transfers::never});
   if (!file) return 11;
   const auto copy = [](auto& on) -> qio::task<int> {
     std::vector<std::byte> block(4096, std::byte{7});
@@ -118,7 +118,7 @@ TEST_CASE("the pool carries out operations on the context's thread if no other c
     auto context = qio::basic_context<qio::pool>::create();
     if (!context) return 2;
     auto file = qio::cached_file::open(context.value(), directory.path + "/file", qio::access::read_write,
-                                       qio::creation::if_needed, {.inline_writes = false});
+                                       qio::creation::if_needed, {.inline_writes = qio::inline_transfers::never});
     if (!file) return 3;
     const auto write = [](auto& on) -> qio::task<bool> {
       std::vector<std::byte> block(4096, std::byte{7});

@@ -59,7 +59,9 @@ class world {
   /// Opens the file in a mode on a context. Shares the other context's file if that is open. Otherwise opens it by its
   /// path, by a handle that another file has released, or by sharing one on the same context.
   qio::result<void> open(mode wanted, std::size_t on, random_numbers& random, bool asynchronously = false) {
-    const qio::open_options options = {.inline_writes = random.one_in(2),
+    using enum qio::inline_transfers;
+    const qio::open_options options = {.inline_reads = random.one_of({never, automatic, always}),
+                                       .inline_writes = random.one_of({never, automatic, always}),
                                        .reservation = random.one_of({0u, 4096u, 1u << 20})};
     const origin from = random.one_of({origin::path, origin::path, origin::handle, origin::shared});
     return visit(wanted, [&]<class File>(slots<File>& all) -> qio::result<void> {

@@ -1,5 +1,6 @@
 // What decides whether a transfer is attempted inline.
 #include "catch.hpp"
+#include <qio/file/inline_pause.hpp>
 #include <qio/file/inline_writes.hpp>
 #include <qio/loop/inline_turn.hpp>
 #include <qio/loop/thread_waits.hpp>
@@ -23,6 +24,7 @@ TEST_CASE("a turn lets coroutines continue at once for a while, and then only co
   CHECK(turn.may_go_on());
   CHECK(turn.has_time());
   CHECK(turn.time_of_copy(4096) == 1024ns);
+  CHECK(turn.longest_copy(4096) == 22048ns);
 }
 
 TEST_CASE("a thread has waited if it gave up its CPU and was not preempted") {
@@ -34,14 +36,62 @@ TEST_CASE("a thread has waited if it gave up its CPU and was not preempted") {
   CHECK(waits.has_waited({10, 2}));
 }
 
-TEST_CASE("after a write that waited, inline writes pause for sixteen times as long") {
-  qio::detail::inline_writes writes;
+namespace {
+
+const qio::detail::clock::time_point now{1h};
+
+/// Whether a write of that range is attempted. On a file that cannot be asked what is in its cache.
+bool is_attempted(qio::detail::inline_writes& writes, std::uint64_t offset, std::size_t bytes,
+                  qio::detail::clock::time_point at = now) {
   qio::request r;
-  std::vector<std::byte> page(qio::platform::page_size());
-  r.io = qio::detail::transfer(0, qio::mutable_buffer(page.data(), page.size()));
-  const std::chrono::steady_clock::time_point end{1h};
-  CHECK(writes.may_be_attempted(r, end));
-  writes.waited(end, 1ms);
-  CHECK(!writes.may_be_attempted(r, end + 16ms - 1ns));
-  CHECK(writes.may_be_attempted(r, end + 16ms));
+  std::byte first;
+  r.io = qio::detail::transfer(offset, qio::mutable_buffer(&first, bytes));
+  return writes.may_be_attempted(r, at);
+}
+
+}  // namespace
+
+TEST_CASE("after a transfer that waited, inline transfers pause for sixteen times as long") {
+  qio::detail::inline_pause pause;
+  CHECK(pause.is_over(now));
+  pause.begin(now, 1ms);
+  CHECK(!pause.is_over(now + 16ms - 1ns));
+  CHECK(pause.is_over(now + 16ms));
+
+  qio::detail::inline_writes writes;
+  const std::size_t page = qio::platform::page_size();
+  CHECK(is_attempted(writes, 0, page));
+  writes.waited(now, 1ms);
+  CHECK(!is_attempted(writes, 0, page, now + 16ms - 1ns));
+  CHECK(is_attempted(writes, 0, page, now + 16ms));
+}
+
+TEST_CASE("a write of up to 1 MiB is attempted while the file takes no longer than 64 us for it") {
+  qio::detail::inline_writes writes;
+  const std::size_t most = 1024 * 1024, always = 128 * 1024;
+  CHECK(is_attempted(writes, 0, most));
+  CHECK(!is_attempted(writes, 0, most + 1));
+  for (int i = 0; i < 20; ++i) static_cast<void>(writes.is_slow(60us, most));
+  CHECK(is_attempted(writes, 0, most));
+  for (int i = 0; i < 20; ++i) static_cast<void>(writes.is_slow(1ms, most));
+  CHECK(!is_attempted(writes, 0, most));
+  CHECK(is_attempted(writes, 0, always));
+
+  int refused = 0;
+  while (refused < 10000 && !is_attempted(writes, 0, most)) ++refused;
+  CHECK(refused > 30);  // it is seldom tried again
+  CHECK(refused < 2000);
+}
+
+TEST_CASE("a write may have waited from 200 us on, and earlier if it assumed that a page is cached") {
+  qio::detail::inline_writes writes;
+  const std::size_t page = qio::platform::page_size();
+  REQUIRE(is_attempted(writes, 0, page));
+  CHECK(!writes.is_slow(199us, page));
+  CHECK(writes.is_slow(201us, page));
+  REQUIRE(is_attempted(writes, page + 100, 100));
+  CHECK(!writes.is_slow(20us, 100));
+  CHECK(writes.is_slow(25us, 100));
+  REQUIRE(is_attempted(writes, page + 200, 100));  // the page of the last write
+  CHECK(!writes.is_slow(25us, 100));
 }

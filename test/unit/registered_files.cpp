@@ -117,7 +117,7 @@ TEST_CASE("a file that the ring holds supports every kind of operation") {
   const block_file ones('1'), twos('2');
   auto context = context_of_ring::create().value();
   qio::open_options by_ring;
-  by_ring.inline_writes = false;
+  by_ring.inline_writes = qio::inline_transfers::never;
   auto file = qio::cached_file::open(context, ones.path, qio::access::read_write, qio::creation::open_existing, by_ring)
                   .value();
   make_busy(context, file);

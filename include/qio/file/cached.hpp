@@ -15,7 +15,8 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 template <class System>
 class mode_policy<cached, System> : public any_alignment {
  public:
-  static constexpr bool is_served_inline = System::has_page_cache;
+  static constexpr bool reads_inline = System::has_page_cache;
+  static constexpr bool writes_inline = System::has_page_cache;
   static constexpr bool has_own_sync = false;
 
   static constexpr access needed_access(access wanted) noexcept { return wanted; }

@@ -19,7 +19,8 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 template <class System>
 class mode_policy<direct, System> {
  public:
-  static constexpr bool is_served_inline = false;
+  static constexpr bool reads_inline = false;
+  static constexpr bool writes_inline = false;
   static constexpr bool has_own_sync = false;
 
   static constexpr access needed_access(access wanted) noexcept { return wanted; }

@@ -2,23 +2,68 @@
 // The attempt to serve a transfer at once, on the context's thread, before it goes to an engine.
 #pragma once
 
+#include <qio/base/clock.hpp>
 #include <qio/configuration.hpp>
+#include <qio/file/inline_pause.hpp>
 #include <qio/file/inline_writes.hpp>
+#include <qio/loop/attempted_request.hpp>
 #include <qio/loop/inline_turn.hpp>
 #include <qio/request/perform.hpp>
 #include <qio/request/request.hpp>
 #include <qio/system/platform.hpp>
 
+#include <cerrno>
 #include <cstddef>
-#include <cstdint>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// The activity of a file whose transfers may be attempted inline.
 struct inline_activity : file_activity {
-  bool reads = false;  ///< cleared when the file system cannot tell whether a read would wait (EOPNOTSUPP)
+  inline_attempt attempt_of_reads = nullptr;
+  inline_attempt attempt_of_writes = nullptr;
+  const char* why_no_reads = "the file was opened without a context";
+  const char* why_no_writes = "the file was opened without a context";
+  const char* why_no_plain_reads = nullptr;  ///< if the file system cannot tell whether a read would wait
+  inline_pause after_reads;
   inline_writes writes;
 };
+
+/// Most that is read at once without knowing whether it is in the page cache.
+inline constexpr std::size_t most_bytes_read_blindly = 1024 * 1024;
+
+/// Reads by a plain system call, on files whose file system cannot tell whether it will wait. True if that completed
+/// `r`. See inline_pause.
+inline bool attempt_plain_read(request& r, inline_turn& turn, std::size_t) noexcept {
+  auto& file = *static_cast<inline_activity*>(r.activity);
+  if (r.io.total() > most_bytes_read_blindly || !turn.has_time()) return false;
+  const clock::time_point begin = clock::now();
+  if (!file.after_reads.is_over(begin)) return false;
+  turn.waits.look(begin);
+  // A short result may be the end of the file, which only the next call tells.
+  raw_result answer;
+  bool is_complete;
+  do {
+    answer = platform::read_some(r.handle, r.io.next(), r.flags);
+    is_complete = take_answer(r, answer);
+  } while (!is_complete && answer > 0);
+  const clock::time_point end = clock::now();
+  turn.spend(end - begin);
+  if (end - begin > inline_turn::longest_copy(r.io.transferred()) &&
+      turn.waits.has_waited(platform::switches_of_this_thread())) {
+    file.after_reads.begin(end, end - begin);
+    ++file.statistics.blocked_submissions;
+  }
+  if (is_complete) ++file.statistics.served_inline;
+  return is_complete;
+}
+
+/// The file system of `r`'s file cannot tell whether a read would wait.
+[[gnu::cold, gnu::noinline]] inline bool attempt_other_read(request& r, inline_turn& turn) noexcept {
+  auto& file = *static_cast<inline_activity*>(r.activity);
+  file.why_no_reads = file.why_no_plain_reads;
+  file.attempt_of_reads = file.why_no_reads == nullptr ? &attempt_plain_read : nullptr;
+  return file.attempt_of_reads != nullptr && attempt_plain_read(r, turn, 0);
+}
 
 /// Reads what is in the page cache. True if that completed `r`, without waiting and without an engine. If false, `r`
 /// holds what remains to be done. Attempted only without company (requests that an engine has in flight or is about to
@@ -26,7 +71,8 @@ struct inline_activity : file_activity {
 inline bool attempt_read(request& r, inline_turn& turn, std::size_t company) noexcept {
   if (company != 0 || !turn.may_go_on()) return false;
   const raw_result answer = platform::read_without_waiting(r.handle, r.io.next());
-  if (answer == -EOPNOTSUPP) static_cast<inline_activity*>(r.activity)->reads = false;
+  if (answer == -EOPNOTSUPP) [[unlikely]]
+    return attempt_other_read(r, turn);
   // The engine will meet any error again, and report it. A zero does not mean the end of the file either: Linux 5.9 and
   // 5.10 return it in the middle of a file (preadv2(2), BUGS).
   if (answer <= 0) return false;
@@ -40,7 +86,7 @@ inline bool attempt_read(request& r, inline_turn& turn, std::size_t company) noe
 /// Attempted only while no engine has a request of the same file in flight, which would hold the file's lock.
 inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
   auto& file = *static_cast<inline_activity*>(r.activity);
-  if (file.in_flight != 0 || r.io.total() > inline_writes::most_bytes || !turn.has_time()) return false;
+  if (file.in_flight != 0 || !turn.has_time()) return false;
   const clock::time_point begin = clock::now();
   if (!file.writes.may_be_attempted(r, begin)) return false;
   if (turn.limit.exists(begin)) return false;
@@ -48,7 +94,7 @@ inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
   const raw_result answer = platform::write_some(r.handle, r.io.next(), r.flags);
   const clock::time_point end = clock::now();
   turn.spend(end - begin);
-  if (end - begin > inline_writes::longest && turn.waits.has_waited(platform::switches_of_this_thread())) {
+  if (file.writes.is_slow(end - begin, r.io.total()) && turn.waits.has_waited(platform::switches_of_this_thread())) {
     file.writes.waited(end, end - begin);
     ++file.statistics.blocked_submissions;
   }

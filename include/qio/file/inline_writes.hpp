@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// Which writes of a file run inline although they may wait, and how to back off after one that waited.
+// Which writes of a file run inline although they may wait.
 #pragma once
 
+#include <qio/base/bounds.hpp>
 #include <qio/base/clock.hpp>
 #include <qio/configuration.hpp>
+#include <qio/file/inline_pause.hpp>
+#include <qio/loop/inline_turn.hpp>
 #include <qio/request/request.hpp>
 #include <qio/system/platform.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,42 +20,86 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// written in part must be read first, if the file system commits its journal, or if another process holds the file's
 /// lock. Only an attempt shows whether it waits: ext4 has no write that fails instead of waiting (RWF_NOWAIT), and on
 /// XFS such a write also fails whenever the file's time changes (seastar issue 2974). So a write is attempted where it
-/// rarely waits. After one that waited, the engine gets the writes of that file for sixteen times as long, so waiting
-/// costs the context's thread at most a seventeenth of its time.
+/// rarely waits.
 class inline_writes {
  public:
-  /// Copying 128 KiB takes about 50 µs. A worker thread of the kernel costs about 5 µs, a tenth of that or less for
-  /// longer writes.
-  static constexpr std::size_t most_bytes = 128 * 1024;
-  /// A longer write may have waited: see thread_waits.
-  static constexpr clock::duration longest = std::chrono::microseconds(200);
-
-  const char* refusal =
-      "the file was opened without a context";  ///< why no write is attempted; null if writes are attempted
-
   bool may_be_attempted(const request& r, clock::time_point now) noexcept {
-    if (now < resume_) return false;
+    is_guess_ = false;
+    return pause_.is_over(now) && is_short(r.io.total()) && needs_no_page_read(r);
+  }
+
+  /// An attempt of `bytes` bytes ended at `end`. True if it took so long that it may have waited: see thread_waits.
+  bool is_slow(clock::duration took, std::size_t bytes) noexcept {
+    if (bytes > always_short) learn(took / pages_of(bytes));
+    return took > (is_guess_ ? inline_turn::longest_copy(bytes) : longest);
+  }
+
+  /// It did wait.
+  void waited(clock::time_point end, clock::duration took) noexcept {
+    pause_.begin(end, took);
+    successes_ = 0;
+  }
+
+ private:
+  using duration = clock::duration;
+
+  // A kernel worker costs a short write several times as much as the copy takes.
+  static constexpr std::size_t always_short = 128 * 1024;
+  static constexpr std::size_t never_short = 1024 * 1024;
+  static constexpr duration longest = std::chrono::microseconds(200);
+  static constexpr unsigned enough_successes = 16;
+
+  // A single value counts little, however large it is: the thread may have been preempted.
+  void learn(duration per_page) noexcept {
+    const duration most = time_per_page_ / 4;
+    time_per_page_ += greater_of(-most, lesser_of(most, (per_page - time_per_page_) / 4));
+  }
+
+  static duration::rep pages_of(std::size_t bytes) noexcept { return static_cast<duration::rep>(bytes / 4096); }
+
+  // Whether copying `bytes` bytes ends within a turn's first budget, by what longer writes to this file took so far.
+  // The estimate shrinks with each write that is not attempted, so that one is attempted again some hundred writes
+  // later.
+  bool is_short(std::size_t bytes) noexcept {
+    if (bytes <= always_short) return true;
+    if (bytes > never_short) return false;
+    if (time_per_page_ * pages_of(bytes) <= inline_turn::without_a_pause) return true;
+    time_per_page_ -= time_per_page_ / 256 + duration(1);
+    return false;
+  }
+
+  bool needs_no_page_read(const request& r) noexcept {
     const std::uint64_t page = platform::page_size();
     const std::uint64_t begin = r.io.offset(), end = begin + r.io.total();
-    if (begin % page != 0 && !is_near(r.handle, begin / page)) return false;
+    if (begin % page != 0 && !is_at_hand(r.handle, begin / page)) return false;
     const bool has_other_edge = end % page != 0 && (end / page != begin / page || begin % page == 0);
-    if (has_other_edge && !is_near(r.handle, end / page)) return false;
-    near_page_ = (end - 1) / page;
+    if (has_other_edge && !is_at_hand(r.handle, end / page)) return false;
+    last_page_ = (end - 1) / page;
     return true;
   }
 
-  /// A write that ended at `end` waited for `took`.
-  void waited(clock::time_point end, clock::duration took) noexcept { resume_ = end + 16 * took; }
-
- private:
-  /// Whether a page can be written in part without being read first. The page written last is assumed to be cached,
-  /// which makes appending small records cheap.
-  bool is_near(platform::native_handle handle, std::uint64_t page) const noexcept {
-    return page == near_page_ || platform::page_needs_no_read(handle, page * platform::page_size());
+  // Whether a page can be written in part without being read first. The page written last is assumed to be cached,
+  // which makes appending small records cheap. Asking costs as much as the write itself. So if the last sixteen pages
+  // were cached, only every sixteenth is asked for until one is not, or until a write waits. Where the file system
+  // cannot tell, none is.
+  bool is_at_hand(platform::native_handle handle, std::uint64_t page) noexcept {
+    if (page == last_page_) return true;
+    is_guess_ = true;
+    if (cannot_tell_ || (successes_ >= enough_successes && ++guesses_ % 16 != 0)) return true;
+    const platform::page_state found = platform::state_of_page(handle, page * platform::page_size());
+    cannot_tell_ = found == platform::page_state::unknown;
+    is_guess_ = cannot_tell_;
+    successes_ = found == platform::page_state::at_hand ? successes_ + 1 : 0;
+    return found != platform::page_state::elsewhere;
   }
 
-  clock::time_point resume_{};
-  std::uint64_t near_page_ = ~std::uint64_t(0);
+  inline_pause pause_;
+  duration time_per_page_ = std::chrono::nanoseconds(128);  // of writes that are not always short; a low guess
+  std::uint64_t last_page_ = ~std::uint64_t(0);
+  unsigned successes_ = 0;  // pages in a row that were cached
+  unsigned guesses_ = 0;
+  bool cannot_tell_ = false;
+  bool is_guess_ = false;  // the current attempt writes a part of a page that is only assumed to be cached
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -21,7 +21,8 @@ class mode_policy<mapped, System> : public any_alignment {
   static_assert(System::has_mappings, "qio: files of this engine cannot be mapped");
 
  public:
-  static constexpr bool is_served_inline = System::has_page_cache;
+  static constexpr bool reads_inline = System::has_page_cache;
+  static constexpr bool writes_inline = System::has_page_cache;
   static constexpr bool has_own_sync = platform::mapping::is_flushed_apart;
 
   /// A writable shared mapping needs a handle that can be read, too (mmap(2)).

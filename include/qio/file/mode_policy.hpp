@@ -20,7 +20,7 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// What one mode adds to a system_file: its own data, and the members below. Each mode specializes it in the header of
 /// the same name; file/modes.hpp lists them. Nothing here is virtual, and nothing is inherited by default.
 ///
-/// - `is_served_inline`: whether the context's thread may attempt transfers through the page cache.
+/// - `reads_inline`, `writes_inline`: whether the context's thread may attempt them, through the page cache.
 /// - `has_own_sync`: whether sync() is more than the system's sync of the handle.
 /// - `needed_access(wanted)`: the access that the handle needs.
 /// - construction from the handle being opened, the granted access and the options.
@@ -44,7 +44,8 @@ concept complete_mode_policy =
     std::constructible_from<Policy, platform::native_handle, access, const open_options&> &&
     requires(Policy& self, const Policy& seen, system_file<System>& file, const system_file<System>& seen_file,
              typename System::opening& opening, transfer& io, mutable_buffer buffers, explanation& out) {
-      { Policy::is_served_inline } -> std::convertible_to<bool>;
+      { Policy::reads_inline } -> std::convertible_to<bool>;
+      { Policy::writes_inline } -> std::convertible_to<bool>;
       { Policy::has_own_sync } -> std::convertible_to<bool>;
       { Policy::needed_access(access::read) } noexcept -> std::same_as<access>;
       { self.prepare(seen_file, opening, open_options{}) } -> std::same_as<result<void>>;
@@ -80,13 +81,12 @@ struct any_alignment {
 /// Which transfers of a file in the page cache are attempted inline, and why not.
 template <class System>
 void explain_inline(const system_file<System>& file, explanation& out) {
-  const bool reads = file.activity.reads;
-  out.add("inline reads", reads ? "on" : "off",
-          reads             ? ""
-          : file.may_read() ? "the file system cannot tell whether a read would wait (RWF_NOWAIT)"
-                            : "the file was opened for writing only");
-  const char* const refusal = file.activity.writes.refusal;
-  out.add("inline writes", refusal == nullptr ? "on" : "off", refusal == nullptr ? "" : refusal);
+  const inline_activity& activity = file.activity;
+  const auto add = [&out](const char* transfers, bool are_attempted, const char* reason) {
+    out.add(transfers, are_attempted ? "on" : "off", reason == nullptr ? "" : reason);
+  };
+  add("inline reads", activity.attempt_of_reads != nullptr, activity.why_no_reads);
+  add("inline writes", activity.attempt_of_writes != nullptr, activity.why_no_writes);
 }
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -84,7 +84,6 @@ struct file_state {
 
   file_state(const System& system, platform::native_handle opened, access granted, const open_options& options)
       : file(system, granted), mode(opened, granted, options) {
-    file.activity.reads = policy::is_served_inline && file.may_read();
     file.activity.writes_durably = options.durable_writes;
     file.activity.is_direct = Mode::is_direct;
     file.activity.system.may_have_slot = options.registered;
@@ -184,7 +183,7 @@ struct file_state {
     if (auto prepared = state->mode.prepare(state->file, opening, options); !prepared) return prepared.error();
     if constexpr (is_on_context<Loop>) {
       if (auto attached = loop->attach(opened); !attached) return attached.error();
-      state->allow_inline_writes(options, opened);
+      if constexpr (System::has_page_cache) state->allow_inline_transfers(options, opened);
       state->mode.allow_polling(loop->engine(), state->file, opened);
     }
     return state;
@@ -193,13 +192,30 @@ struct file_state {
   /// Whether the mode is more than the page cache, as it should be.
   bool is_in_force() const noexcept { return mode.is_direct() || mode.is_uncached(); }
 
-  // Finds out whether writes may be attempted inline.
-  void allow_inline_writes(const open_options& options, platform::native_handle opened) noexcept {
-    if constexpr (policy::is_served_inline)
-      file.activity.writes.refusal = !file.may_write()              ? "the file was opened for reading only"
-                                     : file.activity.writes_durably ? "each waits until it is durable"
-                                     : options.inline_writes        ? platform::why_writes_wait(opened)
-                                                                    : "switched off";
+  // Finds out which transfers may be attempted inline.
+  void allow_inline_transfers(const open_options& options, platform::native_handle opened) noexcept {
+    const platform::file_storage storage(opened);
+    const auto always = [](inline_transfers wanted) { return wanted == inline_transfers::always; };
+    inline_activity& activity = file.activity;
+    activity.system.waits_in_submission = storage.waits_in_submission();
+
+    activity.why_no_plain_reads = storage.why_reads_wait(always(options.inline_reads));
+    activity.why_no_reads = !file.may_read()                                  ? "the file was opened for writing only"
+                            : !policy::reads_inline                           ? "each waits for the device"
+                            : options.inline_reads == inline_transfers::never ? "switched off"
+                            : storage.waits_in_submission()                   ? activity.why_no_plain_reads
+                                                                              : nullptr;
+    if constexpr (policy::reads_inline)
+      if (activity.why_no_reads == nullptr) activity.attempt_of_reads = &attempt_read;
+
+    activity.why_no_writes = !file.may_write()         ? "the file was opened for reading only"
+                             : !policy::writes_inline  ? "each waits for the device"
+                             : activity.writes_durably ? "each waits until it is durable"
+                             : options.inline_writes == inline_transfers::never
+                                 ? "switched off"
+                                 : storage.why_writes_wait(always(options.inline_writes));
+    if constexpr (policy::writes_inline)
+      if (activity.why_no_writes == nullptr) activity.attempt_of_writes = &attempt_write;
   }
 
   template <class Buffers>

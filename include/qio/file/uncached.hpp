@@ -15,7 +15,8 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 template <class System>
 class mode_policy<uncached, System> : public any_alignment {
  public:
-  static constexpr bool is_served_inline = false;
+  static constexpr bool reads_inline = false;  // what was read before is no longer cached
+  static constexpr bool writes_inline = System::has_page_cache;
   static constexpr bool has_own_sync = false;
 
   /// prepare() probes the flag with a read.
@@ -53,7 +54,8 @@ class mode_policy<uncached, System> : public any_alignment {
   template <class Engine>
   static void allow_polling(const Engine&, system_file<System>&, platform::native_handle) noexcept {}
 
-  void explain(const system_file<System>&, explanation& out) const {
+  void explain(const system_file<System>& file, explanation& out) const {
+    explain_inline(file, out);
     out.add("uncached", is_active_ ? "on" : "off", is_active_ ? "" : error(errc::uncached_not_supported).message());
   }
 

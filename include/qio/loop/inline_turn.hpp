@@ -26,13 +26,18 @@ class inline_turn {
 
   /// About how long a system call takes that copies this many bytes between buffers.
   static constexpr duration time_of_copy(std::size_t bytes) noexcept { return duration(512 + bytes / 8); }
+  /// A transfer that should only copy, but took longer, may have waited for a device.
+  static constexpr duration longest_copy(std::size_t bytes) noexcept {
+    return std::chrono::microseconds(20) + 2 * time_of_copy(bytes);
+  }
+
+  /// Long enough to make a turn cheap (some 60 transfers of 4 KiB) …
+  static constexpr duration without_a_pause = std::chrono::microseconds(64);
 
   thread_waits waits;  ///< of the loop's thread
   file_size_limit limit;
 
  private:
-  // Long enough to make a turn cheap (some 60 transfers of 4 KiB) …
-  static constexpr duration without_a_pause = std::chrono::microseconds(64);
   // … and short enough for operations that the engine has completed meanwhile.
   static constexpr duration altogether = std::chrono::milliseconds(1);
 

@@ -188,7 +188,9 @@ class loop final : public mailbox {
   bool turn(bool may_wait) noexcept {
     inline_turn_.renew();
     const bool ran = run_posted();
-    engine_->wait(completed_, limit(may_wait && !ran));
+    const wait_limit until = limit(may_wait && !ran);
+    if (until.may_wait()) inline_turn_.waits.forget();
+    engine_->wait(completed_, until);
     const bool resumed = expire_timers();
     return dispatch() || ran || resumed;
   }
@@ -202,6 +204,7 @@ class loop final : public mailbox {
         return true;
       }
       if (has_passed) return false;
+      inline_turn_.waits.forget();
       const wait_limit own = limit(true);
       engine_->wait(completed_, own.time < until.time ? own : until);
       if (!timers_.empty() && expire_first(now())) return true;

@@ -21,6 +21,9 @@ class thread_waits {
     seen_ = platform::switches_of_this_thread();
   }
 
+  /// Before the thread sleeps, which it counts, too.
+  void forget() noexcept { looked_at_ = {}; }
+
   /// After a slow call: whether it waited. False if the thread was also preempted since the last look, because a false
   /// alarm would be worse: on a busy machine there would be one every few milliseconds.
   bool has_waited(const platform::thread_switches& now) noexcept {

@@ -5,11 +5,11 @@
 
 #if defined(__linux__)
 #include <qio/system/linux/adopt.hpp>
-#include <qio/system/linux/cached_write.hpp>
 #include <qio/system/linux/direct.hpp>
 #include <qio/system/linux/directory.hpp>
 #include <qio/system/linux/event.hpp>
 #include <qio/system/linux/open.hpp>
+#include <qio/system/linux/page_cache.hpp>
 #include <qio/system/linux/transfer.hpp>
 #include <qio/system/posix/guarded_copy.hpp>
 #include <qio/system/posix/handle.hpp>
@@ -19,7 +19,6 @@
 #include <qio/system/posix/signals.hpp>
 #elif defined(_WIN32)
 #include <qio/system/windows/adopt.hpp>
-#include <qio/system/windows/cached_write.hpp>
 #include <qio/system/windows/direct.hpp>
 #include <qio/system/windows/directory.hpp>
 #include <qio/system/windows/event.hpp>
@@ -27,6 +26,7 @@
 #include <qio/system/windows/handle.hpp>
 #include <qio/system/windows/mapping.hpp>
 #include <qio/system/windows/open.hpp>
+#include <qio/system/windows/page_cache.hpp>
 #include <qio/system/windows/request_state.hpp>
 #include <qio/system/windows/signals.hpp>
 #include <qio/system/windows/transfer.hpp>

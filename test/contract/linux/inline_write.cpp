@@ -77,13 +77,13 @@ bool drop_from_cache(File& file) {
 
 }  // namespace
 
-PROMISE(short_inline, attempting, "a write of 128 KiB runs inline, and a longer one goes to the engine") {
+PROMISE(short_inline, attempting, "a write of 128 KiB runs inline, and one of more than 1 MiB goes to the engine") {
   if (is_off(w)) QIO_SKIP("no inline writes here");
   auto file = w.with(0);
-  constexpr std::size_t most = 128 * 1024;
+  constexpr std::size_t short_enough = 128 * 1024, most = 1024 * 1024;
   auto source = memory::with_pattern(0, most + 1);
   CHECK(may_be_inline(w, file, [&] { return file.async_write_at(0, source.part(0, 4096)); }));
-  CHECK(may_be_inline(w, file, [&] { return file.async_write_at(0, source.part(0, most)); }));
+  CHECK(may_be_inline(w, file, [&] { return file.async_write_at(0, source.part(0, short_enough)); }));
   CHECK(!is_inline(w, file, [&] { return file.async_write_at(0, source.all()); }));
   const std::vector<qio::const_buffer> pair{qio::const_buffer(source.part(0, 4000)),
                                             qio::const_buffer(source.part(4000, 4192))};
@@ -95,7 +95,8 @@ PROMISE(short_inline, attempting, "a write of 128 KiB runs inline, and a longer 
 }
 
 PROMISE(switched_off, attempting, "writes go to the engine if inline_writes is false, and explain() says so") {
-  auto file = w.open("data", access::read_write, creation::always_new, {.inline_writes = false}).value();
+  auto file =
+      w.open("data", access::read_write, creation::always_new, {.inline_writes = qio::inline_transfers::never}).value();
   auto source = memory::with_pattern(0, 4096);
   CHECK(!is_inline(w, file, [&] { return file.async_write_at(0, source.all()); }));
   CHECK(file.explain().find("inline writes")->value == "off");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Writing into the page cache: on which files this is normally only a copy, and how to detect that it was not.
+// Transfers through the page cache: on which files they are normally only copies, and how to detect that one was not.
 #pragma once
 
 #include <qio/configuration.hpp>
@@ -12,21 +12,10 @@
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 
+#include <cerrno>
 #include <cstdint>
 
 namespace qio::inline QIO_CONFIGURATION::platform {
-
-/// Whether buffered writes to a file system normally end in memory. Other file systems may contact a server (NFS, FUSE)
-/// or are unknown.
-inline bool writes_end_in_memory(const struct statfs& system) noexcept {
-  switch (static_cast<unsigned long>(system.f_type)) {
-    case EXT4_SUPER_MAGIC:  // also ext2 and ext3
-    case XFS_SUPER_MAGIC:
-    case BTRFS_SUPER_MAGIC:
-    case TMPFS_MAGIC: return true;
-    default: return false;
-  }
-}
 
 /// Whether the process currently has a limit on the size of files. A write past it raises SIGXFSZ on the thread that
 /// makes it, which by default ends the process. On a worker thread or a ring, such a write only fails with EFBIG.
@@ -35,25 +24,67 @@ inline bool has_file_size_limit() noexcept {
   return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
-/// Why writes to an open file should not run on a thread that must not wait; null if they may.
-inline const char* why_writes_wait(native_handle handle) noexcept {
-  struct stat status;
-  struct statfs system;
-  if (::fstat(handle, &status) != 0 || ::fstatfs(handle, &system) != 0 || !S_ISREG(status.st_mode))
-    return "not a regular file";
-  if (!writes_end_in_memory(system)) return "it is not known that writes to this file system end in memory";
-  if ((static_cast<unsigned long>(system.f_flags) & ST_SYNCHRONOUS) != 0)
-    return "the file system is mounted with the option sync";
-  if (has_file_size_limit()) return "the process has a limit on the size of files";
-  return nullptr;
-}
+/// Where the data of an open file is, and so whether a thread that must not wait may transfer it.
+class file_storage {
+ public:
+  explicit file_storage(native_handle handle) noexcept {
+    struct stat status;
+    is_regular_ = ::fstat(handle, &status) == 0 && ::fstatfs(handle, &system_) == 0 && S_ISREG(status.st_mode);
+  }
 
-/// Whether the page that begins at `offset` can be modified without being read first: it is in the page cache, or past
-/// the end of the file. False if unknown, as for a file that is not open for reading.
-inline bool page_needs_no_read(native_handle handle, std::uint64_t offset) noexcept {
+  /// Why buffered reads may wait although the file system does not say so; null if they rarely do. `on_any`: also on
+  /// file systems whose transfers are not known to end in memory.
+  const char* why_reads_wait(bool on_any) const noexcept {
+    if (!is_regular_) return "not a regular file";
+    if (!on_any && !ends_in_memory()) return "it is not known that transfers of this file system end in memory";
+    return nullptr;
+  }
+
+  /// The same for writes.
+  const char* why_writes_wait(bool on_any) const noexcept {
+    if (const char* const why = why_reads_wait(on_any)) return why;
+    if ((static_cast<unsigned long>(system_.f_flags) & ST_SYNCHRONOUS) != 0)
+      return "the file system is mounted with the option sync";
+    if (has_file_size_limit()) return "the process has a limit on the size of files";
+    return nullptr;
+  }
+
+  /// Whether a ring would carry out a transfer on the thread that submits it, and let it wait. Files of FUSE can be
+  /// polled, and always say that they are ready; so the kernel takes transfers for ones that do not wait (seen on Linux
+  /// 6.18).
+  bool waits_in_submission() const noexcept { return is_regular_ && type() == FUSE_SUPER_MAGIC; }
+
+ private:
+  unsigned long type() const noexcept { return static_cast<unsigned long>(system_.f_type); }
+
+  // Other file systems may contact a server (NFS, FUSE) or are unknown. Those of an overlay end in memory if those of
+  // its layers do, which nothing tells.
+  bool ends_in_memory() const noexcept {
+    switch (type()) {
+      case EXT4_SUPER_MAGIC:  // also ext2 and ext3
+      case XFS_SUPER_MAGIC:
+      case BTRFS_SUPER_MAGIC:
+      case TMPFS_MAGIC:
+      case OVERLAYFS_SUPER_MAGIC: return true;
+      default: return false;
+    }
+  }
+
+  struct statfs system_ {};
+  bool is_regular_;
+};
+
+/// Whether a page can be modified without being read first: it is in the page cache, or past the end of the file.
+enum class page_state : std::uint8_t { at_hand, elsewhere, unknown };
+
+/// That of the page that begins at `offset`. Unknown if the file is not open for reading, or its file system cannot
+/// tell.
+inline page_state state_of_page(native_handle handle, std::uint64_t offset) noexcept {
   char byte;
   const detail::piece first{offset, nullptr, 0, {&byte, 1}};
-  return read_without_waiting(handle, first) >= 0;
+  const detail::raw_result answer = read_without_waiting(handle, first);
+  if (answer >= 0) return page_state::at_hand;
+  return answer == -EBADF || answer == -EOPNOTSUPP ? page_state::unknown : page_state::elsewhere;
 }
 
 /// The number of context switches of a thread.

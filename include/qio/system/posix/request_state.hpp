@@ -14,6 +14,7 @@ struct activity_state {
   /// of operations until it counts as busy.
   int slot = no_slot;
   bool may_have_slot = true;
+  bool waits_in_submission = false;  ///< see file_storage
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

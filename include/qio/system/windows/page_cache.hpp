@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Writing into the system's cache on the caller's thread. Not attempted on Windows: a completion port does this by
+// Transfers through the system's cache on the caller's thread. Not attempted on Windows: a completion port does this by
 // itself.
 #pragma once
 
@@ -10,17 +10,26 @@
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
-/// Why writes to an open file should not run on a thread that must not wait; null if they may.
-inline const char* why_writes_wait(native_handle) noexcept {
-  return "when the engine starts a write, Windows completes it at once if it can";
-}
+/// Where the data of an open file is, and so whether a thread that must not wait may transfer it.
+class file_storage {
+ public:
+  explicit file_storage(native_handle) noexcept {}
+
+  static const char* why_reads_wait(bool) noexcept {
+    return "when the engine starts a read, Windows completes it at once if it can";
+  }
+  static const char* why_writes_wait(bool) noexcept {
+    return "when the engine starts a write, Windows completes it at once if it can";
+  }
+  static bool waits_in_submission() noexcept { return false; }
+};
 
 /// Always false: Windows has no per-process limit on the size of files.
 inline bool has_file_size_limit() noexcept { return false; }
 
-/// Whether the page that begins at `offset` can be modified without being read first. Always false, because Windows
-/// does not report it.
-inline bool page_needs_no_read(native_handle, std::uint64_t) noexcept { return false; }
+/// Whether a page can be modified without being read first, which Windows does not report.
+enum class page_state : std::uint8_t { at_hand, elsewhere, unknown };
+inline page_state state_of_page(native_handle, std::uint64_t) noexcept { return page_state::unknown; }
 
 /// The number of context switches of a thread, which Windows does not report.
 struct thread_switches {

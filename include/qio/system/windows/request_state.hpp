@@ -21,7 +21,9 @@ struct request_state : OVERLAPPED {
 
 struct activity_state {
   std::uint64_t known_end = 0;  ///< size of the file when last checked, in bytes; it is rarely shorter now
-  bool may_have_slot = true;    ///< for the twin
+  // For the twin:
+  bool may_have_slot = true;
+  bool waits_in_submission = false;
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

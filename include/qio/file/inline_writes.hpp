@@ -10,7 +10,6 @@
 #include <qio/request/request.hpp>
 #include <qio/system/platform.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 

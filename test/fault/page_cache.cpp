@@ -120,6 +120,19 @@ TEST_CASE("a plain read at the end of a file returns what is there, and a long o
   });
 }
 
+TEST_CASE("a sync on tmpfs does not need the engine") {
+  const fault::mounted mounted("tmpfs", 1 << 20);
+  if (!mounted.missing.empty()) QIO_SKIP(mounted.missing);
+  on_every_engine([&](auto& context) {
+    make_file(mounted.path + "/file", 1);
+    auto file = opened(context, mounted.path + "/file", {.inline_writes = inline_transfers::never});
+    CHECK(context.run(complete_writes(file, 4)) == 4);
+    const auto sync = [&]() -> qio::task<bool> { co_return bool(co_await file.async_sync()); };
+    CHECK(context.run(sync()));
+    CHECK(file.statistics().served_inline == 1);
+  });
+}
+
 TEST_CASE("on FUSE, transfers run inline only if asked for") {
   const fault::scratch below;
   const fault::mounted mounted("fuse", 0, below.path);

@@ -24,6 +24,7 @@ struct inline_activity : file_activity {
   const char* why_no_reads = "the file was opened without a context";
   const char* why_no_writes = "the file was opened without a context";
   const char* why_no_plain_reads = nullptr;  ///< if the file system cannot tell whether a read would wait
+  bool syncs_at_once = false;                ///< a sync has nothing to do
   inline_pause after_reads;
   inline_writes writes;
 };
@@ -103,11 +104,17 @@ inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
   return true;
 }
 
-/// Completes a sync with the error of an earlier one. True if an earlier one failed.
+/// Completes a sync with the error of an earlier one, or by a system call that has nothing to do. False if an engine is
+/// to sync the file.
 inline bool attempt_sync(request& r, inline_turn&, std::size_t) noexcept {
-  const sync_failure& earlier = r.activity->sync_failure;
-  if (!earlier.exists()) return false;
-  r.failure = earlier.get();
+  auto& file = *static_cast<inline_activity*>(r.activity);
+  if (file.sync_failure.exists()) {
+    r.failure = file.sync_failure.get();
+    return true;
+  }
+  if (!file.syncs_at_once || r.op != opcode::sync) return false;
+  perform(r);
+  ++file.statistics.served_inline;
   return true;
 }
 

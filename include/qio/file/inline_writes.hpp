@@ -27,10 +27,10 @@ class inline_writes {
     return pause_.is_over(now) && is_short(r.io.total()) && needs_no_page_read(r);
   }
 
-  /// An attempt of `bytes` bytes ended at `end`. True if it took so long that it may have waited: see thread_waits.
+  /// An attempt of `bytes` bytes took `took`. True if it took so long that it may have waited: see thread_waits.
   bool is_slow(clock::duration took, std::size_t bytes) noexcept {
     if (bytes > always_short) learn(took / pages_of(bytes));
-    return took > (is_guess_ ? inline_turn::longest_copy(bytes) : longest);
+    return took > (is_guess_ ? inline_turn::longest_copy(bytes) : slow);
   }
 
   /// It did wait.
@@ -45,7 +45,8 @@ class inline_writes {
   // A kernel worker costs a short write several times as much as the copy takes.
   static constexpr std::size_t always_short = 128 * 1024;
   static constexpr std::size_t never_short = 1024 * 1024;
-  static constexpr duration longest = std::chrono::microseconds(200);
+  static constexpr duration slow = std::chrono::microseconds(200);
+  static constexpr duration longest_copy = std::chrono::microseconds(128);
   static constexpr unsigned enough_successes = 16;
 
   // A single value counts little, however large it is: the thread may have been preempted.
@@ -56,13 +57,12 @@ class inline_writes {
 
   static duration::rep pages_of(std::size_t bytes) noexcept { return static_cast<duration::rep>(bytes / 4096); }
 
-  // Whether copying `bytes` bytes ends within a turn's first budget, by what longer writes to this file took so far.
-  // The estimate shrinks with each write that is not attempted, so that one is attempted again some hundred writes
-  // later.
+  // Whether copying `bytes` bytes takes no longer than 128 µs, by what longer writes to this file took so far. The
+  // estimate shrinks with each write that is not attempted, so that one is attempted again some dozen writes later.
   bool is_short(std::size_t bytes) noexcept {
     if (bytes <= always_short) return true;
     if (bytes > never_short) return false;
-    if (time_per_page_ * pages_of(bytes) <= inline_turn::without_a_pause) return true;
+    if (time_per_page_ * pages_of(bytes) <= longest_copy) return true;
     time_per_page_ -= time_per_page_ / 256 + duration(1);
     return false;
   }
@@ -83,13 +83,11 @@ class inline_writes {
   // cannot tell, none is.
   bool is_at_hand(platform::native_handle handle, std::uint64_t page) noexcept {
     if (page == last_page_) return true;
-    is_guess_ = true;
-    if (cannot_tell_ || (successes_ >= enough_successes && ++guesses_ % 16 != 0)) return true;
+    if (cannot_tell_ || (successes_ >= enough_successes && ++guesses_ % 16 != 0)) return is_guess_ = true;
     const platform::page_state found = platform::state_of_page(handle, page * platform::page_size());
-    cannot_tell_ = found == platform::page_state::unknown;
-    is_guess_ = cannot_tell_;
+    if (found == platform::page_state::unknown) return cannot_tell_ = is_guess_ = true;
     successes_ = found == platform::page_state::at_hand ? successes_ + 1 : 0;
-    return found != platform::page_state::elsewhere;
+    return found == platform::page_state::at_hand;
   }
 
   inline_pause pause_;

@@ -197,6 +197,7 @@ struct file_state {
     const platform::file_storage storage(opened);
     const auto always = [](inline_transfers wanted) { return wanted == inline_transfers::always; };
     inline_activity& activity = file.activity;
+    activity.syncs_at_once = storage.is_memory();
     activity.system.waits_in_submission = storage.waits_in_submission();
 
     activity.why_no_plain_reads = storage.why_reads_wait(always(options.inline_reads));

@@ -49,6 +49,9 @@ class file_storage {
     return nullptr;
   }
 
+  /// Whether a sync has nothing to do, since there is no device.
+  bool is_memory() const noexcept { return is_regular_ && type() == TMPFS_MAGIC; }
+
   /// Whether a ring would carry out a transfer on the thread that submits it, and let it wait. Files of FUSE can be
   /// polled, and always say that they are ready; so the kernel takes transfers for ones that do not wait (seen on Linux
   /// 6.18).

@@ -33,18 +33,21 @@ struct open_options {
   if_unavailable fallback = if_unavailable::fail;  ///< for direct and uncached files only
   /// A read is served immediately if the page cache holds what it needs, which Linux tells (RWF_NOWAIT). tmpfs and
   /// overlay cannot tell. There a read of at most 1 MiB is a plain system call, which waits if the data is elsewhere:
-  /// on the swap device, or on the disk below the overlay. That is many times faster than the engine, which needs a
-  /// kernel worker for each. After a wait, the engine carries out the reads of that file for sixteen times as long as
-  /// the wait took, so the context's thread waits at most a seventeenth of its time.
-  /// file_statistics::blocked_submissions counts the waits. With `always`, the same on any file system that cannot
-  /// tell. Do not use it where this thread itself, or one that depends on it, serves the file system (FUSE): the read
-  /// would never return.
+  /// on the swap device, or in a layer below the overlay. That is many times faster than the engine, which needs a
+  /// kernel worker for each. After a wait, the engine carries out the context's transfers on that file system for
+  /// sixteen times as long as the wait took, so waiting for it costs the context's thread at most a seventeenth of its
+  /// time. file_statistics::blocked_submissions counts the waits. With `always`, the same on any file system that
+  /// cannot tell.
+  ///
+  /// If this thread, or one that waits for it, serves the file system (FUSE), such a read would never return. So do not
+  /// use `always` there, and use `never` on an overlay above such a file system.
   inline_transfers inline_reads = inline_transfers::automatic;
   /// Writes of at most 128 KiB, and up to 1 MiB where the file takes less than 128 µs for them, are served immediately
   /// on file systems where a write normally ends in memory (ext4, XFS, btrfs, tmpfs, overlay). That is several times
   /// faster than a kernel worker. Such a write can still wait if the kernel throttles writers, if the file system
   /// commits its journal, or if a page must be read before a part of it is written. This counts, and pauses, as for
-  /// reads. A write to a part of a page that is known to be elsewhere goes to the engine.
+  /// reads. A write to a part of a page that is known to be elsewhere goes to the engine, as does one of an uncached
+  /// file to a part of a page.
   inline_transfers inline_writes = inline_transfers::automatic;
   /// A write succeeds only when its data is durable, along with everything that is needed to read it back, such as the
   /// new size: as if these bytes had been synced with data_and_size (O_DSYNC; FILE_FLAG_WRITE_THROUGH, which not every

@@ -209,14 +209,17 @@ PROMISE(scope_joins_one_throws, each_engine, "join_one() throws what left a task
 
 PROMISE(scope_bounds, asynchronous, "join_one() keeps the number of tasks in flight below a bound") {
   auto file = w.with(32 * 4096);
-  int right = 0;
-  std::size_t most = 0;
+  int right = 0, alive = 0, most = 0;
+  const auto read = [&](std::uint64_t offset) -> qio::task<void> {
+    const counted frame(alive);
+    most = std::max(most, alive);
+    co_await read_block<world<Where>>(file, offset, right);
+  };
   const auto work = [&]() -> qio::task<void> {
     qio::task_scope scope(*w.context);
     for (std::uint64_t i = 0; i < 32; ++i) {
       while (scope.size() >= 4) CHECK(co_await scope.join_one());
-      scope.spawn(read_block<world<Where>>(file, i * 4096, right));
-      most = std::max(most, scope.size());
+      scope.spawn(read(i * 4096));
     }
     co_await scope.join();
   };

@@ -1,6 +1,5 @@
 // What decides whether a transfer is attempted inline.
 #include "catch.hpp"
-#include <qio/file/inline_pause.hpp>
 #include <qio/file/inline_writes.hpp>
 #include <qio/loop/inline_turn.hpp>
 #include <qio/loop/thread_waits.hpp>
@@ -29,41 +28,45 @@ TEST_CASE("a turn lets coroutines continue at once for a while, and then only co
 
 TEST_CASE("a thread has waited if it gave up its CPU and was not preempted") {
   qio::detail::thread_waits waits;
-  CHECK(!waits.has_waited({0, 1}));  // was preempted
-  CHECK(waits.has_waited({1, 1}));   // waited
-  CHECK(!waits.has_waited({2, 2}));  // unknown
-  CHECK(!waits.has_waited({2, 2}));  // was busy
-  CHECK(waits.has_waited({10, 2}));
+  CHECK(!waits.has_waited({0, 1}, 1ms));  // was preempted
+  CHECK(waits.has_waited({1, 1}, 1ms));   // waited
+  CHECK(!waits.has_waited({2, 2}, 1ms));  // unknown
+  CHECK(!waits.has_waited({2, 2}, 1ms));  // was busy
+  CHECK(waits.has_waited({10, 2}, 1ms));
+  CHECK(waits.has_waited({11, 3}, 11ms));  // longer than others keep the CPU
 }
 
 namespace {
 
-const qio::detail::clock::time_point now{1h};
-
 /// Whether a write of that range is attempted. On a file that cannot be asked what is in its cache.
 bool is_attempted(qio::detail::inline_writes& writes, std::uint64_t offset, std::size_t bytes,
-                  qio::detail::clock::time_point at = now) {
+                  qio::platform::transfer_flags flags = 0) {
   qio::request r;
   std::byte first;
   r.io = qio::detail::transfer(offset, qio::mutable_buffer(&first, bytes));
-  return writes.may_be_attempted(r, at);
+  r.flags = flags;
+  return writes.may_be_attempted(r);
 }
 
 }  // namespace
 
-TEST_CASE("after a transfer that waited, inline transfers pause for sixteen times as long") {
-  qio::detail::inline_pause pause;
-  CHECK(pause.is_over(now));
-  pause.begin(now, 1ms);
-  CHECK(!pause.is_over(now + 16ms - 1ns));
-  CHECK(pause.is_over(now + 16ms));
+TEST_CASE("after a transfer that waited, those of its file system pause for sixteen times as long") {
+  const qio::detail::clock::time_point now{1h};
+  qio::detail::inline_turn turn;
+  CHECK(turn.pause_of(3).is_over(now));
+  turn.pause_of(3).begin(now, 1ms);
+  turn.renew();
+  CHECK(!turn.pause_of(3).is_over(now + 16ms - 1ns));
+  CHECK(turn.pause_of(3).is_over(now + 16ms));
+  CHECK(turn.pause_of(4).is_over(now));
+}
 
+TEST_CASE("an uncached write is attempted only if it covers whole pages") {
   qio::detail::inline_writes writes;
   const std::size_t page = qio::platform::page_size();
-  CHECK(is_attempted(writes, 0, page));
-  writes.waited(now, 1ms);
-  CHECK(!is_attempted(writes, 0, page, now + 16ms - 1ns));
-  CHECK(is_attempted(writes, 0, page, now + 16ms));
+  CHECK(is_attempted(writes, page, 2 * page, 1));
+  CHECK(!is_attempted(writes, page + 1, page - 1, 1));
+  CHECK(!is_attempted(writes, page, page - 1, 1));
 }
 
 TEST_CASE("a write of up to 1 MiB is attempted while the file takes no longer than 128 us for it") {

@@ -152,21 +152,23 @@ class measurement {
     uncached_writes();
     require_done(::fdatasync(plain));
     direct_transfers();
-    out_.row("clean fdatasync", [&] { require_done(::fdatasync(plain)); },
-             [&] {
-               return timed_on(context_, [&]() -> qio::task<void> {
-                 if (auto done = co_await cached.async_sync(qio::sync_kind::data_and_size); !done)
-                   fail("sync", done.error().message());
-               });
-             });
-    out_.row("open and close", [&] { ::close(raw(O_RDWR)); },
-             [&] {
-               return timed_on(context_, [&]() -> qio::task<void> {
-                 auto file = co_await file_of<qio::cached>::async_open(context_, path_, qio::access::read_write);
-                 if (!file) fail(path_, file.error().message());
-                 if (auto closed = co_await file.value().async_close(); !closed) fail("close", closed.error().message());
-               });
-             });
+    out_.row(
+        "clean fdatasync", [&] { require_done(::fdatasync(plain)); },
+        [&] {
+          return timed_on(context_, [&]() -> qio::task<void> {
+            if (auto done = co_await cached.async_sync(qio::sync_kind::data_and_size); !done)
+              fail("sync", done.error().message());
+          });
+        });
+    out_.row(
+        "open and close", [&] { ::close(raw(O_RDWR)); },
+        [&] {
+          return timed_on(context_, [&]() -> qio::task<void> {
+            auto file = co_await file_of<qio::cached>::async_open(context_, path_, qio::access::read_write);
+            if (!file) fail(path_, file.error().message());
+            if (auto closed = co_await file.value().async_close(); !closed) fail("close", closed.error().message());
+          });
+        });
     ::close(plain);
   }
 
@@ -238,6 +240,8 @@ class measurement {
     auto file = open<qio::uncached>();
     if (!file) return table::unavailable("uncached write 4 KiB", file.error().message());
     const int plain = raw(O_RDWR);
+    require_done(::fdatasync(plain));
+    ::posix_fadvise(plain, 0, 0, POSIX_FADV_DONTNEED);  // a page that is cached already would stay
     writes("uncached write 4 KiB", plain, file.value(), 4096, qio::platform::drop_pages);
     ::close(plain);
   }

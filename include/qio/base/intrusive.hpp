@@ -47,6 +47,14 @@ class list {
     for (list_hook* each = ends_.after; each != &ends_; each = each->after) action(static_cast<Member&>(*each));
   }
 
+  /// Whether `is_so(member)` is true for all members, or for `count` of them.
+  template <class Predicate>
+  bool all_of_first(unsigned count, Predicate&& is_so) const noexcept {
+    for (const list_hook* each = ends_.after; each != &ends_ && count != 0; each = each->after, --count)
+      if (!is_so(static_cast<const Member&>(*each))) return false;
+    return true;
+  }
+
   void clear() noexcept {
     while (ends_.after != &ends_) ends_.after->unlink();
   }

@@ -4,7 +4,6 @@
 
 #include <qio/base/clock.hpp>
 #include <qio/configuration.hpp>
-#include <qio/file/inline_pause.hpp>
 #include <qio/file/inline_writes.hpp>
 #include <qio/loop/attempted_request.hpp>
 #include <qio/loop/inline_turn.hpp>
@@ -14,6 +13,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
@@ -25,9 +25,18 @@ struct inline_activity : file_activity {
   const char* why_no_writes = "the file was opened without a context";
   const char* why_no_plain_reads = nullptr;  ///< if the file system cannot tell whether a read would wait
   bool syncs_at_once = false;                ///< a sync has nothing to do
-  inline_pause after_reads;
+  std::uint8_t file_system = 0;              ///< number of its pause: see inline_turn
   inline_writes writes;
 };
+
+/// A transfer took long. True if it waited, for which it counts.
+[[gnu::cold, gnu::noinline]] inline bool note_wait(inline_activity& file, inline_turn& turn, clock::time_point begin,
+                                                   clock::time_point end) noexcept {
+  if (!turn.waits.has_waited(platform::switches_of_this_thread(), end - begin)) return false;
+  turn.pause_of(file.file_system).begin(end, end - begin);
+  ++file.statistics.blocked_submissions;
+  return true;
+}
 
 /// Most that is read at once without knowing whether it is in the page cache.
 inline constexpr std::size_t most_bytes_read_blindly = 1024 * 1024;
@@ -37,8 +46,11 @@ inline constexpr std::size_t most_bytes_read_blindly = 1024 * 1024;
 inline bool attempt_plain_read(request& r, inline_turn& turn, std::size_t) noexcept {
   auto& file = *static_cast<inline_activity*>(r.activity);
   if (r.io.total() > most_bytes_read_blindly || !turn.has_time()) return false;
+  // A write in flight may hold the file's lock. Of many operations, only some are looked at.
+  const auto is_read = [](const request& each) { return each.op == opcode::read; };
+  if (file.in_flight != 0 && !file.held.all_of_first(32, is_read)) return false;
   const clock::time_point begin = clock::now();
-  if (!file.after_reads.is_over(begin)) return false;
+  if (!turn.pause_of(file.file_system).is_over(begin)) return false;
   turn.waits.look(begin);
   // A short result may be the end of the file, which only the next call tells.
   raw_result answer;
@@ -49,11 +61,7 @@ inline bool attempt_plain_read(request& r, inline_turn& turn, std::size_t) noexc
   } while (!is_complete && answer > 0);
   const clock::time_point end = clock::now();
   turn.spend(end - begin);
-  if (end - begin > inline_turn::longest_copy(r.io.transferred()) &&
-      turn.waits.has_waited(platform::switches_of_this_thread())) {
-    file.after_reads.begin(end, end - begin);
-    ++file.statistics.blocked_submissions;
-  }
+  if (end - begin > inline_turn::longest_copy(r.io.transferred())) note_wait(file, turn, begin, end);
   if (is_complete) ++file.statistics.served_inline;
   return is_complete;
 }
@@ -89,16 +97,14 @@ inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
   auto& file = *static_cast<inline_activity*>(r.activity);
   if (file.in_flight != 0 || !turn.has_time()) return false;
   const clock::time_point begin = clock::now();
-  if (!file.writes.may_be_attempted(r, begin)) return false;
+  if (!turn.pause_of(file.file_system).is_over(begin) || !file.writes.may_be_attempted(r)) return false;
   if (turn.limit.exists(begin)) return false;
   turn.waits.look(begin);
   const raw_result answer = platform::write_some(r.handle, r.io.next(), r.flags);
   const clock::time_point end = clock::now();
   turn.spend(end - begin);
-  if (file.writes.is_slow(end - begin, r.io.total()) && turn.waits.has_waited(platform::switches_of_this_thread())) {
-    file.writes.waited(end, end - begin);
-    ++file.statistics.blocked_submissions;
-  }
+  const std::size_t written = answer < 0 ? 0 : static_cast<std::size_t>(answer);
+  if (file.writes.is_slow(end - begin, written) && note_wait(file, turn, begin, end)) file.writes.waited();
   if (!take_answer(r, answer)) return false;
   ++file.statistics.served_inline;
   return true;
@@ -106,14 +112,15 @@ inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
 
 /// Completes a sync with the error of an earlier one, or by a system call that has nothing to do. False if an engine is
 /// to sync the file.
-inline bool attempt_sync(request& r, inline_turn&, std::size_t) noexcept {
+inline bool attempt_sync(request& r, inline_turn& turn, std::size_t) noexcept {
   auto& file = *static_cast<inline_activity*>(r.activity);
   if (file.sync_failure.exists()) {
     r.failure = file.sync_failure.get();
     return true;
   }
-  if (!file.syncs_at_once || r.op != opcode::sync) return false;
+  if (!file.syncs_at_once || r.op != opcode::sync || !turn.has_time()) return false;
   perform(r);
+  turn.spend(inline_turn::time_of_copy(0));
   ++file.statistics.served_inline;
   return true;
 }

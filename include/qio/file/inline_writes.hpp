@@ -5,7 +5,6 @@
 #include <qio/base/bounds.hpp>
 #include <qio/base/clock.hpp>
 #include <qio/configuration.hpp>
-#include <qio/file/inline_pause.hpp>
 #include <qio/loop/inline_turn.hpp>
 #include <qio/request/request.hpp>
 #include <qio/system/platform.hpp>
@@ -22,9 +21,9 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// rarely waits.
 class inline_writes {
  public:
-  bool may_be_attempted(const request& r, clock::time_point now) noexcept {
+  bool may_be_attempted(const request& r) noexcept {
     is_guess_ = false;
-    return pause_.is_over(now) && is_short(r.io.total()) && needs_no_page_read(r);
+    return is_short(r.io.total()) && needs_no_page_read(r);
   }
 
   /// An attempt of `bytes` bytes took `took`. True if it took so long that it may have waited: see thread_waits.
@@ -34,10 +33,7 @@ class inline_writes {
   }
 
   /// It did wait.
-  void waited(clock::time_point end, clock::duration took) noexcept {
-    pause_.begin(end, took);
-    successes_ = 0;
-  }
+  void waited() noexcept { successes_ = 0; }
 
  private:
   using duration = clock::duration;
@@ -70,6 +66,7 @@ class inline_writes {
   bool needs_no_page_read(const request& r) noexcept {
     const std::uint64_t page = platform::page_size();
     const std::uint64_t begin = r.io.offset(), end = begin + r.io.total();
+    if (r.flags != 0) return begin % page == 0 && end % page == 0;  // uncached: the rest of a page is elsewhere
     if (begin % page != 0 && !is_at_hand(r.handle, begin / page)) return false;
     const bool has_other_edge = end % page != 0 && (end / page != begin / page || begin % page == 0);
     if (has_other_edge && !is_at_hand(r.handle, end / page)) return false;
@@ -90,7 +87,6 @@ class inline_writes {
     return found == platform::page_state::at_hand;
   }
 
-  inline_pause pause_;
   duration time_per_page_ = std::chrono::nanoseconds(128);  // of writes that are not always short; a low guess
   std::uint64_t last_page_ = ~std::uint64_t(0);
   unsigned successes_ = 0;  // pages in a row that were cached

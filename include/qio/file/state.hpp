@@ -198,11 +198,12 @@ struct file_state {
     const auto always = [](inline_transfers wanted) { return wanted == inline_transfers::always; };
     inline_activity& activity = file.activity;
     activity.syncs_at_once = storage.is_memory();
+    activity.file_system = static_cast<std::uint8_t>(storage.device() % inline_turn::pauses);
     activity.system.waits_in_submission = storage.waits_in_submission();
 
     activity.why_no_plain_reads = storage.why_reads_wait(always(options.inline_reads));
     activity.why_no_reads = !file.may_read()                                  ? "the file was opened for writing only"
-                            : !policy::reads_inline                           ? "each waits for the device"
+                            : !policy::reads_inline                           ? "not in this mode"
                             : options.inline_reads == inline_transfers::never ? "switched off"
                             : storage.waits_in_submission()                   ? activity.why_no_plain_reads
                                                                               : nullptr;
@@ -210,7 +211,7 @@ struct file_state {
       if (activity.why_no_reads == nullptr) activity.attempt_of_reads = &attempt_read;
 
     activity.why_no_writes = !file.may_write()         ? "the file was opened for reading only"
-                             : !policy::writes_inline  ? "each waits for the device"
+                             : !policy::writes_inline  ? "not in this mode"
                              : activity.writes_durably ? "each waits until it is durable"
                              : options.inline_writes == inline_transfers::never
                                  ? "switched off"

@@ -5,6 +5,7 @@
 #include <qio/base/clock.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/file_size_limit.hpp>
+#include <qio/loop/inline_pause.hpp>
 #include <qio/loop/thread_waits.hpp>
 
 #include <cstddef>
@@ -34,6 +35,10 @@ class inline_turn {
   /// Long enough to make a turn cheap (some 60 transfers of 4 KiB) …
   static constexpr duration without_a_pause = std::chrono::microseconds(64);
 
+  /// The pause of a file system, by its device number. Two file systems may share one.
+  static constexpr unsigned pauses = 16;
+  inline_pause& pause_of(unsigned number) noexcept { return pauses_[number % pauses]; }
+
   thread_waits waits;  ///< of the loop's thread
   file_size_limit limit;
 
@@ -42,6 +47,7 @@ class inline_turn {
   static constexpr duration altogether = std::chrono::milliseconds(1);
 
   duration spent_{};
+  inline_pause pauses_[pauses];
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

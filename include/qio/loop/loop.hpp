@@ -178,6 +178,7 @@ class loop final : public mailbox {
     }
     require_own_thread("a context was run by another thread than the one that first ran it");
     is_running_ = true;
+    inline_turn_.waits.forget();  // the thread may have slept meanwhile
   }
 
   // The owner is the thread that first ran the loop. Before that, the program may use it from any one thread.

@@ -24,11 +24,13 @@ class thread_waits {
   /// Before the thread sleeps, which it counts, too.
   void forget() noexcept { looked_at_ = {}; }
 
-  /// After a slow call: whether it waited. False if the thread was also preempted since the last look, because a false
-  /// alarm would be worse: on a busy machine there would be one every few milliseconds.
-  bool has_waited(const platform::thread_switches& now) noexcept {
+  /// After a call that took long: whether it waited. False if the thread was also preempted since the last look, unless
+  /// the call took longer than preemption usually does, because a false alarm would be worse: on a busy machine there
+  /// would be one every few milliseconds.
+  bool has_waited(const platform::thread_switches& now, clock::duration took) noexcept {
     const platform::thread_switches before = std::exchange(seen_, now);
-    return now.voluntary != before.voluntary && now.involuntary == before.involuntary;
+    if (now.voluntary == before.voluntary) return false;
+    return now.involuntary == before.involuntary || took > std::chrono::milliseconds(10);
   }
 
  private:

@@ -94,7 +94,7 @@ PROMISE(short_inline, attempting, "a write of 128 KiB runs inline, and one of mo
   CHECK(file.statistics().blocked_submissions <= 3);
 }
 
-PROMISE(switched_off, attempting, "writes go to the engine if inline_writes is false, and explain() says so") {
+PROMISE(switched_off, attempting, "writes go to the engine if inline_writes is never, and explain() says so") {
   auto file =
       w.open("data", access::read_write, creation::always_new, {.inline_writes = qio::inline_transfers::never}).value();
   auto source = memory::with_pattern(0, 4096);

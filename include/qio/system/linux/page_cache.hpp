@@ -15,6 +15,10 @@
 #include <cerrno>
 #include <cstdint>
 
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546  // missing in the headers of Ubuntu 22.04
+#endif
+
 namespace qio::inline QIO_CONFIGURATION::platform {
 
 /// Whether the process currently has a limit on the size of files. A write past it raises SIGXFSZ on the thread that
@@ -27,15 +31,14 @@ inline bool has_file_size_limit() noexcept {
 /// Where the data of an open file is, and so whether a thread that must not wait may transfer it.
 class file_storage {
  public:
-  explicit file_storage(native_handle handle) noexcept {
-    struct stat status;
-    is_regular_ = ::fstat(handle, &status) == 0 && ::fstatfs(handle, &system_) == 0 && S_ISREG(status.st_mode);
-  }
+  explicit file_storage(native_handle handle) noexcept
+      : is_known_(::fstat(handle, &file_) == 0 && ::fstatfs(handle, &system_) == 0) {}
 
   /// Why buffered reads may wait although the file system does not say so; null if they rarely do. `on_any`: also on
   /// file systems whose transfers are not known to end in memory.
   const char* why_reads_wait(bool on_any) const noexcept {
-    if (!is_regular_) return "not a regular file";
+    if (!is_known_) return "the system does not say which file system this is (fstatfs)";
+    if (!S_ISREG(file_.st_mode)) return "not a regular file";
     if (!on_any && !ends_in_memory()) return "it is not known that transfers of this file system end in memory";
     return nullptr;
   }
@@ -50,12 +53,15 @@ class file_storage {
   }
 
   /// Whether a sync has nothing to do, since there is no device.
-  bool is_memory() const noexcept { return is_regular_ && type() == TMPFS_MAGIC; }
+  bool is_memory() const noexcept { return is_known_ && type() == TMPFS_MAGIC; }
+
+  /// A number of the file system.
+  std::uint64_t device() const noexcept { return file_.st_dev; }
 
   /// Whether a ring would carry out a transfer on the thread that submits it, and let it wait. Files of FUSE can be
   /// polled, and always say that they are ready; so the kernel takes transfers for ones that do not wait (seen on Linux
-  /// 6.18).
-  bool waits_in_submission() const noexcept { return is_regular_ && type() == FUSE_SUPER_MAGIC; }
+  /// 6.18). True also if it is not known.
+  bool waits_in_submission() const noexcept { return !is_known_ || type() == FUSE_SUPER_MAGIC; }
 
  private:
   unsigned long type() const noexcept { return static_cast<unsigned long>(system_.f_type); }
@@ -73,8 +79,9 @@ class file_storage {
     }
   }
 
+  struct stat file_ {};
   struct statfs system_ {};
-  bool is_regular_;
+  bool is_known_;
 };
 
 /// Whether a page can be modified without being read first: it is in the page cache, or past the end of the file.

@@ -21,6 +21,7 @@ class file_storage {
   static const char* why_writes_wait(bool) noexcept {
     return "when the engine starts a write, Windows completes it at once if it can";
   }
+  static std::uint64_t device() noexcept { return 0; }
   static bool is_memory() noexcept { return false; }
   static bool waits_in_submission() noexcept { return false; }
 };

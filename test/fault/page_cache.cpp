@@ -67,7 +67,7 @@ bool runs_inline(const File& file, std::uint64_t transfers, Run&& run) {
     const qio::file_statistics after = file.statistics();
     if (after.served_inline - before.served_inline > transfers / 2) return true;
     if (after.blocked_submissions == before.blocked_submissions && tries != 0) return false;
-    std::this_thread::sleep_for(100ms);  // until the pause is over
+    std::this_thread::sleep_for(100ms);  // until the pause ends
   }
   return false;
 }

@@ -4,7 +4,9 @@
 #include <qio/qio.hpp>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,6 +25,12 @@ inline long process_number() { return ::getpid(); }
 
 /// Whether a write failed because its offset is more than the file system can have.
 inline bool is_beyond_file_system(const qio::error& failure) { return failure == std::errc::file_too_large; }
+
+/// Whether the files of a directory are in memory alone, so that there is nothing to write back.
+inline bool is_in_memory(const std::filesystem::path& directory) {
+  struct statfs system;
+  return ::statfs(directory.c_str(), &system) == 0 && system.f_type == TMPFS_MAGIC;
+}
 
 inline bool is_open(qio::platform::native_handle handle) { return ::fcntl(handle, F_GETFD) != -1; }
 inline bool is_inherited(qio::platform::native_handle handle) { return (::fcntl(handle, F_GETFD) & FD_CLOEXEC) == 0; }

@@ -24,6 +24,9 @@ inline bool is_beyond_file_system(const qio::error& failure) {
          failure == std::errc::invalid_argument || failure == std::errc::io_error;
 }
 
+/// Whether the files of a directory are in memory alone.
+inline bool is_in_memory(const std::filesystem::path&) { return false; }
+
 inline bool is_inherited(HANDLE handle) {
   DWORD flags = HANDLE_FLAG_INHERIT;
   return ::GetHandleInformation(handle, &flags) == 0 || (flags & HANDLE_FLAG_INHERIT) != 0;

@@ -171,6 +171,7 @@ struct disturbance {
   std::optional<double> stolen;                ///< part of all processors' time that went to other guests of the host
   std::optional<std::uint64_t> throttled;      ///< how often processors were slowed, for heat
   std::optional<std::uint64_t> frequency_mhz;  ///< of a processor, where frequencies are managed, at the round's end
+  std::optional<std::uint64_t> stops = {};     ///< how often this process was stopped and continued
 };
 
 /// A percentile of a round. Its uncertainty is how the rounds differ.
@@ -234,15 +235,17 @@ struct enumerators<verification::verdict> {
 enum class bound : std::uint8_t {
   unknown,
   by_nothing,      ///< the device did nearly nothing
-  by_latency,      ///< one transfer after the other, each as long as the device takes
+  by_latency,      ///< it mostly slept until the device was done, one transfer after the other
   by_dirty_limit,  ///< who writes was made to wait, since too much was dirty
-  by_reclaim       ///< who needs a page waited until others had been written back
+  by_reclaim,      ///< who needs a page waited until others had been written back
+  by_processor     ///< it mostly computed
 };
 
 template <>
 struct enumerators<bound> {
-  static constexpr std::string_view names[] = {"unknown", "served from memory", "latency bound",
-                                               "throttled by the dirty limit", "waits for memory"};
+  static constexpr std::string_view names[] = {"unknown",          "served from memory",
+                                               "latency bound",    "throttled by the dirty limit",
+                                               "waits for memory", "CPU bound"};
 };
 
 /// What memory was like while a series ran: qd1 memory.

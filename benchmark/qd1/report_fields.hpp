@@ -160,7 +160,8 @@ struct fields<disturbance> {
       member{"others", &self::others, "CPUs that other processes and the kernel kept busy, on average"},
       member{"stolen", &self::stolen, "part of all CPU time that went to other guests of the host"},
       member{"throttled", &self::throttled, "how often CPUs were slowed for heat"},
-      member{"frequency_mhz", &self::frequency_mhz, "of a CPU, where frequencies are managed, at the round's end"}};
+      member{"frequency_mhz", &self::frequency_mhz, "of a CPU, where frequencies are managed, at the round's end"},
+      member{"stops", &self::stops, "how often this process was stopped and continued", presence::later}};
 };
 
 template <>
@@ -217,8 +218,7 @@ struct fields<verification> {
                  member{"merged_operations", &self::merged_operations,
                         "merged by the kernel with a neighbor before the device got them", presence::later},
                  member{"application_operations", &self::application_operations},
-                 member{"fetched_bytes", &self::fetched_bytes,
-                        "read from devices by this process: of qd1 depth and memory", presence::later},
+                 member{"fetched_bytes", &self::fetched_bytes, "read from devices by this process", presence::later},
                  member{"cached_pages_before", &self::cached_pages_before},
                  member{"cached_pages_after", &self::cached_pages_after}};
 };
@@ -376,6 +376,8 @@ struct fields<report> {
       member{"machine", &self::machine, "as qd1 env --json writes it"},
       member{"advice", &self::advice, "machine settings that affect these results", presence::derived},
       member{"counters", &self::counters, "what the system counted during the run"},
+      member{"memory_after", &self::memory_after, "when the run ended; before it: machine.host.memory",
+             presence::later},
       member{"series", &self::series}};
 };
 

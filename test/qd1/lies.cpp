@@ -4,13 +4,14 @@
 #include "machine/counters.hpp"
 #include "machine/find.hpp"
 #include "measure/conditions.hpp"
+#include "measure/data_checks.hpp"
 #include "measure/measure.hpp"
 #include "measure/noise.hpp"
 #include "measure/tally.hpp"
 #include "measure/verification.hpp"
+#include "mounts.hpp"
 #include "output/table.hpp"
 #include "platform/file.hpp"
-#include "program.hpp"
 
 #include <nlohmann/json.hpp>
 #include <sched.h>
@@ -31,26 +32,6 @@ namespace {
 using qio_test::Contains;
 using namespace qd1_test;
 using os::shell;
-
-// What is mounted below a directory, until the end of the test.
-struct mounts : directory {
-  mounts() = default;
-  mounts(const mounts&) = delete;
-  mounts& operator=(const mounts&) = delete;
-  ~mounts() {
-    for (; !made.empty(); made.pop_back()) shell("umount '" + made.back().string() + "'");
-  }
-
-  bool add(const std::string& what, const fs::path& where) {
-    fs::create_directories(where);
-    if (::geteuid() != 0 || !shell("cd '" + path.string() + "' && mount " + what + " '" + where.string() + "'"))
-      return false;
-    made.push_back(where);
-    return true;
-  }
-
-  std::vector<fs::path> made;
-};
 
 TEST_CASE("trap 3: direct on an overlay in memory is not available") {
   mounts here;
@@ -106,11 +87,11 @@ TEST_CASE("trap 3: direct on a loop device that keeps its file in memory is refu
 TEST_CASE("trap 3: what is asked under a loop device decides, where it does not read its file directly") {
   qd1::verification facts;
   facts.application_operations = facts.device_operations.emplace(1'000);
-  qd1::judge(facts, qd1::work{}, qd1::device_below{"loop0", "vda", 3});
+  qd1::judge(facts, qd1::work{}, {.below = qd1::device_below{"loop0", "vda", 3}});
   CHECK(facts.result == qd1::verification::verdict::refuted);
   CHECK_THAT(facts.text, Contains("NOT direct: loop0 keeps its file in the page cache") &&
                              Contains("vda under it was asked 3 times"));
-  qd1::judge(facts, qd1::work{}, qd1::device_below{"loop0", "vda", 1'000});
+  qd1::judge(facts, qd1::work{}, {.below = qd1::device_below{"loop0", "vda", 1'000}});
   CHECK(facts.result == qd1::verification::verdict::verified);
 }
 
@@ -214,7 +195,7 @@ qd1::report judged(const std::function<void(qd1::report&)>& change) {
   const qd1::data_file file({"", std::uint64_t(1) << 20, 4096, false, 1});
   qd1::report report;
   change(report);
-  qd1::judge_data(file, report);
+  qd1::data_checks(file).judge(report);
   qd1::judge_conditions(report);
   return report;
 }

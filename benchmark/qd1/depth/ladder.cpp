@@ -7,7 +7,7 @@
 #include "failure.hpp"
 #include "machine/find.hpp"
 #include "measure/alignment.hpp"
-#include "measure/conditions.hpp"
+#include "measure/data_checks.hpp"
 #include "measure/data_file.hpp"
 #include "measure/interruption.hpp"
 #include "measure/offset_order.hpp"
@@ -156,11 +156,12 @@ report measure_once(const ladder_request& request, std::uint64_t seed, const std
   const double planned = static_cast<double>(steps.size()) * request.seconds * time_with_warm_up;
   progress::tell_plan(
       fmt::format("{} steps, {} rounds, {:g} s each: about", steps.size(), request.rounds, request.seconds), planned);
+  const std::vector<data_checks> data(files.begin(), files.end());
   measure_amid(out, clock, [&] {
     out.series = measure_rounds(steps, clock, request.rounds, planned, request.after_round, turns);
     for (series& each : out.series) each.turns = request.turns;
     note_scaling(out, field.targets);
-    for (const data_file& each : files) judge_data(each, out);
+    for (const data_checks& each : data) each.judge(out);
   });
   return out;
 }

@@ -53,7 +53,6 @@ observation observe(window& window, const field& field, const std::vector<const 
   if (!wait_until(window.begin(), window, clock)) return seen;
   const double processor = platform::processor_seconds();
   const auto cycles = cycles_so_far(field);
-  const auto fetched = platform::bytes_fetched();
   const std::uint64_t second = clock.ticks(1);
   for (std::uint64_t next = window.begin(); next < window.end() && !window.is_closed();) {
     next = std::min(next + second, window.end());
@@ -61,7 +60,6 @@ observation observe(window& window, const field& field, const std::vector<const 
     seen.seconds.push_back(look_around(field, targets));
   }
   if (seen.seconds.empty()) seen.seconds.push_back(look_around(field, targets));  // it was over before one looked
-  if (const auto now = platform::bytes_fetched(); now && fetched) seen.fetched = *now - *fetched;
   if (const auto now = cycles_so_far(field); now && cycles) seen.cycles = *now - *cycles;
   seen.processor = platform::processor_seconds() - processor;
   seen.measured = clock.seconds(std::min(clock.after(), window.end()) - window.begin());

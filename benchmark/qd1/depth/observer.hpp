@@ -19,11 +19,10 @@ struct glance {
 };
 
 struct observation {
-  std::vector<glance> seconds;           ///< at the end of each second of the window, and at its end
-  double measured = 0;                   ///< seconds; fewer than the window's if it was closed
-  std::optional<std::uint64_t> fetched;  ///< bytes that this process had read from devices in the window
-  double processor = 0;                  ///< seconds that this process computed in the window
-  std::optional<std::uint64_t> cycles;   ///< of the processors, in which it did
+  std::vector<glance> seconds;          ///< at the end of each second of the window, and at its end
+  double measured = 0;                  ///< seconds; fewer than the window's if it was closed
+  double processor = 0;                 ///< seconds that this process computed in the window
+  std::optional<std::uint64_t> cycles;  ///< of the processors, in which it did
 };
 
 /// Observes until the window closes. An interrupt closes it.

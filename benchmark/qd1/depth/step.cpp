@@ -58,6 +58,16 @@ double seconds_used(const std::vector<std::unique_ptr<worker>>& workers, const w
   return clock.seconds(last - window.begin());
 }
 
+// None if a worker does not know its own.
+std::optional<double> mean_wait(const std::vector<std::unique_ptr<worker>>& workers) {
+  double sum = 0;
+  for (const auto& each : workers) {
+    if (!each->waited()) return std::nullopt;
+    sum += *each->waited();
+  }
+  return workers.empty() ? std::nullopt : std::optional(sum / static_cast<double>(workers.size()));
+}
+
 void add_missing(std::vector<std::string>& to, const std::vector<std::string>& more) {
   for (const std::string& each : more)
     if (std::ranges::find(to, each) == to.end()) to.push_back(each);
@@ -136,7 +146,7 @@ void step::measure_round(std::uint64_t round, double start) {
   if (!wants_more()) return;
   std::vector<witness> before;
   before.reserve(targets_.size());
-  for (const target* each : targets_) before.emplace_back(each->machine, each->file.path(), each->file.bytes());
+  for (const target* each : targets_) before.emplace_back(each->machine, each->file.path(), work_.working_set);
   round_facts facts{start, {}, std::move(before)};
   const auto hits_before = memory_limit_hits();
   window window(work_.load.workers * targets_.size());
@@ -151,6 +161,7 @@ void step::measure_round(std::uint64_t round, double start) {
   facts.seen = observe(window, field_, targets_);
   for (std::thread& each : threads) each.join();
   facts.seen.measured = std::min(facts.seen.measured, seconds_used(workers, window, field_.clock));
+  facts.waited = mean_wait(workers);
   collect(workers, facts);
   note(memory_limit_note(hits_before));
   if (reads_ < 1 && !traits(work_.mode).is_direct) note(throttling_note());
@@ -222,20 +233,26 @@ void step::add(kind& to, const transfers& counted, const round_facts& facts) con
 void step::add_testimonies(kind& to, const transfers& counted, const round_facts& facts, round& into) const {
   verification& all = to.found.verification;
   all.application_operations += counted.started;
-  if (facts.seen.fetched) all.fetched_bytes = all.fetched_bytes.value_or(0) + *facts.seen.fetched;
   std::set<std::string> devices;
   std::uint64_t before = 0, after = 0;
   for (const witness& each : facts.before) {
     const testimony told = each.testify(to.found.work, counted.started, facts.seen.measured, facts.seen.processor);
     into.disturbance = told.disturbance;
+    into.disturbance.waited = facts.waited;  // by the workers, not by the thread that asks
     before += told.verification.cached_pages_before.value_or(0);
     after += told.verification.cached_pages_after.value_or(0);
-    if (!told.verification.device_operations || !devices.insert(told.device).second) continue;
+    // That of the process, once.
+    if (&each == &facts.before.front() && told.verification.fetched_bytes)
+      all.fetched_bytes = all.fetched_bytes.value_or(0) + *told.verification.fetched_bytes;
+    const bool is_counted = told.verification.device_operations.has_value();
+    if (is_counted && !devices.insert(told.evidence.devices.front()).second) continue;
+    if (to.evidence)
+      to.evidence->add(told.evidence);
+    else
+      to.evidence = told.evidence;
+    if (!is_counted) continue;
     all.device_operations = all.device_operations.value_or(0) + *told.verification.device_operations;
     all.merged_operations += told.verification.merged_operations;
-    if (!told.below) continue;
-    if (!to.below) to.below = device_below{told.below->upper, told.below->lower, 0};
-    to.below->operations += told.below->operations;
   }
   // The pages reported are those of the round that brought most of them into memory.
   if (!to.found.rounds.empty() && after <= before + pages_gained(all)) return;
@@ -250,7 +267,8 @@ series step::finished(const kind& from) const {
   if (!failure_.empty()) out.invalid.push_back(failure_);
   out.latency = summary(from.all.latencies, from.rounds, field_.percentiles);
   out.latency.samples = from.all.counted;  // also those whose time was not taken
-  complete(out, {from.all.counted, counted_ - from.all.counted, processor_seconds_, cycles_, from.below});
+  complete(out, {from.all.counted, counted_ - from.all.counted, processor_seconds_, cycles_,
+                 from.evidence.value_or(evidence())});
   if (out.latency.samples == 0 || out.seconds <= 0) return out;
   if (std::string note = split(out, field_.machine); !note.empty()) out.notes.push_back(std::move(note));
   return out;

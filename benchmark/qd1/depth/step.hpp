@@ -45,13 +45,14 @@ class step {
     series found;
     transfers all;
     std::vector<sampled_round> rounds;
-    std::optional<device_below> below;
+    std::optional<qd1::evidence> evidence;
   };
   /// The state when a round began, and its result.
   struct round_facts {
     double start;  ///< seconds since the run began to measure
     observation seen;
     std::vector<witness> before;
+    std::optional<double> waited = {};  ///< part of the time that the workers waited for a CPU, on average
   };
 
   std::vector<std::unique_ptr<worker>> make_workers(window& window, std::uint64_t round) const;

@@ -2,11 +2,13 @@
 #include "depth/worker.hpp"
 
 #include "depth/in_flight.hpp"
+#include "machine/find.hpp"
 #include "measure/offset_order.hpp"
 #include "measure/with_mode.hpp"
 #include "platform/process.hpp"
 #include <qio/qio.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <span>
@@ -54,7 +56,7 @@ qio::context_options options_for(const engine_choice& engine, const work& work) 
 }  // namespace
 
 worker::worker(duty duty, const clock& clock, window& window)
-    : duty_(std::move(duty)), window_(window), ledger_(clock, window, duty_.timed, duty_.work.block) {}
+    : duty_(std::move(duty)), clock_(clock), window_(window), ledger_(clock, window, duty_.timed, duty_.work.block) {}
 
 void worker::run() noexcept {
   try {
@@ -131,6 +133,13 @@ void worker::note_polling(const File& file) {
   note_feature("polled", file.statistics().polled != 0, why_not);
 }
 
+void worker::note_wait(std::optional<std::uint64_t> waited_before, std::uint64_t begin) {
+  const auto waited = waited_for_cpu_ns();
+  const double seconds = clock_.seconds(clock_.after() - begin);
+  if (waited && waited_before && seconds > 0)
+    waited_ = std::min(static_cast<double>(*waited - *waited_before) * 1e-9 / seconds, 1.);
+}
+
 // Without a context: blocking calls.
 template <class Mode, class... Context>
 void worker::work_on(Context&... context) {
@@ -157,6 +166,8 @@ void worker::work_on(Context&... context) {
   has_arrived_ = true;
   if (!window_.wait_until_open()) return;
   ledger_.begin();
+  const auto waited_before = waited_for_cpu_ns();
+  const std::uint64_t begin = clock_.after();
   const auto block = static_cast<std::size_t>(duty_.work.block);
   if constexpr (sizeof...(Context) == 0) {
     transfer_one_by_one(file, blocks.first(block), loop);
@@ -172,6 +183,7 @@ void worker::work_on(Context&... context) {
     service_.by_worker = served.served_by_worker;
     if (duty_.engine.polled) note_polling(file);
   }
+  note_wait(waited_before, begin);
   if (!ledger_.failure().empty() || duty_.once) window_.close();
 }
 

@@ -47,6 +47,9 @@ class worker {
   const std::string& not_available() const noexcept { return not_available_; }
   const qd1::service& service() const noexcept { return service_; }
   std::uint64_t last() const noexcept { return ledger_.now(); }  ///< when its last transfer was over, in ticks
+  /// Part of the time of its transfers that it was ready and waited for a CPU. None where the system does not report
+  /// it.
+  const std::optional<double>& waited() const noexcept { return waited_; }
 
  private:
   void work();
@@ -63,12 +66,15 @@ class worker {
   void note_features(const Context& context);
   template <class File>
   void note_polling(const File& file);
+  void note_wait(std::optional<std::uint64_t> waited_before, std::uint64_t begin);
 
   duty duty_;
+  const clock& clock_;
   window& window_;
   ledger ledger_;
   bool has_arrived_ = false;
   qd1::service service_;
+  std::optional<double> waited_;
   std::string not_available_;
   std::string failure_;
 };

@@ -118,6 +118,15 @@ void on_group_limits(const limit_facts& limits, all_advice& out) {
          std::nullopt});
 }
 
+void on_priority(const limit_facts& limits, all_advice& out) {
+  if (limits.scheduling == "idle" || limits.scheduling == "batch")
+    out.push_back({severity::severe, fmt::format("this process is scheduled as {} work", *limits.scheduling),
+                   "It runs when nothing else wants to: latencies are those of waiting for a CPU.", "chrt --other 0"});
+  if (limits.io_priority == "idle")
+    out.push_back({severity::severe, "the I/O priority of this process is idle",
+                   "Its operations wait until nobody else uses the device.", "ionice --class best-effort"});
+}
+
 void on_io_uring(const limit_facts& limits, all_advice& out) {
   if (limits.io_uring == "restricted" || limits.io_uring == "forbidden")
     out.push_back(
@@ -142,6 +151,7 @@ void advise_on_host(const host_facts& host, std::vector<recommendation>& out) {
   on_virtualization(host.virtualization, out);
   on_memory(host.memory, out);
   on_group_limits(host.limits, out);
+  on_priority(host.limits, out);
   on_io_uring(host.limits, out);
 }
 

@@ -40,21 +40,19 @@ std::optional<std::string> bypass_cache(const device_facts& loop) {
 }
 
 void on_medium(const machine_facts& machine, all_advice& out) {
-  const std::string type = machine.filesystem.type.value_or("a device in memory");
-  switch (medium_of(machine)) {
+  const storage_bottom bottom = bottom_of(machine);
+  switch (bottom.medium) {
     case medium::memory:
-      out.push_back({severity::severe, fmt::format("the data lie in memory ({})", type),
+      out.push_back({severity::severe, "the data lie in memory: " + bottom.why,
                      "There is no device: direct, cached and mapped all measure copies of memory.", std::nullopt});
       break;
     case medium::network:
-      out.push_back({severity::warning, fmt::format("the data lie on another machine ({})", type),
+      out.push_back({severity::warning, "the data lie on another machine: " + bottom.why,
                      "The network and the server's cache are measured, and device operations cannot be verified.",
                      std::nullopt});
       break;
     case medium::unknown:
-      out.push_back({severity::warning,
-                     fmt::format("the device under the file is not known ({})",
-                                 machine.filesystem.type.value_or("unknown file system")),
+      out.push_back({severity::warning, "where the data lie is unknown: " + bottom.why,
                      "Whether an operation reached a device cannot be verified.", std::nullopt});
       break;
     case medium::device: break;

@@ -71,6 +71,8 @@ struct limit_facts {
   std::vector<std::string> io;                                   ///< per device, as the system words it
   std::optional<std::uint64_t> locked_memory_bytes;
   std::optional<std::string> io_uring;  ///< allowed, restricted, forbidden
+  /// How its threads get CPUs and the device, where that is not as usual: "idle", "batch", "real time".
+  std::optional<std::string> scheduling, io_priority;
 };
 
 struct host_facts {
@@ -114,7 +116,7 @@ struct pcie_facts {
 
 struct device_facts {
   std::string name;                      ///< "nvme0n1p2"
-  std::string kind;                      ///< disk, partition, loop, memory, lvm, crypt, raid1 …
+  std::string kind;                      ///< disk, partition, loop, memory, network, lvm, crypt, raid1 …
   std::vector<std::string> over;         ///< names of the devices that it is made of; each is listed as well
   std::optional<std::string> transport;  ///< nvme, sata, sas, usb, virtio …
   std::optional<std::string> vendor, model, firmware;
@@ -138,6 +140,7 @@ struct device_facts {
   std::optional<std::string> wake_up_limit;
   std::optional<double> temperature_c;
   std::optional<bool> loop_direct;           ///< a loop device that does not cache a second time
+  std::optional<std::string> backing;        ///< a loop device: type of the file system that its file lies on
   std::optional<std::string> raid_activity;  ///< "idle", "resync" …
   std::optional<pcie_facts> pcie;
 };

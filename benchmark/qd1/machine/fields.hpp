@@ -98,7 +98,9 @@ struct fields<limit_facts> {
                                           member{"cpus", &self::cpus},
                                           member{"io", &self::io},
                                           member{"locked_memory_bytes", &self::locked_memory_bytes},
-                                          member{"io_uring", &self::io_uring}};
+                                          member{"io_uring", &self::io_uring},
+                                          member{"scheduling", &self::scheduling},
+                                          member{"io_priority", &self::io_priority}};
 };
 template <>
 struct fields<host_facts> {
@@ -193,6 +195,7 @@ struct fields<device_facts> {
                                           member{"wake_up_limit", &self::wake_up_limit},
                                           member{"temperature_c", &self::temperature_c},
                                           member{"loop_direct", &self::loop_direct},
+                                          member{"backing", &self::backing},
                                           member{"raid_activity", &self::raid_activity},
                                           member{"pcie", &self::pcie}};
 };

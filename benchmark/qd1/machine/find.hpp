@@ -22,6 +22,10 @@ memory_facts find_memory();
 /// None where the system does not report it.
 std::optional<std::uint64_t> memory_limit_hits();
 
+/// How long the calling thread has been ready so far, and waited for a CPU, in nanoseconds. None where the system does
+/// not report it.
+std::optional<std::uint64_t> waited_for_cpu_ns();
+
 /// The processors next to the devices of the machine, by the system's numbers. Empty where nothing is known.
 std::vector<std::uint64_t> processors_near(const machine_facts& machine);
 

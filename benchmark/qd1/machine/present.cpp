@@ -144,6 +144,8 @@ section present_limits(const limit_facts& limits) {
   lines.setting("I/O", list(limits.io, "; "));
   lines.setting("locked memory", in_bytes(limits.locked_memory_bytes));
   lines.setting("io_uring", limits.io_uring);
+  lines.setting("scheduling", limits.scheduling);
+  lines.setting("I/O priority", limits.io_priority);
   return lines.take();
 }
 
@@ -238,6 +240,7 @@ section present_device(const device_facts& device) {
   lines.setting("discard", either(device.discard));
   lines.setting("zones", device.zones);
   lines.setting("loop direct I/O", either(device.loop_direct, "on", "off"));
+  lines.setting("its file is on", device.backing);
   lines.momentary("RAID activity", device.raid_activity);
   lines.momentary("temperature", as("{:.0f} °C", device.temperature_c));
   if (device.pcie) present_pcie(*device.pcie, lines);

@@ -2,58 +2,18 @@
 #include "measure/conditions.hpp"
 
 #include "figures.hpp"
-#include "measure/offsets.hpp"
-#include "platform/file.hpp"
+#include "machine/medium.hpp"
 #include "platform/names.hpp"
 #include "units.hpp"
-#include <qio/qio.hpp>
 
 #include <fmt/format.h>
 
-#include <array>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <vector>
 
 namespace qd1 {
 namespace {
-
-void refuse_reads_without_data(const data_file& file, report& run) {
-  const auto missing = platform::bytes_without_data(file.path(), file.bytes());
-  if (missing.value_or(0) == 0) return;
-  for (series& each : run.series)
-    if (each.work.operation == operation::read && each.not_available.empty())
-      each.invalid.push_back(
-          fmt::format("{} of {} bytes are holes or were never written: they are read without the device",
-                      grouped(*missing), grouped(file.bytes())));
-}
-
-void notice_compressible_data(const data_file& file, report& run) {
-  constexpr std::size_t sample_bytes = 4096;
-  constexpr int samples = 64;
-  constexpr double incompressible = 7.5;  // random data have 7.95 in so small a sample
-  const auto opened = qio::cached_file::open(file.path());
-  if (!opened || file.bytes() < sample_bytes) return;
-  auto next_offset = random_offsets(run.settings.seed, file.bytes(), sample_bytes);
-  std::vector<std::byte> sample(sample_bytes);
-  int compressible = 0;
-  for (int each = 0; each < samples; ++each) {
-    const auto read = opened.value().read_at(next_offset(), sample);
-    if (read && entropy(sample) < incompressible) ++compressible;
-  }
-  if (compressible != 0)
-    run.notes.push_back(
-        fmt::format("{} of {} sampled blocks of the file compress: devices and file systems that compress "
-                    "or deduplicate serve those faster than real data",
-                    compressible, samples));
-  const std::string compression = run.machine.filesystem.compression.value_or("none");
-  if (compressible != 0 && compression != "none")
-    run.notes.push_back(
-        fmt::format("this file system compresses ({}): fewer bytes than were asked for were moved, and "
-                    "the figures are not those of the device",
-                    compression));
-}
 
 // Notes the limit of the control group, which includes the page cache.
 void notice_memory_limit(report& run) {
@@ -72,6 +32,37 @@ bool is_wider(const work& one, work other) {
   if (other.working_set <= one.working_set) return false;
   other.working_set = one.working_set;
   return one == other;
+}
+
+// "cold" is of the page cache. What else keeps the data in memory is named, and reads that needed no device.
+void notice_warm_reads(report& run) {
+  const storage_bottom bottom = bottom_of(run.machine);
+  const device_facts* const loop = caching_loop(run.machine);
+  constexpr double nearly = 0.97;  // one page in a hundred may stay, and half of them be counted late
+  for (series& each : run.series) {
+    if (each.work.temperature != temperature::cold || !each.measured()) continue;
+    const auto asked = static_cast<double>(each.verification.application_operations * each.work.block);
+    if (bottom.medium != medium::device)
+      each.notes.push_back("cold for the page cache of this file only: " + bottom.why);
+    else if (loop != nullptr)
+      each.notes.push_back(fmt::format(
+          "cold for the page cache of this file only: {} keeps its own file in the page cache, too", loop->name));
+    else if (const auto& fetched = each.verification.fetched_bytes;
+             fetched && static_cast<double>(*fetched) < nearly * asked)
+      each.notes.push_back(fmt::format(
+          "not all was cold: {} bytes were read from devices, of {} that were asked for: the rest was in memory, or "
+          "compressed",
+          grouped(*fetched), grouped(static_cast<std::uint64_t>(asked))));
+  }
+}
+
+void notice_small_working_sets(report& run) {
+  const std::uint64_t page = qio::default_buffer_alignment;
+  for (series& each : run.series)
+    if (each.measured() && each.work.working_set < page)
+      each.notes.push_back(fmt::format(
+          "a working set of {} bytes is less than a page: every transfer is of the same one, and any cache has it",
+          each.work.working_set));
 }
 
 // What a device (or the machine below this one) has in a memory of its own it need not look for.
@@ -144,24 +135,12 @@ void refuse_other_engines(report& run) {
 
 }  // namespace
 
-double entropy(std::span<const std::byte> data) {
-  std::array<double, 256> counts{};
-  for (const std::byte each : data) ++counts[static_cast<std::size_t>(each)];
-  double bits = 0;
-  for (const double count : counts)
-    if (count > 0) bits -= count * std::log2(count / static_cast<double>(data.size()));
-  return data.empty() ? 0 : bits / static_cast<double>(data.size());
-}
-
-void judge_data(const data_file& file, report& run) {
-  refuse_reads_without_data(file, run);
-  notice_compressible_data(file, run);
-}
-
 void judge_conditions(report& run) {
   notice_stolen_time(run);
   refuse_other_engines(run);
   notice_memory_limit(run);
+  notice_warm_reads(run);
+  notice_small_working_sets(run);
   notice_caches_below(run);
   notice_frequencies(run);
   notice_heat(run);

@@ -2,7 +2,7 @@
 #include "measure/run.hpp"
 
 #include "machine/find.hpp"
-#include "measure/conditions.hpp"
+#include "measure/data_checks.hpp"
 #include "measure/data_file.hpp"
 #include "measure/interruption.hpp"
 #include "measure/offset_order.hpp"
@@ -111,6 +111,7 @@ report run_once(const run_request& request, std::uint64_t seed, const data_file&
   progress::tell_plan(
       fmt::format("{} series, {} rounds, up to {:g} s each: at most", works.size(), request.rounds, request.seconds),
       planned);
+  const data_checks data(file);
   measure_amid(out, clock, [&] {
     std::vector<series_driver> all;
     all.reserve(works.size());
@@ -118,7 +119,7 @@ report run_once(const run_request& request, std::uint64_t seed, const data_file&
     platform::drop_cached_pages(file.path());  // who knows how they came there
     out.series = measure_rounds(all, clock, request.rounds, planned, request.after_round, turns);
     for (series& each : out.series) each.turns = request.turns;
-    judge_data(file, out);
+    data.judge(out);
   });
   return out;
 }

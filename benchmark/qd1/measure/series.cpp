@@ -66,7 +66,7 @@ void run_twice(tally& series, const run_setup& setup, const round_plan& plan, Tr
   const work& work = series.subject();
   recorder unrecorded(setup.clock, work, warm_up(work, plan.most));
   transfer(unrecorded);
-  const witness witness(setup.machine, setup.file.path(), setup.file.bytes());
+  const witness witness(setup.machine, setup.file.path(), work.working_set);
   const double processor = platform::processor_seconds();
   const auto cycles = setup.cycles == nullptr ? std::nullopt : setup.cycles->counted();
   recorder recorder(setup.clock, work, plan.most, plan.schedule);

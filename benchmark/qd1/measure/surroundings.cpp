@@ -3,6 +3,7 @@
 
 #include "machine/find.hpp"
 #include "measure/conditions.hpp"
+#include "measure/disruptions.hpp"
 #include "measure/interruption.hpp"
 #include "measure/noise.hpp"
 #include "measure/progress.hpp"
@@ -47,11 +48,13 @@ void measure_amid(report& out, const clock& clock, const std::function<void()>& 
   const machine_counters before = count(out.machine);
   out.noise_before = listen(clock, listening_seconds);
   ranks::wait_for_all();
+  const disruptions disruptions(clock);
   measure();
   out.noise_after = listen(clock, listening_seconds);
   progress::clear();
   out.counters = count(out.machine) - before;
   out.memory_after = find_memory();
+  disruptions.judge(out);
   judge_conditions(out);
   judge_noise(out);
   out.complete = !interrupted();

@@ -124,16 +124,20 @@ void tally::add(const testimony& round) {
   const verification& counts = round.verification;
   verification& all = found_.verification;
   const bool first = found_.rounds.empty();
-  if (below_ && round.below)
-    below_->operations += round.below->operations;
-  else if (first)
-    below_ = round.below;
+  if (evidence_)
+    evidence_->add(round.evidence);
+  else
+    evidence_ = round.evidence;
   all.application_operations += counts.application_operations;
   all.merged_operations += counts.merged_operations;
-  if (first)
-    all.device_operations = counts.device_operations;
-  else if (all.device_operations && counts.device_operations)
-    *all.device_operations += *counts.device_operations;
+  const auto sum = [first](std::optional<std::uint64_t>& to, const std::optional<std::uint64_t>& more) {
+    if (first || !to || !more)
+      to = first ? more : std::nullopt;
+    else
+      *to += *more;
+  };
+  sum(all.device_operations, counts.device_operations);
+  sum(all.fetched_bytes, counts.fetched_bytes);
   if (!first && growth(counts) <= growth(all)) return;
   all.cached_pages_before = counts.cached_pages_before;
   all.cached_pages_after = counts.cached_pages_after;
@@ -168,7 +172,7 @@ series tally::finished() const {
           missed_rate(out.work, {static_cast<double>(samples_.samples()), out.seconds, busy_seconds_, waiting_});
       !text.empty())
     out.notes.push_back(std::move(text));
-  complete(out, {samples_.samples(), 0, processor_seconds_, cycles_, below_});
+  complete(out, {samples_.samples(), 0, processor_seconds_, cycles_, evidence_.value_or(evidence())});
   return out;
 }
 

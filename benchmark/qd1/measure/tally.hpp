@@ -54,7 +54,7 @@ class tally {
   std::vector<sampled_round> rounds_;
   double processor_seconds_ = 0;
   std::optional<std::uint64_t> cycles_ = 0;  // none: a round has not counted them
-  std::optional<device_below> below_;
+  std::optional<evidence> evidence_;
   double busy_seconds_ = 0;
   double waiting_ = 0;  // after the last round
   double batched_sum_ = 0;

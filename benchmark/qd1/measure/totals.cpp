@@ -42,7 +42,7 @@ void complete(series& of, const totals& all) {
   if (all.processor_seconds >= enough_steps * platform::processor_seconds_step())
     of.cpu_ns = all.processor_seconds * 1e9 / operations;
   if (all.cycles) of.cycles = static_cast<double>(*all.cycles) / operations;
-  judge(of.verification, of.work, all.below);
+  judge(of.verification, of.work, all.evidence);
   if (of.verification.result == verification::verdict::refuted) of.invalid.push_back(of.verification.text);
   judge_settling(of);
 }

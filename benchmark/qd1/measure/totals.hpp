@@ -15,7 +15,7 @@ struct totals {
   std::uint64_t counted_beside = 0;     ///< … and of those that were in flight beside it, which share the CPU time
   double processor_seconds = 0;         ///< user and system, of all threads
   std::optional<std::uint64_t> cycles;  ///< none: not all rounds counted them
-  std::optional<device_below> below;
+  qd1::evidence evidence;               ///< on which the verdict on direct is based
 };
 
 /// Fills in IOPS, bandwidth, CPU time, cycles, the verdict on direct, and whether it had settled. The latencies, the

@@ -2,9 +2,11 @@
 #include "measure/verification.hpp"
 
 #include "platform/file.hpp"
+#include "platform/process.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -15,58 +17,133 @@ namespace {
 // The device nearest to the file that the system counts for.
 const device_counters* nearest(const machine_facts& machine, const machine_counters& counted) {
   for (const device_facts& device : machine.devices)
-    if (const device_counters* found = counted.find(device.name)) return found;
+    if (const device_counters* found = counted.find(device.name); found != nullptr && device.counts_operations != false)
+      return found;
   return nullptr;
 }
 
 // Where the device is a loop device that does not read its file directly: the one that the file lies on.
 std::optional<device_below> operations_below(const machine_facts& machine, const machine_counters& counted,
                                              operation what) {
-  for (const device_facts& device : machine.devices) {
-    if (device.loop_direct != false) continue;
-    for (const std::string& lower : device.over)
-      if (const device_counters* found = counted.find(lower))
-        return device_below{
-            device.name, lower,
-            what == operation::read ? found->reads + found->read_merges : found->writes + found->write_merges};
-  }
+  const device_facts* const loop = caching_loop(machine);
+  if (loop == nullptr) return std::nullopt;
+  for (const std::string& lower : loop->over)
+    if (const device_counters* found = counted.find(lower))
+      return device_below{
+          loop->name, lower,
+          what == operation::read ? found->reads + found->read_merges : found->writes + found->write_merges};
   return std::nullopt;
 }
 
 std::string number(const std::optional<std::uint64_t>& value) { return value ? grouped(*value, ',') : "unknown"; }
 
+// Nearly all: what a device does is counted when it is done, which may be later.
+bool is_enough(std::uint64_t found, std::uint64_t wanted) { return found >= wanted - wanted / 100; }
+
+// More than metadata and what is counted late explain.
+bool is_more(std::uint64_t found, std::uint64_t wanted, std::uint64_t percent) {
+  constexpr std::uint64_t little = 256 * 1024;
+  return found > wanted + wanted * percent / 100 + little;
+}
+
+// Pages of the file came into the page cache, more than chance explains.
+bool has_gained_pages(const verification& facts) {
+  return facts.cached_pages_before && facts.cached_pages_after &&
+         *facts.cached_pages_after > *facts.cached_pages_before + facts.application_operations / 100;
+}
+
 // How many of the device's come of each of the application's, where that is not one.
-std::string factor(const verification& facts) {
+std::string factor(const verification& facts, std::uint64_t bytes, const evidence& found) {
   if (!facts.device_operations || facts.application_operations == 0) return {};
   const double each = static_cast<double>(*facts.device_operations) / static_cast<double>(facts.application_operations);
-  if (each > 1.05) return fmt::format(" ({:.3g} for each: split, or of others)", each);
+  if (each > 1.05)
+    return fmt::format(" ({:.3g} for each: {})", each,
+                       !found.device_bytes                      ? "split, or of others"
+                       : is_more(*found.device_bytes, bytes, 5) ? "of others, too"
+                                                                : "split");
   return each < 0.95 ? fmt::format(" ({:.3g} for each: read ahead, merged, or from memory)", each) : "";
 }
 
+// The reason why direct was not direct; empty if none is seen.
+std::string refutation(const verification& facts, std::uint64_t bytes, bool reads, const evidence& found) {
+  if (reads && facts.fetched_bytes) {
+    if (!is_enough(*facts.fetched_bytes, bytes))
+      return fmt::format("this process had {} bytes read from devices, of {} that it asked for",
+                         grouped(*facts.fetched_bytes, ','), grouped(bytes, ','));
+  } else if (facts.device_operations &&
+             !is_enough(*facts.device_operations + facts.merged_operations, facts.application_operations)) {
+    return "most transfers did not reach the device";
+  }
+  if (found.below && !is_enough(found.below->operations, facts.application_operations))
+    return fmt::format(
+        "{} keeps its file in the page cache (losetup --direct-io=on changes that): {} under it was asked {} times",
+        found.below->upper, found.below->lower, grouped(found.below->operations, ','));
+  return has_gained_pages(facts) && !found.is_shared ? "transfers have filled the page cache" : "";
+}
+
+// The reason why direct is left open; empty if there is none. What counts of reads is what this process had read; a
+// device's counters are of whoever uses it.
+std::string doubt(const verification& facts, std::uint64_t bytes, bool reads, const evidence& found) {
+  if (found.bottom.medium != medium::device) return found.bottom.why;
+  if (found.is_shared) return "another process has the file open, and pages of it came into the page cache";
+  if (reads && facts.fetched_bytes) {
+    if (is_more(*facts.fetched_bytes, bytes, 1))
+      return fmt::format("this process had {} bytes read from devices, more than the {} that it asked for",
+                         grouped(*facts.fetched_bytes, ','), grouped(bytes, ','));
+    return {};
+  }
+  if (!facts.device_operations) return "the system counts no operations of the device under this file";
+  if (found.device_bytes && is_more(*found.device_bytes, bytes, 5))
+    return fmt::format("other I/O on {}, which {} {} bytes for {} of this process", fmt::join(found.devices, ", "),
+                       reads ? "read" : "wrote", grouped(*found.device_bytes, ','), grouped(bytes, ','));
+  return {};
+}
+
 }  // namespace
+
+void evidence::add(const evidence& more) {
+  for (const std::string& each : more.devices)
+    if (std::ranges::find(devices, each) == devices.end()) devices.push_back(each);
+  device_bytes = device_bytes && more.device_bytes ? std::optional(*device_bytes + *more.device_bytes) : std::nullopt;
+  if (below && more.below)
+    below->operations += more.below->operations;
+  else if (!below)
+    below = more.below;
+  if (!more.bottom.why.empty()) bottom = more.bottom;
+  is_shared = is_shared || more.is_shared;
+}
 
 witness::witness(const machine_facts& machine, std::string path, std::uint64_t bytes)
     : machine_(machine),
       path_(std::move(path)),
       bytes_(bytes),
       pages_before_(platform::cached_pages(path_, bytes)),
+      fetched_before_(platform::bytes_fetched()),
+      stops_before_(platform::times_stopped()),
       before_(count(machine)) {}
 
 testimony witness::testify(const work& work, std::uint64_t application_operations, double seconds,
                            double processor_seconds) const {
   const machine_counters counted = count(machine_) - before_;
   testimony found;
-  found.verification.application_operations = application_operations;
+  verification& facts = found.verification;
+  facts.application_operations = application_operations;
+  if (const auto now = platform::bytes_fetched(); now && fetched_before_) facts.fetched_bytes = *now - *fetched_before_;
   if (const device_counters* device = nearest(machine_, counted)) {
-    found.device = device->name;
     const bool reads = work.operation == operation::read;
-    found.verification.device_operations = reads ? device->reads : device->writes;
-    found.verification.merged_operations = reads ? device->read_merges : device->write_merges;
+    found.evidence.devices = {device->name};
+    found.evidence.device_bytes = reads ? device->read_bytes : device->write_bytes;
+    facts.device_operations = reads ? device->reads : device->writes;
+    facts.merged_operations = reads ? device->read_merges : device->write_merges;
   }
-  found.below = operations_below(machine_, counted, work.operation);
-  found.verification.cached_pages_before = pages_before_;
-  found.verification.cached_pages_after = platform::cached_pages(path_, bytes_);
+  found.evidence.bottom = bottom_of(machine_);
+  found.evidence.below = operations_below(machine_, counted, work.operation);
+  facts.cached_pages_before = pages_before_;
+  facts.cached_pages_after = platform::cached_pages(path_, bytes_);
+  if (traits(work.mode).is_direct && has_gained_pages(facts))
+    found.evidence.is_shared = platform::is_open_elsewhere(path_);
   found.disturbance = disturbance_of(counted, seconds, processor_seconds, machine_.host.cpu.threads.value_or(1));
+  if (const auto now = platform::times_stopped()) found.disturbance.stops = *now - stops_before_.value_or(0);
   return found;
 }
 
@@ -85,40 +162,28 @@ disturbance disturbance_of(const machine_counters& counted, double seconds, doub
   return found;
 }
 
-void judge(verification& facts, const work& work, const std::optional<device_below>& below) {
+void judge(verification& facts, const work& work, const evidence& evidence) {
   using verdict = verification::verdict;
+  const std::uint64_t bytes = facts.application_operations * work.block;
+  const bool reads = work.operation == operation::read;
   const std::string merged =
       facts.merged_operations == 0 ? "" : fmt::format(" + {} merged", grouped(facts.merged_operations, ','));
   const std::string counts =
       fmt::format("device ops {}{} / app {}{}; pages cached {} -> {}", number(facts.device_operations), merged,
-                  grouped(facts.application_operations, ','), factor(facts), number(facts.cached_pages_before),
-                  number(facts.cached_pages_after));
+                  grouped(facts.application_operations, ','), factor(facts, bytes, evidence),
+                  number(facts.cached_pages_before), number(facts.cached_pages_after));
   if (!traits(work.mode).is_direct) {
     facts.result = verdict::not_applicable;
     facts.text = counts;
     return;
   }
-  // One in a hundred may be missing: what the device does is counted when it is done, which may be later.
-  const std::uint64_t enough = facts.application_operations - facts.application_operations / 100;
-  if (!facts.device_operations) {
+  const bool may_be_refuted = evidence.bottom.medium == medium::device || evidence.bottom.medium == medium::memory;
+  if (const std::string why = may_be_refuted ? refutation(facts, bytes, reads, evidence) : ""; !why.empty()) {
+    facts.result = verdict::refuted;
+    facts.text = fmt::format("NOT direct: {}; {}", why, counts);
+  } else if (const std::string unsure = doubt(facts, bytes, reads, evidence); !unsure.empty()) {
     facts.result = verdict::unknown;
-    facts.text =
-        "direct could not be verified: the system counts no operations of the device under this file; " + counts;
-  } else if (*facts.device_operations + facts.merged_operations < enough) {
-    facts.result = verdict::refuted;
-    facts.text = "NOT direct: most transfers did not reach the device; " + counts;
-  } else if (below && below->operations < enough) {
-    facts.result = verdict::refuted;
-    facts.text = fmt::format(
-                     "NOT direct: {} keeps its file in the page cache (losetup --direct-io=on changes that): {} under "
-                     "it was asked "
-                     "{} times; ",
-                     below->upper, below->lower, grouped(below->operations, ',')) +
-                 counts;
-  } else if (facts.cached_pages_before && facts.cached_pages_after &&
-             *facts.cached_pages_after > *facts.cached_pages_before + facts.application_operations / 100) {
-    facts.result = verdict::refuted;
-    facts.text = "NOT direct: transfers have filled the page cache; " + counts;
+    facts.text = fmt::format("direct could not be verified: {}; {}", unsure, counts);
   } else {
     facts.result = verdict::verified;
     facts.text = "VERIFIED direct: " + counts;

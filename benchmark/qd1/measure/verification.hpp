@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the device, the page cache and the processors report about a round.
+// What the device, the page cache, the process and the processors report about a round.
 #pragma once
 
+#include "machine/medium.hpp"
 #include "report.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace qd1 {
 
@@ -17,10 +19,21 @@ struct device_below {
   std::uint64_t operations = 0;
 };
 
+/// What the verdict on direct is based on, besides the counts of the report.
+struct evidence {
+  storage_bottom bottom = {};
+  std::vector<std::string> devices = {};           ///< those whose operations were counted
+  std::optional<std::uint64_t> device_bytes = {};  ///< that these read or wrote, for whomever
+  std::optional<device_below> below = {};
+  bool is_shared = false;  ///< pages came into the page cache, and another process had the file open
+
+  /// That of a later round, or of another device.
+  void add(const evidence& more);
+};
+
 struct testimony {
-  std::string device;              ///< the one whose operations were counted; empty: none
   qd1::verification verification;  ///< the counts; the verdict is left to judge()
-  std::optional<device_below> below;
+  qd1::evidence evidence;
   qd1::disturbance disturbance;
 };
 
@@ -38,11 +51,13 @@ class witness {
   std::string path_;
   std::uint64_t bytes_;
   std::optional<std::uint64_t> pages_before_;
+  std::optional<std::uint64_t> fetched_before_;
+  std::optional<std::uint64_t> stops_before_;
   machine_counters before_;
 };
 
 /// The verdict on a direct series, given the facts; and the line that states it.
-void judge(verification& facts, const work& work, const std::optional<device_below>& below = std::nullopt);
+void judge(verification& facts, const work& work, const evidence& evidence = {});
 
 /// `counted` was counted in `seconds`, during which this process used `processor_seconds` on `processors` processors.
 disturbance disturbance_of(const machine_counters& counted, double seconds, double processor_seconds,

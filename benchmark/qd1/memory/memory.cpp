@@ -4,7 +4,7 @@
 #include "depth/step.hpp"
 #include "failure.hpp"
 #include "machine/find.hpp"
-#include "measure/conditions.hpp"
+#include "measure/data_checks.hpp"
 #include "measure/data_file.hpp"
 #include "measure/interruption.hpp"
 #include "measure/progress.hpp"
@@ -179,9 +179,10 @@ report measure_once(const memory_request& request, std::uint64_t seed, const siz
   if (request.before_measuring) request.before_measuring(works);
   progress::tell_plan(fmt::format("{} steps, up to {:g} s each: at most", works.size(), request.seconds),
                       static_cast<double>(works.size()) * request.seconds * steps_with_warm_up);
+  const data_checks data(file);
   measure_amid(out, clock, [&] {
     measure_all(works, field, out);
-    judge_data(file, out);
+    data.judge(out);
   });
   return out;
 }

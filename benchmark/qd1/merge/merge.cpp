@@ -116,12 +116,15 @@ verification merged_verification(const std::vector<ingredient>& from_each) {
     same = same && each.result == all.result;
   }
   all.device_operations = of_devices;
+  const std::string of_first = all.text;
   if (!same) all.result = verification::verdict::unknown;
   if (all.result == verification::verdict::verified)
     all.text = fmt::format("VERIFIED direct in each of {} runs: device ops {} / app {}", from_each.size(),
                            of_devices.value_or(0), all.application_operations);
   else if (!same)
     all.text = "direct was verified in some of the runs only";
+  else if (all.result == verification::verdict::unknown)
+    all.text = fmt::format("in each of {} runs; of the first: {}", from_each.size(), of_first);
   else
     judge(all, from_each.front().found->work);  // the line has the counts of all
   return all;

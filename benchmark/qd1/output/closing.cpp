@@ -87,10 +87,13 @@ std::string standing(const report& report) {
   const auto invalid = count([](const series& each) { return !each.invalid.empty(); });
   const auto unavailable = count([](const series& each) { return !each.not_available.empty(); });
   const auto unsteady = count([](const series& each) { return each.measured() && each.steady == false; });
+  const auto unverified = count(
+      [](const series& each) { return each.measured() && each.verification.result == verification::verdict::unknown; });
   std::vector<std::string> parts;
   if (invalid != 0) parts.push_back(fmt::format("{} INVALID", invalid));
   if (unavailable != 0) parts.push_back(fmt::format("{} not available", unavailable));
   if (unsteady != 0) parts.push_back(fmt::format("{} not steady", unsteady));
+  if (unverified != 0) parts.push_back(fmt::format("{} with direct not verified", unverified));
   if (!report.complete) parts.emplace_back("the run was interrupted");
   if (parts.empty()) return fmt::format("All {} series are valid.", report.series.size());
   return fmt::format("Of {} series: {}.", report.series.size(), fmt::join(parts, ", "));

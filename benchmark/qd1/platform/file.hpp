@@ -89,6 +89,10 @@ std::optional<std::uint64_t> cached_pages(const std::string& path, std::uint64_t
 /// None where the file system does not report it.
 std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::uint64_t bytes);
 
+/// How many of them share their blocks with another file, or a snapshot: the first write to each goes elsewhere. None
+/// where the file system does not report it.
+std::optional<std::uint64_t> shared_bytes(const std::string& path, std::uint64_t bytes);
+
 /// Tells the kernel that a mapping will be used at random: no reading ahead, no mapping of neighbours. False where it
 /// cannot be told.
 bool advise_random(std::span<const std::byte> mapping) noexcept;

@@ -25,6 +25,17 @@ double processor_seconds_step() noexcept;
 /// Bytes that this process has had read from devices so far, by all threads. None where the system does not report it.
 std::optional<std::uint64_t> bytes_fetched();
 
+/// Whether another process has the file open, of those that this one may look at.
+bool is_open_elsewhere(const std::string& path);
+
+/// Counts from the first call on how often this process was stopped and continued. None where that is not told.
+std::optional<std::uint64_t> times_stopped() noexcept;
+
+/// Seconds since the system was started, of a clock of its own that no library comes between; and how many of them it
+/// was suspended.
+std::optional<double> seconds_since_boot();
+double seconds_suspended() noexcept;
+
 /// Keeps the calling thread on the processor it is on, as long as it exists, where the system lets it.
 class pinned_to_this_processor {
  public:

@@ -153,7 +153,7 @@ class schedule {
 
 void judge_all(watched& found, const testimony& seen) {
   found.verification = seen.verification;
-  judge(found.verification, found.subject.work, seen.below);
+  judge(found.verification, found.subject.work, seen.evidence);
   found.invalid = found.subject.warnings;
   if (found.verification.result == verification::verdict::refuted) found.invalid.push_back(found.verification.text);
 }

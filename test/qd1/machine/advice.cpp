@@ -181,7 +181,7 @@ TEST_CASE("where something else is measured than the device, that is severe") {
   machine_facts machine = good_machine();
   machine.filesystem.type = "tmpfs";
   machine.devices.clear();
-  check_single(machine, severity::severe, "the data lie in memory (tmpfs)", "");
+  check_single(machine, severity::severe, "the data lie in memory: tmpfs keeps its files in memory", "");
   machine = good_machine();
   machine.devices[0].kind = "memory";
   CHECK(find(advise(machine), "the data lie in memory")->severity == severity::severe);
@@ -220,7 +220,7 @@ TEST_CASE("the machines get the advice that they need, the severe first") {
 
   CHECK(find(advise(loop.find("/mnt")), "through the page cache")->command == "losetup --direct-io=on /dev/loop3");
   CHECK(find(advise(container.find("/")), "is an overlay") != nullptr);
-  CHECK(find(advise(container.find("/")), "is not known (overlay)") != nullptr);
+  CHECK(find(advise(container.find("/")), "is unknown (overlay)") != nullptr);
   CHECK(find(advise(laptop.find("/")), "sda5 does not start") != nullptr);
   CHECK(find(advise(laptop.find("/")), "battery") != nullptr);
   CHECK(find(advise(guest.find("/")), "the scheduler of vda") != nullptr);

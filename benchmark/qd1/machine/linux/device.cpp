@@ -36,7 +36,11 @@ std::string kind_of(const tree& system, const stacked_device& device) {
   if (const auto level = system.text(device.directory / "md/level"); level && !level->empty()) return *level;
   if (system.exists(device.directory / "bcache")) return "bcache";
   if (device.name.starts_with("loop")) return "loop";
-  if (device.name.starts_with("zram") || device.name.starts_with("ram")) return "memory";
+  for (const std::string_view memory : {"zram", "ram", "nullb"})
+    if (device.name.starts_with(memory)) return "memory";
+  for (const std::string_view network : {"nbd", "rbd", "drbd"})
+    if (device.name.starts_with(network)) return "network";
+  if (device.name.starts_with("zd")) return "zvol";
   return "disk";
 }
 
@@ -161,6 +165,7 @@ device_facts find_device(const tree& system, const stacked_device& device) {
   facts.name = device.name;
   facts.kind = kind_of(system, device);
   facts.over = device.over;
+  facts.backing = device.backing;
   facts.size_bytes = sectors(system, device.directory / "size");
   if (facts.kind == "partition") {
     facts.start_bytes = sectors(system, device.directory / "start");

@@ -11,6 +11,7 @@
 #include <qd1/machine/linux/text.hpp>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -35,6 +36,26 @@ std::optional<std::uint64_t> locked_memory_limit() {
   return limit.rlim_cur;
 }
 
+// sched(7): "other" is usual.
+std::optional<std::string> scheduling() {
+  switch (::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) {
+    case SCHED_IDLE: return "idle";
+    case SCHED_BATCH: return "batch";
+    case SCHED_FIFO:
+    case SCHED_RR: return "real time";
+    default: return std::nullopt;
+  }
+}
+
+// ioprio_get(2), which the C library does not have: the class is in the upper bits. "Best effort" and none are usual.
+std::optional<std::string> io_priority() {
+  constexpr int of_process = 1, class_shift = 13, real_time = 1, idle = 3;
+  const long found = ::syscall(SYS_ioprio_get, of_process, 0);
+  if (found < 0) return std::nullopt;
+  if (found >> class_shift == idle) return "idle";
+  return found >> class_shift == real_time ? std::optional<std::string>("real time") : std::nullopt;
+}
+
 }  // namespace
 
 machine_facts find_machine(const std::string& path) {
@@ -45,6 +66,8 @@ machine_facts find_machine(const std::string& path) {
       linux_system::find_machine(system, where, static_cast<std::uint64_t>(current_cpu), page_bytes());
   ask_processor(machine.host);
   machine.host.limits.locked_memory_bytes = locked_memory_limit();
+  machine.host.limits.scheduling = scheduling();
+  machine.host.limits.io_priority = io_priority();
   if (struct utsname names; ::uname(&names) == 0) machine.host.cpu.architecture = names.machine;
   machine.filesystem.direct = find_direct(where.path);
   return machine;
@@ -53,6 +76,8 @@ machine_facts find_machine(const std::string& path) {
 memory_facts find_memory() { return linux_system::find_memory(linux_system::tree(), page_bytes()); }
 
 std::optional<std::uint64_t> memory_limit_hits() { return linux_system::memory_limit_hits(linux_system::tree()); }
+
+std::optional<std::uint64_t> waited_for_cpu_ns() { return linux_system::waited_ns(linux_system::tree()); }
 
 std::vector<std::uint64_t> processors_near(const machine_facts& machine) {
   for (const device_facts& device : machine.devices)

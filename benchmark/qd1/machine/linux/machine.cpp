@@ -39,13 +39,6 @@ void find_storage(const tree& system, const std::vector<mount>& mounts, const lo
   if (!machine.devices.empty()) machine.filesystem.source = "/dev/" + machine.devices.front().name;
 }
 
-// Documentation/scheduler/sched-stats.rst: ran, waited (both in nanoseconds), how often.
-std::optional<std::uint64_t> waited_ns(const tree& system) {
-  const std::string text = system.text("proc/thread-self/schedstat").value_or("");
-  const auto fields = words(text);
-  return fields.size() == 3 ? to_number(fields[1]) : std::nullopt;
-}
-
 // Not in the kernel's documentation of the interface; drivers/thermal/intel/therm_throt.c has what it counts.
 std::optional<std::uint64_t> throttled(const tree& system) {
   std::optional<std::uint64_t> sum;
@@ -64,6 +57,13 @@ std::optional<std::uint64_t> frequency_mhz(const tree& system, const cpu_facts& 
 }
 
 }  // namespace
+
+// Documentation/scheduler/sched-stats.rst: ran, waited (both in nanoseconds), how often.
+std::optional<std::uint64_t> waited_ns(const tree& system) {
+  const std::string text = system.text("proc/thread-self/schedstat").value_or("");
+  const auto fields = words(text);
+  return fields.size() == 3 ? to_number(fields[1]) : std::nullopt;
+}
 
 machine_facts find_machine(const tree& system, const location& where, std::uint64_t current_cpu,
                            std::uint64_t page_bytes) {

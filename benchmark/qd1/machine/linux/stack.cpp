@@ -32,8 +32,9 @@ class stack_finder {
     if (std::ranges::find(found, name, &stacked_device::name) != found.end()) return;
     const auto directory = system_.resolved(all_devices / name);
     if (!directory) return;
-    const std::vector<std::string> over = beneath(*directory);
-    found.push_back({name, *directory, over});
+    const mount* const backing = backing_mount(*directory);
+    const std::vector<std::string> over = backing != nullptr ? under(*backing) : beneath(*directory);
+    found.push_back({name, *directory, over, backing != nullptr ? std::optional(backing->type) : std::nullopt});
     for (const std::string& each : over) add(each);
   }
 
@@ -42,15 +43,17 @@ class stack_finder {
  private:
   std::vector<std::string> beneath(const std::filesystem::path& device) const {
     if (system_.exists(device / "partition")) return {device.parent_path().filename().string()};
-    if (const auto backing = system_.text(device / "loop/backing_file")) return under_file(*backing);
     return system_.names(device / "slaves");
   }
 
-  // The name is one of the mount namespace in which the loop device was set up; what is not there is not guessed at.
-  std::vector<std::string> under_file(const std::string& path) const {
-    if (!system_.exists(std::filesystem::path(path).relative_path())) return {};
-    const mount* const on = mount_of(mounts_, path);
-    return on == nullptr ? std::vector<std::string>() : under(*on);
+  // What a loop device's file lies on; of an overlay, what takes the writes. The file's name is one of the mount
+  // namespace in which the loop device was set up; what is not there is not guessed at.
+  const mount* backing_mount(const std::filesystem::path& device) const {
+    const auto path = system_.text(device / "loop/backing_file");
+    if (!path || !system_.exists(std::filesystem::path(*path).relative_path())) return nullptr;
+    const mount* const on = mount_of(mounts_, *path);
+    const mount* const upper = on != nullptr && on->type == "overlay" ? upper_mount(system_, mounts_, *on) : nullptr;
+    return upper != nullptr ? upper : on;
   }
 
   // A btrfs has a number of its own, and may lie on several devices: /sys/fs/btrfs/<its UUID>/devices lists them.

@@ -18,6 +18,7 @@ struct stacked_device {
   std::string name;
   std::filesystem::path directory;  ///< under /sys/devices, without links
   std::vector<std::string> over;
+  std::optional<std::string> backing;  ///< a loop device: type of the file system that its file lies on
 };
 
 /// From the top down, each device once.

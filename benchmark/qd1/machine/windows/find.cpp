@@ -33,6 +33,7 @@ host_facts find_host() {
   if (::QueryPerformanceFrequency(&frequency) != 0)
     host.clock.source = fmt::format("QueryPerformanceCounter, {:g} MHz", static_cast<double>(frequency.QuadPart) / 1e6);
   host.memory = find_memory();
+  if (::GetPriorityClass(::GetCurrentProcess()) == IDLE_PRIORITY_CLASS) host.limits.scheduling = "idle";
   return host;
 }
 
@@ -60,6 +61,8 @@ memory_facts find_memory() {
 }
 
 std::optional<std::uint64_t> memory_limit_hits() { return std::nullopt; }
+
+std::optional<std::uint64_t> waited_for_cpu_ns() { return std::nullopt; }
 
 std::vector<std::uint64_t> processors_near(const machine_facts&) { return {}; }
 

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/loop.h>
 #include <linux/magic.h>
@@ -281,23 +280,6 @@ std::optional<std::uint64_t> pages_by_mincore(int handle, std::uint64_t bytes) {
       std::count_if(resident.begin(), resident.end(), [](auto each) { return each & 1; }));
 }
 
-// A fiemap ends in an array without a length, so it is laid over memory that is long enough.
-struct extents {
-  static constexpr std::uint32_t most = 64;
-  alignas(fiemap) std::byte memory[sizeof(fiemap) + most * sizeof(fiemap_extent)] = {};
-
-  fiemap& header() { return *reinterpret_cast<fiemap*>(memory); }
-};
-
-bool next_extents(int handle, std::uint64_t from, std::uint64_t to, extents& found) {
-  fiemap& header = found.header();
-  header.fm_start = from;
-  header.fm_length = to - from;
-  header.fm_flags = FIEMAP_FLAG_SYNC;
-  header.fm_extent_count = extents::most;
-  return ::ioctl(handle, FS_IOC_FIEMAP, &header) == 0;
-}
-
 }  // namespace
 
 file_kind kind_of(const std::string& path) {
@@ -482,30 +464,6 @@ std::optional<std::uint64_t> cached_pages(const std::string& path, std::uint64_t
   if (!found && is_told_by_mincore(path)) found = pages_by_mincore(handle, bytes);
   ::close(handle);
   return found;
-}
-
-std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::uint64_t bytes) {
-  const int handle = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (handle < 0) return std::nullopt;
-  std::uint64_t written = 0;
-  std::uint64_t at = 0;
-  bool known = true;
-  while (at < bytes && known) {
-    extents found;
-    known = next_extents(handle, at, bytes, found);
-    const fiemap& header = found.header();
-    if (!known || header.fm_mapped_extents == 0) break;
-    for (std::uint32_t each = 0; each < header.fm_mapped_extents; ++each) {
-      const fiemap_extent& extent = header.fm_extents[each];
-      const std::uint64_t end = std::min<std::uint64_t>(extent.fe_logical + extent.fe_length, bytes);
-      if ((extent.fe_flags & FIEMAP_EXTENT_UNWRITTEN) == 0 && end > at)
-        written += end - std::max<std::uint64_t>(extent.fe_logical, at);
-      at = std::max(at, end);
-    }
-  }
-  ::close(handle);
-  if (!known) return std::nullopt;
-  return bytes - written;
 }
 
 bool advise_random(std::span<const std::byte> mapping) noexcept {

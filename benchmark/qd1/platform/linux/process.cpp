@@ -11,16 +11,33 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 namespace qd1::platform {
 namespace {
 
+namespace fs = std::filesystem;
+
 void (*when_interrupted)() noexcept = nullptr;
+
+// The names are compared first: looking at a file of a file system that does not answer would not end.
+bool has_open(const fs::path& process, const fs::path& wanted) {
+  std::error_code failed;
+  for (fs::directory_iterator each(process / "fd", failed), end; !failed && each != end; each.increment(failed)) {
+    std::error_code ignored;
+    if (fs::read_symlink(each->path(), ignored).filename() == wanted.filename() &&
+        fs::equivalent(each->path(), wanted, ignored))
+      return true;
+  }
+  return false;
+}
 
 // Has room for more processors than cpu_set_t alone.
 struct processor_set {
@@ -34,6 +51,28 @@ std::uint64_t monotonic_ns() noexcept {
   timespec now;
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Whatever stopped it (SIGSTOP, SIGTSTP), this signal lets it go on.
+std::optional<std::uint64_t> times_stopped() noexcept {
+  static std::atomic<std::uint64_t> count = 0;
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+  [[maybe_unused]] static const auto before =
+      std::signal(SIGCONT, [](int) { count.fetch_add(1, std::memory_order_relaxed); });
+  return count.load(std::memory_order_relaxed);
+}
+
+// proc_uptime(5)
+std::optional<double> seconds_since_boot() {
+  std::ifstream file("/proc/uptime");
+  double seconds = 0;
+  return file >> seconds ? std::optional(seconds) : std::nullopt;
+}
+
+double seconds_suspended() noexcept {
+  timespec with, without;
+  if (::clock_gettime(CLOCK_BOOTTIME, &with) != 0 || ::clock_gettime(CLOCK_MONOTONIC, &without) != 0) return 0;
+  return static_cast<double>(with.tv_sec - without.tv_sec) + static_cast<double>(with.tv_nsec - without.tv_nsec) * 1e-9;
 }
 
 std::string why_no_cycles() {
@@ -63,6 +102,19 @@ std::optional<std::uint64_t> bytes_fetched() {
   for (std::string key; counts >> key >> value;)
     if (key == "read_bytes:") return value;
   return std::nullopt;
+}
+
+// proc_pid_fd(5). Processes of other users do not show their files, and any process may end meanwhile.
+bool is_open_elsewhere(const std::string& path) {
+  std::error_code failed;
+  const fs::path wanted = fs::canonical(path, failed);
+  const std::string own = std::to_string(::getpid());
+  for (fs::directory_iterator process("/proc", failed), end; !failed && process != end; process.increment(failed)) {
+    const std::string number = process->path().filename();
+    if (number == own || number.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (has_open(process->path(), wanted)) return true;
+  }
+  return false;
 }
 
 pinned_to_this_processor::pinned_to_this_processor() noexcept {

@@ -207,6 +207,8 @@ bool tells_cached_pages() noexcept { return false; }
 
 std::optional<std::uint64_t> cached_pages(const std::string&, std::uint64_t) { return std::nullopt; }
 
+std::optional<std::uint64_t> shared_bytes(const std::string&, std::uint64_t) { return std::nullopt; }
+
 // For sparse files only. Windows does not report whether other clusters have ever been written.
 std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::uint64_t bytes) {
   const owned_handle file(open(native(path), GENERIC_READ, OPEN_EXISTING));

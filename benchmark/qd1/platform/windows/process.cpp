@@ -46,6 +46,16 @@ std::uint64_t monotonic_ns() noexcept {
   return ticks / frequency * second + ticks % frequency * second / frequency;
 }
 
+std::optional<std::uint64_t> times_stopped() noexcept { return std::nullopt; }
+
+std::optional<double> seconds_since_boot() { return static_cast<double>(::GetTickCount64()) * 1e-3; }
+
+double seconds_suspended() noexcept {
+  ULONGLONG awake = 0;  // in steps of 100 ns
+  if (::QueryUnbiasedInterruptTime(&awake) == 0) return 0;
+  return static_cast<double>(::GetTickCount64()) * 1e-3 - static_cast<double>(awake) * 1e-7;
+}
+
 // Windows does not report it. What is left is how far both clocks have gone apart by the end of the run, which is
 // printed.
 std::string why_no_cycles() { return {}; }
@@ -60,6 +70,8 @@ double processor_seconds() noexcept {
 double processor_seconds_step() noexcept { return 1. / 64; }
 
 std::optional<std::uint64_t> bytes_fetched() { return std::nullopt; }
+
+bool is_open_elsewhere(const std::string&) { return false; }
 
 pinned_to_this_processor::pinned_to_this_processor() noexcept {
   PROCESSOR_NUMBER here;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+// What about the file and its data bears on the figures of a finished run, said in words.
+#pragma once
+
+#include "measure/data_file.hpp"
+#include "report.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+
+namespace qd1 {
+
+/// Made before a run, asked after it.
+class data_checks {
+ public:
+  explicit data_checks(const data_file& file);
+
+  /// Makes reads invalid that no device had to be asked for. Notes data that compress or repeat, blocks that the file
+  /// shares with others, and that somebody else has changed it.
+  void judge(report& run) const;
+
+ private:
+  void notice_changes(report& run) const;
+
+  const data_file& file_;
+  std::optional<std::filesystem::file_time_type> written_;
+};
+
+/// Bits a byte by the frequencies of its bytes: 8 for what does not compress, 0 for zeros.
+double entropy(std::span<const std::byte> data);
+
+}  // namespace qd1

@@ -35,6 +35,7 @@ qd1::series step(qd1::operation what, double median_us, double mean_us) {
   made.latency.mean.value = mean_us * 1000;
   made.latency.percentiles = {{0.5, 6, qd1::estimate{median_us * 1000, {}}}};
   made.iops = 1e6 / mean_us;
+  made.cpu_ns = mean_us * 100;  // a tenth of the time
   made.verification.application_operations = 100'000;
   made.verification.device_operations = 100'000;
   made.shortage.emplace();
@@ -78,7 +79,7 @@ TEST_CASE("what bound a step is told by its figures") {
   using enum qd1::bound;
   qd1::series cold = step(read, 60, 62);
   CHECK(qd1::binding_of(cold).bound == by_latency);
-  CHECK_THAT(qd1::binding_of(cold).evidence, Contains("mean latency x IOPS = 1.00"));
+  CHECK_THAT(qd1::binding_of(cold).evidence, Contains("90 % of the time asleep, 10 % computing"));
   cold.verification.device_operations = 12;
   CHECK(qd1::binding_of(cold).bound == by_nothing);
   cold.verification.device_operations = 100'000;  // by others, while this had nothing read
@@ -90,7 +91,14 @@ TEST_CASE("what bound a step is told by its figures") {
   cold.verification.device_operations.reset();
   CHECK(qd1::binding_of(cold).bound == unknown);
   cold.verification.device_operations = 100'000;
-  cold.iops /= 2;
+  // A transfer is always in flight in a closed loop: what counts is what the worker did meanwhile.
+  cold.cpu_ns = 60'000 * 0.9;
+  CHECK(qd1::binding_of(cold).bound == by_processor);
+  cold.cpu_ns = 6'000;
+  cold.rounds = {{0, {}, 1, 100'000, 62'000, {}, {0.6, {}, {}, {}, {}}}};
+  CHECK(qd1::binding_of(cold).bound == unknown);
+  CHECK_THAT(qd1::binding_of(cold).evidence, Contains("60 % waiting for a CPU"));
+  cold.cpu_ns.reset();
   CHECK(qd1::binding_of(cold).bound == unknown);
 }
 
@@ -198,15 +206,18 @@ TEST_CASE("what fits into memory is served from there, and what does not is not"
   const auto pages_after = [&](std::size_t of) -> std::uint64_t {
     return series.at(of).at("verification").at("cached_pages_after");
   };
-  CHECK(series.at(1).at("verification").at("cached_pages_before") >= pages);  // and what was read ahead beyond
+  CHECK(series.at(1).at("verification").at("cached_pages_before") == pages);  // not what was read ahead beyond
   CHECK(pages_after(3) < 64 * mebibyte / 4096);                               // of 96 MiB
   CHECK(pages_after(5) < 16 * mebibyte / 4096);                               // of 32 MiB, with ballast
   for (const std::size_t cold : {0u, 2u, 4u})
     CHECK(series.at(cold).at("verification").at("cached_pages_before") <= 96 * mebibyte / 4096 / 100);
   if (series.at(0).at("verification").at("device_operations").is_null()) QIO_SKIP("no device is counted here");
   CHECK(series.at(1).at("shortage").at("bound") == "served from memory");
-  CHECK(series.at(3).at("shortage").at("bound") == "latency bound");
-  CHECK(series.at(5).at("shortage").at("bound") == "latency bound");
+  // By what else, the machine and its load decide.
+  for (const std::size_t larger : {3u, 5u}) {
+    CHECK(series.at(larger).at("shortage").at("bound") != "served from memory");
+    CHECK_THAT(series.at(larger).at("notes").dump(), Contains("% of the time asleep, "));
+  }
 }
 
 TEST_CASE("cold steps read no block twice, and end when all have been read") {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 
 namespace qd1 {
 namespace {
@@ -16,13 +16,30 @@ constexpr double nearly_none = 0.01;  // operations of the device for each trans
 
 std::string mebibytes(std::uint64_t bytes) { return fmt::format("{:.3g} MiB", static_cast<double>(bytes) / 0x1p20); }
 
-// Mean latency times throughput: 1 if the worker did nothing but wait for one transfer after the other.
-double in_flight(const series& of) { return mean_of_all(of) * 1e-9 * of.iops; }
-
 // Part of the time that is beyond what the transfers would have taken if each had taken the median.
 double beyond_median(const series& of) {
   const auto median = median_of(of);
-  return median ? std::max(0., in_flight(of) - median->value * 1e-9 * of.iops) : 0;
+  return median ? std::max(0., mean_of_all(of) * 1e-9 * of.iops - median->value * 1e-9 * of.iops) : 0;
+}
+
+// How the time of one worker was spent. That a transfer was always in flight shows nothing: it is so in each closed
+// loop.
+struct time_shares {
+  double computing = 0;
+  double ready = 0;  // waiting for a CPU
+  double asleep() const { return std::max(0., 1 - computing - ready); }
+};
+
+std::optional<time_shares> shares_of(const series& of) {
+  if (!of.cpu_ns) return std::nullopt;
+  time_shares found{*of.cpu_ns * 1e-9 * of.iops, 0};
+  double seconds = 0;
+  for (const round& each : of.rounds) {
+    found.ready += each.disturbance.waited.value_or(0) * each.seconds;
+    seconds += each.seconds;
+  }
+  if (seconds > 0) found.ready /= seconds;
+  return found;
 }
 
 // Half way between the two limits the kernel begins to make writers wait (mm/page-writeback.c,
@@ -72,9 +89,14 @@ binding binding_of(const series& of) {
     if (binding found = binding_of_waits(of); found.bound != bound::unknown) return found;
   // What is written back meanwhile is not waited for.
   if (reads ? each < nearly_none : !waited) return {bound::by_nothing, counts};
-  const std::string product = fmt::format("mean latency x IOPS = {:.2f}; {}", in_flight(of), counts);
-  const bool is_one = std::abs(in_flight(of) - 1) < 0.1;
-  return {is_one && each >= nearly_none ? bound::by_latency : bound::unknown, product};
+  const auto shares = shares_of(of);
+  if (!shares) return {bound::unknown, "CPU time is unknown; " + counts};
+  const std::string text =
+      fmt::format("{:.0f} % of the time asleep, {:.0f} % computing, {:.0f} % waiting for a CPU; {}",
+                  shares->asleep() * 100, shares->computing * 100, shares->ready * 100, counts);
+  const double largest = std::max({shares->asleep(), shares->computing, shares->ready});
+  if (each >= nearly_none && shares->asleep() == largest) return {bound::by_latency, text};
+  return {shares->computing == largest ? bound::by_processor : bound::unknown, text};
 }
 
 }  // namespace qd1

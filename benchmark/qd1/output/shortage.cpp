@@ -73,7 +73,8 @@ std::string shortage_block(const report& report) {
   for (const series& each : report.series)
     for (const std::string& line : own_remarks(each, report, among)) text += wrapped(line);
   text += wrapped(
-      "dev/op: operations of the device for each transfer. pages in memory: of the file, before -> after. dirty: MiB "
+      "dev/op: operations of the device for each transfer. pages in memory: of what is read or written, before -> "
+      "after. dirty: MiB "
       "that were still to be written, at most.");
   return text + '\n';
 }

@@ -73,6 +73,19 @@ attribute_list axes(const depth_scale& x, double low, double high) {
           {"data-high", fmt::format("{:.6g}", high)}};
 }
 
+// Throughput if each step took as long for a transfer as the first: in proportion to depth, up to the top of the chart.
+std::vector<point> proportional(const series& first, const depth_scale& x, const count_scale& y) {
+  constexpr int points = 64;
+  const auto depth = static_cast<double>(first.work.load.depth);
+  const double last = std::min(x.high(), std::log2(depth * y.high() / first.iops));
+  std::vector<point> line;
+  for (int each = 0; each <= points; ++each) {
+    const double at = std::log2(depth) + (last - std::log2(depth)) * each / points;
+    line.push_back({(at - x.low()) / (x.high() - x.low()), y(first.iops * std::exp2(at) / depth)});
+  }
+  return line;
+}
+
 // The points of the steps whose latency is known at that percentile.
 std::vector<point> latencies(const std::vector<const curve*>& steps, double fraction, const depth_scale& x,
                              const log_scale& y) {
@@ -104,11 +117,16 @@ node throughput_chart(const panel& from) {
     lines.push_back(curve_line(curves.back(), line));
     if (all.size() > 1) starts.push_back({&curves.back(), line.front().y});
   }
+  const series& first = *all.begin()->second.front()->series;
+  lines.push_back(element(
+      "path", {{"class", "line ideal"}, {"data-name", "in proportion"}, {"d", line_path(proportional(first, x, y))}}));
   nodes layers = {horizontal_grid(y.ticks(), side::right), vertical_grid(x.ticks()), stretched(std::move(lines)),
                   start_labels(std::move(starts))};
-  return figure({"Throughput: what each further transfer in flight brings", "Operations a second over depth.",
-                 "throughput", axes(x, y.low(), y.high()), std::move(layers),
-                 "Operations a second over the transfers that each worker keeps in flight."});
+  return figure(
+      {"Throughput: what each further transfer in flight brings", "Operations a second over depth.", "throughput",
+       axes(x, y.low(), y.high()), std::move(layers),
+       "Operations a second over the transfers that each worker keeps in flight. Dotted: in proportion to depth, as "
+       "if each transfer took as long as one of the first step."});
 }
 
 node latency_chart(const panel& from) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The page of a repeated experiment: the answer first, then what it rests on.
 #include "document.hpp"
+#include "factors_chart.hpp"
 #include "html.hpp"
 #include "machine.hpp"
 #include "markup.hpp"
@@ -31,6 +32,8 @@ node experiment_header(const reproduction& of) {
                         element("p", {{"class", "subtitle"}},
                                 {fmt::format("Published: {}; {}. Repeated: {} · qd1 {}", of.about.author,
                                              of.about.machine, date_text(of.started), of.version)})});
+  if (const report* const first = first_report(of))
+    found.add(element("p", {{"class", "subtitle"}}, {machine_summary(first->machine)}));
   if (!of.about.warning.empty()) found.add(element("p", {{"class", "caution"}}, {std::string(of.about.warning)}));
   return found;
 }
@@ -104,6 +107,7 @@ std::string experiment_title(const reproduction& of) {
 
 std::string render(const reproduction& of) {
   node main = element("main", {}, {experiment_header(of)});
+  main.add(factors_chart(of));
   main.add(shapes_section(of));
   for (const figures& each : of.tables) main.add(figures_section(each));
   main.add(incomparable_section(of));

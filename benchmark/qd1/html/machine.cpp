@@ -4,7 +4,9 @@
 #include "quantity.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <qd1/machine/differences.hpp>
+#include <qd1/machine/medium.hpp>
 #include <qd1/machine/present.hpp>
 
 #include <algorithm>
@@ -135,7 +137,26 @@ node differences_list(std::span<const named_report> runs) {
                  {element("h3", {}, {fmt::format("Differences from {}", runs.front().name)}), std::move(list)});
 }
 
+// "Samsung SSD 980 PRO, nvme", or "vda, virtio"; of several, the first and how many there are.
+std::string drives_text(const machine_facts& machine) {
+  std::vector<std::string> found;
+  for (const device_facts& each : machine.devices) {
+    if (!is_lowest(each)) continue;
+    const std::string what = each.model.value_or(each.name);
+    found.push_back(fmt::format("{}, {}", what, each.transport.value_or(each.kind)));
+  }
+  if (found.empty()) return bottom_of(machine).why;
+  return found.size() == 1 ? found.front() : fmt::format("{} and {} more", found.front(), found.size() - 1);
+}
+
 }  // namespace
+
+std::string machine_summary(const machine_facts& machine) {
+  std::vector<std::string> parts = {drives_text(machine), machine.filesystem.type.value_or("block device")};
+  for (const auto& each : {machine.host.cpu.model, machine.host.kernel})
+    if (each) parts.push_back(*each);
+  return fmt::format("{}", fmt::join(parts, " · "));
+}
 
 node advice_block(std::span<const named_report> runs) {
   node list = element("ul", {{"class", "advice"}});

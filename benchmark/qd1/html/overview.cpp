@@ -4,6 +4,7 @@
 #include "chart.hpp"
 #include "quantity.hpp"
 #include "scale.hpp"
+#include "verdict.hpp"
 
 #include <fmt/format.h>
 
@@ -86,7 +87,15 @@ node drawing(const curve& which, const log_scale& x) {
                  std::move(shapes));
 }
 
-node overview_row(const curve& which, const log_scale& x, double fastest) {
+// Empty if it does not differ from the second, or is alone, as the sentence above says.
+std::string title_of_first(const std::vector<const curve*>& ranked) {
+  if (ranked.size() < 2) return "";
+  const estimate *first = median(*ranked[0]->series),
+                 *second = ranked[1]->timed() ? median(*ranked[1]->series) : nullptr;
+  return first && second && may_be_one(ratio(*second, *first)) ? "" : "fastest";
+}
+
+node overview_row(const curve& which, const log_scale& x, double fastest, const std::string& title) {
   node name = element("span", {{"class", "name " + which.hue}}, {which.short_name});
   const series& from = *which.series;
   if (!which.timed()) {
@@ -103,7 +112,7 @@ node overview_row(const curve& which, const log_scale& x, double fastest) {
                  {std::move(name), drawing(which, x),
                   element("span", {{"class", "what"}},
                           {element("b", {}, {median.number}), " ", std::string(median.unit),
-                           element("small", {}, {times > 1.0005 ? ratio_text(times) : std::string("fastest")})})});
+                           element("small", {}, {times > 1.0005 ? ratio_text(times) : title})})});
 }
 
 node axis(const log_scale& x) {
@@ -125,7 +134,8 @@ node overview(const panel& from) {
   const log_scale x = from.any_timed() ? scale_of(from) : log_scale(100, 1e6);
   node list = element("ol", {{"class", "ranks"}});
   const double fastest = from.any_timed() ? middle_of(*ranked.front()->series) : 1;
-  for (const curve* each : ranked) list.add(overview_row(*each, x, fastest));
+  const std::string title = from.any_timed() ? title_of_first(ranked) : "";
+  for (const curve* each : ranked) list.add(overview_row(*each, x, fastest, title));
   list.add(element("li", {{"class", "scale"}}, {element("span"), axis(x), element("span")}));
   return list;
 }

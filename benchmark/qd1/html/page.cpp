@@ -78,14 +78,16 @@ node header(runs_shown runs) {
     const report& run = *runs.front().run;
     found.add(element("h1", {}, {heading(run)}));
     found.add(element("p", {{"class", "subtitle"}}, {subtitle(run)}));
+    found.add(element("p", {{"class", "subtitle"}}, {machine_summary(run.machine)}));
     found.add(assurances(run));
     return found;
   }
   found.add(element("h1", {}, {"How long one file operation takes, compared"}));
   for (std::size_t each = 0; each < runs.size(); ++each)
-    found.add(
-        element("div", {{"class", fmt::format("compared run{}", each % 6 + 1)}},
-                {element("b", {}, {runs[each].name}), " ", subtitle(*runs[each].run), assurances(*runs[each].run)}));
+    found.add(element("div", {{"class", fmt::format("compared run{}", each % 6 + 1)}},
+                      {element("b", {}, {runs[each].name}), " ", subtitle(*runs[each].run),
+                       element("p", {{"class", "subtitle"}}, {machine_summary(runs[each].run->machine)}),
+                       assurances(*runs[each].run)}));
   return found;
 }
 

@@ -52,13 +52,20 @@ std::string sureness(const estimate& ratio) {
   return fmt::format("95\u00a0% sure: {} to {}", low, high);
 }
 
+// As near as compare calls no difference.
+bool is_near_one(const estimate& ratio) {
+  constexpr double near = 0.1;
+  return ratio.interval && ratio.interval->low >= 1 - near && ratio.interval->high <= 1 + near;
+}
+
 // "mapped is 2.1× faster than cached at the median"
 nodes comparison(const contender& first, const contender& second) {
   const estimate by = ratio(*second.value, *first.value);
   const std::string values = fmt::format(" ({} vs {}; {})", duration_text(first.value->value),
                                          duration_text(second.value->value), sureness(by));
-  if (by.interval && !differ(by))
-    return {mention(first), " and ", mention(second), " do not differ at the median", values + "."};
+  if (may_be_one(by))
+    return {mention(first), " and ", mention(second),
+            is_near_one(by) ? " do not differ at the median" : " cannot be told apart at the median", values + "."};
   return {mention(first), " is ",          element("b", {}, {excess_text(by.value) + " faster"}),
           " than ",       mention(second), " at the median",
           values + "."};
@@ -137,9 +144,13 @@ estimate ratio(const estimate& slower, const estimate& faster) {
   return found;
 }
 
+bool may_be_one(const estimate& ratio) { return ratio.interval && !differ(ratio); }
+
 nodes verdict_of_modes(const panel& modes) {
-  const std::vector<contender> ranked = best_of_each_mode(ranking(modes, 0.5));
+  const std::vector<contender> all = ranking(modes, 0.5);
+  const std::vector<contender> ranked = best_of_each_mode(all);
   if (ranked.empty()) return {"No figures: no series of this kind could be measured and believed."};
+  if (ranked.size() == 1 && all.size() > 1) return comparison(all[0], all[1]);
   if (ranked.size() == 1)
     return {mention(ranked[0]), fmt::format(": {} at the median. There is nothing to compare it with.",
                                             duration_text(ranked[0].value->value))};

@@ -89,12 +89,13 @@ void judge_reads(const memory_steps& found, reproduction& of) {
     return ratio(iops_of(found.read(part, ballast, temperature::warm)),
                  iops_of(found.read(part, ballast, temperature::cold)));
   };
-  const auto add = [&](const char* claim, std::optional<double> gain, double low, double high) {
-    of.shapes.push_back(held_within(claim, gain, low, high, fmt::format("{} times", times(gain))));
+  const auto add = [&](claim claim, std::optional<double> gain, double low, double high) {
+    of.shapes.push_back(held_within(std::move(claim), gain, low, high, fmt::format("{} times", times(gain))));
   };
-  add("what fits into memory is read again at memory's speed: 224 times", again(fitting, false), 10, 1e9);
-  add("what is larger than memory gains little when it is read again: 1.6 times", again(larger, false), 0.5, 3.2);
-  add("nor does what fitted, once other memory is in use: 1.3 times", again(fitting, true), 0.5, 2.5);
+  add({"what fits into memory is read again at memory's speed: 224 times", 224}, again(fitting, false), 10, 1e9);
+  add({"what is larger than memory gains little when it is read again: 1.6 times", 1.6}, again(larger, false), 0.5,
+      3.2);
+  add({"nor does what fitted, once other memory is in use: 1.3 times", 1.3}, again(fitting, true), 0.5, 2.5);
   const series* const cold = found.read(fitting, false, temperature::cold);
   const bool is_told = cold != nullptr && cold->shortage && cold->measured();
   of.shapes.push_back({"cold reads are latency bound: the device is waited for, one read after the other",
@@ -111,11 +112,11 @@ void judge_writes(const memory_steps& found, reproduction& of) {
       with_ballast != nullptr && with_ballast->shortage
           ? fmt::format("; {}; {}", with_ballast->shortage->how, name(with_ballast->shortage->bound))
           : "";
-  of.shapes.push_back(held_within("writes that memory took are throttled once it is short: 7.7 times slower", throttled,
-                                  1.5, 1e9, fmt::format("{} times{}", times(throttled), circumstances)));
+  of.shapes.push_back(held_within({"writes that memory took are throttled once it is short: 7.7 times slower", 7.7},
+                                  throttled, 1.5, 1e9, fmt::format("{} times{}", times(throttled), circumstances)));
   const auto many = ratio(iops_of(found.written(little, false)), iops_of(found.written(fitting, false)));
-  of.shapes.push_back(held_within("writes all over a large file are slower than those to a small one: 8.7 times", many,
-                                  1.2, 1e9, fmt::format("{} times", times(many))));
+  of.shapes.push_back(held_within({"writes all over a large file are slower than those to a small one: 8.7 times", 8.7},
+                                  many, 1.2, 1e9, fmt::format("{} times", times(many))));
 }
 
 void judge_buffered_memory(const resources&, reproduction& of) {

@@ -140,8 +140,8 @@ void judge_saturation(reproduction& of) {
                 : ""));
   const auto several = [](const work& each) { return each.load.workers > 1 && each.load.depth == 32; };
   const auto more = ratio(iops_of(series_of(of, small_blocks, several)), iops_of(one_worker(of, 32)));
-  of.shapes.push_back(held_within("more workers have more: 1150 thousand a second by three, 450 by one", more, 1.2, 10,
-                                  fmt::format("{} times as many", times(more))));
+  of.shapes.push_back(held_within({"more workers have more: 1150 thousand a second by three, 450 by one", 1150. / 450},
+                                  more, 1.2, 10, fmt::format("{} times as many", times(more))));
 }
 
 void judge_peak(reproduction& of) {
@@ -152,7 +152,7 @@ void judge_peak(reproduction& of) {
 }
 
 void judge_schedulers(const resources& with, reproduction& of) {
-  const std::string claim = "mq-deadline has less than none: 525 thousand a second instead of 1150";
+  const claim claim = {"mq-deadline has less than none: 525 thousand a second instead of 1150", 525. / 1150};
   const auto deadline = ratio(iops_of(best_of(of, scheduled("mq-deadline"))), iops_of(best_of(of, scheduled("none"))));
   const device_facts* const device = scheduled_device(with);
   std::string why_not = "the devices here let nobody choose";
@@ -188,14 +188,16 @@ void judge_eleven_million(const resources& with, reproduction& of) {
   judge_saturation(of);
   judge_peak(of);
   const auto larger = ratio(bytes_per_second_of(best_of(of, large_blocks)), bytes_per_second_of(at_depth_32(of)));
-  of.shapes.push_back(
-      held_within("larger blocks bring more bytes a second: 6800 MB/s by blocks of 1 MiB, 4710 by those of 4 KiB",
-                  larger, 1, 1e6, fmt::format("{} times as many", times(larger))));
+  of.shapes.push_back(held_within(
+      {"larger blocks bring more bytes a second: 6800 MB/s by blocks of 1 MiB, 4710 by those of 4 KiB", 6800. / 4710},
+      larger, 1, 1e6, fmt::format("{} times as many", times(larger))));
   of.shapes.push_back(split_at_most(of, large_blocks));
-  of.shapes.push_back(decayed(of, "buffered reads lose about half when memory is full of pages, after 35 seconds"));
+  of.shapes.push_back(
+      decayed(of, {"buffered reads lose about half when memory is full of pages, after 35 seconds", 0.5}));
   judge_read_ahead(with, of);
   judge_schedulers(with, of);
-  of.shapes.push_back(scaled(of, together, "drives add up: 11 million by ten, 1.15 by one", 0.9, 10));
+  of.shapes.push_back(
+      scaled(of, together, {"drives add up: 11 million by ten, 1.15 by one", 11 / (10 * 1.15)}, 0.9, 10));
   of.shapes.push_back(reconciled(of));
   of.incomparable = lacking(with, 10, published_workers);
 }

@@ -86,11 +86,16 @@ std::string times(const std::optional<double>& factor) {
   return *factor < 10 ? fmt::format("{:.2f}", *factor) : fmt::format("{:.3g}", *factor);
 }
 
-shape held_within(std::string claim, std::optional<double> found, double low, double high, std::string evidence,
+shape not_told(claim claim, std::string why_not) {
+  return {std::move(claim.text), shape::verdict::not_told, std::move(why_not), claim.published};
+}
+
+shape held_within(claim claim, std::optional<double> found, double low, double high, std::string evidence,
                   std::string why_not) {
-  if (!found) return {std::move(claim), shape::verdict::not_told, std::move(why_not)};
+  if (!found) return not_told(std::move(claim), std::move(why_not));
   const bool held = *found >= low && *found <= high;
-  return {std::move(claim), held ? shape::verdict::held : shape::verdict::not_held, std::move(evidence)};
+  return {std::move(claim.text), held ? shape::verdict::held : shape::verdict::not_held, std::move(evidence),
+          claim.published, found};
 }
 
 figures_row percentiles_row(std::string subject, const series* from) {

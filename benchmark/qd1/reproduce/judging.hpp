@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace qd1 {
@@ -29,8 +30,20 @@ std::optional<double> ratio(std::optional<double> a, std::optional<double> b);
 /// "1.17", "12.4": of ratios; "?" of none.
 std::string times(const std::optional<double>& factor);
 
+/// What a publication claims, and the factor by which, where it is one.
+struct claim {
+  claim(const char* words) : text(words) {}
+  claim(std::string words, std::optional<double> factor = {}) : text(std::move(words)), published(factor) {}
+
+  std::string text;
+  std::optional<double> published;
+};
+
+/// It cannot be told whether it held.
+shape not_told(claim claim, std::string why_not);
+
 /// The claim held if `found` is within the bounds. None: it cannot be told, for `why_not`.
-shape held_within(std::string claim, std::optional<double> found, double low, double high, std::string evidence,
+shape held_within(claim claim, std::optional<double> found, double low, double high, std::string evidence,
                   std::string why_not = "not all that it takes was measured");
 
 /// A row of this machine's, for tables of percentiles: p50, p95, p99.999, mean in µs. Refused where the series is

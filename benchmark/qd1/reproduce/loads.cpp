@@ -91,25 +91,25 @@ struct course {
 
 }  // namespace
 
-shape decayed(const reproduction& of, const std::string& claim) {
+shape decayed(const reproduction& of, claim claim) {
   const series* const found = best_of(of, buffered);
   if (found == nullptr)
-    return {claim, shape::verdict::not_told,
-            "was not measured: it takes a file of 256 MiB at least, and a limit of memory (root)"};
+    return not_told(std::move(claim),
+                    "was not measured: it takes a file of 256 MiB at least, and a limit of memory (root)");
   const double page = static_cast<double>(qio::platform::page_size());
   const double full_pages = 0.8 * static_cast<double>(memory_for(found->work.working_set)) / page;
   course filling, full;
   for (const slice& each : found->slices)
     (static_cast<double>(each.cached_pages.value_or(0)) < full_pages ? filling : full).add(each);
   constexpr double enough_seconds = 3;  // in which memory fills: the course is reported second by second
-  if (full.seconds <= 0) return {claim, shape::verdict::not_told, "memory was not full in that --time"};
+  if (full.seconds <= 0) return not_told(std::move(claim), "memory was not full in that --time");
   if (filling.seconds < enough_seconds)
-    return {claim, shape::verdict::not_told,
-            fmt::format("memory was full within {:.0f} s: a --file-size of {:.0f} GiB would show how it fills",
-                        std::max(filling.seconds, 1.),
-                        std::ceil(found->bytes_per_second * enough_seconds * parts_of_file / 0x1p30))};
+    return not_told(std::move(claim),
+                    fmt::format("memory was full within {:.0f} s: a --file-size of {:.0f} GiB would show how it fills",
+                                std::max(filling.seconds, 1.),
+                                std::ceil(found->bytes_per_second * enough_seconds * parts_of_file / 0x1p30)));
   return held_within(
-      claim, full.rate() / filling.rate(), 0, 0.8,
+      std::move(claim), full.rate() / filling.rate(), 0, 0.8,
       fmt::format("{:.0f} MiB/s while memory filled, {:.0f} when it was full", filling.rate(), full.rate()));
 }
 
@@ -156,15 +156,15 @@ shape split_at_most(const reproduction& of, std::string_view part) {
   return {claim, shape::verdict::not_told, "max_sectors_kb is not known"};
 }
 
-shape scaled(const reproduction& of, std::string_view part, std::string claim, double low, double high) {
+shape scaled(const reproduction& of, std::string_view part, claim claim, double low, double high) {
   const report* const in = part_named(of, part);
-  if (in == nullptr) return {std::move(claim), shape::verdict::not_told, "was not measured: there is one target only"};
+  if (in == nullptr) return not_told(std::move(claim), "was not measured: there is one target only");
   const series* best = nullptr;
   for (const series& each : in->series)
     if (scaling_efficiency(*in, each) && (best == nullptr || each.iops > best->iops)) best = &each;
   if (best == nullptr)
-    return {std::move(claim), shape::verdict::not_told,
-            in->settings.targets.size() < 2 ? "there is one target only" : "not all of the targets were measured"};
+    return not_told(std::move(claim), in->settings.targets.size() < 2 ? "there is one target only"
+                                                                      : "not all of the targets were measured");
   const auto efficiency = scaling_efficiency(*in, *best);
   std::string evidence;
   for (const std::string& note : best->notes) evidence += (evidence.empty() ? "" : "; ") + note;

@@ -33,7 +33,7 @@ inline constexpr std::string_view without_read_ahead =
     "one drive, 1 MiB through the page cache, memory full, read-ahead off";
 
 /// Whether those reads became slower once memory was full of their pages.
-shape decayed(const reproduction& of, const std::string& claim);
+shape decayed(const reproduction& of, claim claim);
 
 /// 1 and `most`, or what there is for it.
 std::vector<std::uint64_t> workers_up_to(std::uint64_t most, const resources& with);
@@ -46,7 +46,7 @@ shape reconciled(const reproduction& of);
 shape split_at_most(const reproduction& of, std::string_view part);
 
 /// Whether all targets together had a part of the sum of each alone that lies within the bounds; and what they share.
-shape scaled(const reproduction& of, std::string_view part, std::string claim, double low, double high);
+shape scaled(const reproduction& of, std::string_view part, claim claim, double low, double high);
 
 /// One sentence for each thing of which the machine has less than the publication: drives, processors.
 std::vector<std::string> lacking(const resources& with, std::uint64_t drives, std::uint64_t workers);

@@ -55,6 +55,8 @@ struct shape {
   std::string claim;
   verdict result = verdict::not_told;
   std::string evidence;  ///< this machine's figures; of not_told: why it cannot be told
+  /// What the claim is about, as one figure divided by another: as published, and here. None: it is no such factor.
+  std::optional<double> published = {}, found = {};
 };
 
 template <>

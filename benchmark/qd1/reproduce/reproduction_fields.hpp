@@ -56,7 +56,9 @@ struct fields<shape> {
   static constexpr auto shape = layout::complete;
   static constexpr auto list =
       std::tuple{member{"claim", &self::claim}, member{"verdict", &self::result},
-                 member{"evidence", &self::evidence, "this machine's figures, or why it is unknown"}};
+                 member{"evidence", &self::evidence, "this machine's figures, or why it is unknown"},
+                 member{"published", &self::published, "the claim as a factor; null: it is none"},
+                 member{"found", &self::found, "that factor on this machine; null: it is unknown"}};
 };
 
 template <>

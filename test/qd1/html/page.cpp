@@ -100,8 +100,8 @@ qd1::reproduction repeated() {
   found.started = "2026-01-02T03:04:05Z";
   found.tables = {
       {"Figures", {"p50"}, {{"read", qd1::origin::withdrawn, {"0.66"}}, {"read", qd1::origin::here, {"70"}}}}};
-  found.shapes = {{"reads are fast", qd1::shape::verdict::held, "70 µs"},
-                  {"drives add up", qd1::shape::verdict::not_told, "there is one"},
+  found.shapes = {{"reads are fast", qd1::shape::verdict::held, "70 µs", 84, 21.5},
+                  {"drives add up", qd1::shape::verdict::not_told, "there is one", 0.957},
                   {"writes wait", qd1::shape::verdict::not_held, "they do not"}};
   found.incomparable = {"Drives < here"};
   found.parts.push_back({"latencies", "all of them", qd1_test::synthetic_report(20'000)});
@@ -127,9 +127,51 @@ TEST_CASE("a page of an experiment says what repeats, what does not, and what wa
   for (const char* each : {"A question", "Withdrawn.", "held", "did not hold", "cannot be told", "withdrawn", "0.66",
                            "Not measured: no queues", "What cannot be compared here"})
     CHECK(contains(text, each));
+  // It opens with the claims that are factors, where both are known.
+  CHECK(text.find("Published beside this machine") < text.find("What repeats"));
+  CHECK(contains(text, "published 84×, here 22×"));
+  CHECK_FALSE(contains(text, "0.957"));
   qd1::reproduction cut = repeated();
   cut.complete = false;
   CHECK(contains(words(render(cut)), "INCOMPLETE"));
+}
+
+TEST_CASE("the first screen says what the figures are of") {
+  qd1::report run = qd1_test::synthetic_report(2'000);
+  qd1::device_facts disk, part;
+  disk.name = "nvme0n1";
+  disk.kind = "disk";
+  disk.transport = "nvme";
+  disk.model = "A drive";
+  part.name = "nvme0n1p2";
+  part.kind = "partition";
+  part.over = {"nvme0n1"};
+  run.machine.devices = {part, disk};
+  run.machine.filesystem.type = "xfs";
+  run.machine.host.cpu.model = "A processor";
+  run.machine.host.kernel = "Linux 6.12";
+  const auto header = [&] {
+    const std::string text = render(run);
+    return words(text.substr(0, text.find("</header>")) + "<script");
+  };
+  CHECK(contains(header(), "A drive, nvme · xfs · A processor · Linux 6.12"));
+  run.machine.devices.clear();
+  run.machine.filesystem.type = "tmpfs";
+  CHECK(contains(header(), "tmpfs keeps its files in memory · tmpfs"));
+}
+
+TEST_CASE("a ladder of depths has the line of proportional throughput") {
+  qd1::report run = qd1_test::synthetic_report(2'000);
+  run.kind = qd1::report_kind::depth;
+  run.series.resize(3);
+  for (std::size_t each = 0; each < 3; ++each) {
+    run.series[each] = run.series[0];
+    run.series[each].work.load.depth = std::uint64_t(1) << each;
+    run.series[each].iops = 1000. * static_cast<double>(each + 1);
+  }
+  const std::string page = render(run);
+  CHECK(contains(page, "class=\"line ideal\""));
+  CHECK(contains(words(page), "in proportion to depth"));
 }
 
 TEST_CASE("a strict XML parser reads pages") {

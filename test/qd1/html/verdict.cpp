@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "synthetic.hpp"
 
+#include <qd1/html/overview.hpp>
 #include <qd1/html/verdict.hpp>
 
 #include <regex>
@@ -46,6 +47,38 @@ TEST_CASE("what differs by less than the uncertainty does not differ") {
         qd1::estimate{each.work.mode == qd1::mode::mapped ? 380. : 381., qd1::interval{375, 386}};
   }
   CHECK(contains(words(verdict_of_modes(reads(run))), "do not differ at the median"));
+}
+
+TEST_CASE("the sentence and the bars below it agree on whether there is a fastest") {
+  const auto shown = [](double cached, double width) {
+    qd1::report run = qd1_test::synthetic_report(2'000);
+    for (qd1::series& each : run.series) {
+      const double ns = each.work.mode == qd1::mode::mapped ? 380. : cached;
+      each.latency.percentiles.front().value = qd1::estimate{ns, qd1::interval{ns - width, ns + width}};
+    }
+    std::erase_if(run.series, [](const qd1::series& each) { return each.work.form == qd1::form::asynchronous; });
+    const panel found = reads(run);
+    return words(verdict_of_modes(found)) + words({overview(found)});
+  };
+  CHECK(contains(shown(500, 5), "faster than"));
+  CHECK(contains(shown(500, 5), "fastest"));
+  CHECK(contains(shown(381, 5), "do not differ at the median"));
+  CHECK_FALSE(contains(shown(381, 5), "fastest"));
+  CHECK(contains(shown(500, 300), "cannot be told apart at the median"));
+  CHECK_FALSE(contains(shown(500, 300), "fastest"));
+}
+
+TEST_CASE("the forms of a single mode are compared with each other") {
+  qd1::report run = qd1_test::synthetic_report(50'000);
+  std::erase_if(run.series, [](const qd1::series& each) { return each.work.mode != qd1::mode::direct; });
+  const std::string text = words(verdict_of_modes(reads(run)));
+  INFO(text);
+  CHECK(contains(text, "direct async"));
+  CHECK_FALSE(contains(text, "nothing to compare"));
+  std::erase_if(run.series, [](const qd1::series& each) { return each.work.form == qd1::form::asynchronous; });
+  const std::string alone = words(verdict_of_modes(reads(run))) + words({overview(reads(run))});
+  CHECK(contains(alone, "There is nothing to compare it with"));
+  CHECK_FALSE(contains(alone, "fastest"));
 }
 
 TEST_CASE("invalid series do not win") {

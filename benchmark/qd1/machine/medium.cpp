@@ -9,7 +9,7 @@
 namespace qd1 {
 namespace {
 
-constexpr std::array<std::string_view, 3> in_memory = {"tmpfs", "ramfs", "hugetlbfs"};
+constexpr std::array<std::string_view, 4> in_memory = {"tmpfs", "devtmpfs", "ramfs", "hugetlbfs"};
 constexpr std::array<std::string_view, 11> across_network = {
     "nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "9p", "fuse.sshfs", "afs", "lustre", "virtiofs"};
 

@@ -130,6 +130,18 @@ TEST_CASE("trap 6: cold reads through a loop device that keeps its file in the p
   CHECK_THAT(cold(), !Contains("cold for the page cache of this file only"));
 }
 
+TEST_CASE("trap 6: cold reads from a program that serves files (FUSE) are labeled") {
+  const directory here;
+  const std::string lower = (here.path / "lower").string(), mounted = (here.path / "mounted").string();
+  fs::create_directory(lower);
+  fs::create_directory(mounted);
+  if (!os::shell("bindfs '" + lower + "' '" + mounted + "'")) QIO_SKIP("bindfs cannot mount");
+  const std::string text =
+      unbroken(run_qd1(here, "run mounted --file-size 1M --modes cached --ops read --reads cold" + brief).out);
+  os::shell("umount '" + mounted + "'");
+  CHECK_THAT(text, Contains("cold for the page cache of this file only: a program serves fuse"));
+}
+
 TEST_CASE("trap 24: direct reads are verified by what this process had read, not by the device's counters") {
   qd1::verification facts;
   facts.application_operations = 1'000;

@@ -5,6 +5,7 @@
 #include "machine/medium.hpp"
 #include "platform/names.hpp"
 #include "units.hpp"
+#include <qio/qio.hpp>
 
 #include <fmt/format.h>
 
@@ -57,7 +58,7 @@ void notice_warm_reads(report& run) {
 }
 
 void notice_small_working_sets(report& run) {
-  const std::uint64_t page = qio::default_buffer_alignment;
+  const std::uint64_t page = qio::platform::page_size();
   for (series& each : run.series)
     if (each.measured() && each.work.working_set < page)
       each.notes.push_back(fmt::format(

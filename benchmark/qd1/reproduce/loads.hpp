@@ -3,6 +3,7 @@
 #pragma once
 
 #include "depth/ladder.hpp"
+#include "reproduce/judging.hpp"
 #include "reproduce/planned.hpp"
 #include "reproduce/reproduction.hpp"
 #include "reproduce/resources.hpp"

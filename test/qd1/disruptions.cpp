@@ -35,7 +35,9 @@ TEST_CASE("trap 29: a process that is stopped during the run is named") {
 
 TEST_CASE("trap 29: a clock that goes at another speed makes the run invalid") {
   CHECK(qd1::clock_complaint(10, 10.1).empty());
-  CHECK(qd1::clock_complaint(0.01, 0.05).empty());  // the steps of the system's clock
+  CHECK(qd1::clock_complaint(0.01, 0.03).empty());  // the steps of the system's clock
+  CHECK(qd1::clock_complaint(1, 1.2, 0.2).empty());
+  CHECK_FALSE(qd1::clock_complaint(1, 1.2, 0.1).empty());
   CHECK_THAT(qd1::clock_complaint(10, 10.3), Contains("the clock counted 10.00 s while the system ran for 10.30 s"));
   CHECK_FALSE(qd1::clock_complaint(1, 0.01).empty());
 

@@ -23,14 +23,22 @@ class disruptions {
  private:
   void judge_clock(report& run) const;
 
+  // Both clocks at nearly the same time.
+  struct reading {
+    std::uint64_t tick = 0;
+    std::optional<double> since_boot = {};  // seconds
+    double apart = 0;                       // seconds, at most
+  };
+  reading both_clocks() const;
+
   const clock& clock_;
-  std::uint64_t tick_;
-  std::optional<double> since_boot_;
+  reading begin_;
   double suspended_;
   std::vector<std::uint64_t> processors_;
 };
 
-/// "the clock went 100 times as fast …" if the clock counted `own` seconds, the system `real`; empty if they agree.
-std::string clock_complaint(double own, double real);
+/// "the clock counted 49.35 s while …", if the system ran for `real` seconds; empty if they agree, as far as that can
+/// be told if they were not read at the same time, but up to `apart` seconds from each other.
+std::string clock_complaint(double own, double real, double apart = 0);
 
 }  // namespace qd1

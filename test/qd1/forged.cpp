@@ -75,6 +75,7 @@ TEST_CASE("what would command a terminal is shown instead") {
   CHECK(qd1::printable("\xc2\x9b") == "\\u009b");
   CHECK(qd1::printable("\xe2\x80\xae\xe2\x81\xa9\xef\xbb\xbf") == "\\u202e\\u2069\\ufeff");
   CHECK(qd1::printable("\xf3\xa0\x81\x81") == "\\udb40\\udc41");  // a tag, which nobody sees
+  CHECK(qd1::printable("\xe1\x85\x9f\xef\xb8\x8f\xf0\x9b\xb2\xa0") == "\\u115f\\ufe0f\\ud82f\\udca0");  // nor these
   CHECK(qd1::printable("\xff\xc0\xaf") == "\\xff\\xc0\\xaf");
   CHECK(qd1::printable(std::string("\0", 1)) == "\\u0000");
   CHECK(qd1::printable_line("a\nb\tc") == "a\\u000ab\\u0009c");
@@ -253,6 +254,9 @@ TEST_CASE("lists that no run can have are refused by name") {
   refuses("/machine/devices", "machine: devices: 1001", devices("part"));
   refuses("/counters/devices", "counters: devices: 1001", json(std::vector<json>(1001, json::object())));
   refuses("/settings/targets", "settings: targets: 10001", json(std::vector<json>(10'001, "/dev/sda")));
+  refuses("/notes", "notes: 1001; at most 1000", json(std::vector<json>(1001, "x")));
+  for (const char* member : {"notes", "invalid"})
+    refuses((std::string("/series/0/") + member).c_str(), "1001; at most 1000", json(std::vector<json>(1001, "x")));
   refuses("/settings/percentiles", "settings: percentiles: 101", json(std::vector<json>(101, 0.5)));
   refuses("/settings/percentiles", "settings: percentiles: 1e-300", json({0.5, 1e-300}));
 

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 // Somebody else, who exchanges the files that qd1 measures on and writes to.
 #include "failure.hpp"
+#include "machine/direct.hpp"
 #include "measure/data_file.hpp"
 #include "output/text_file.hpp"
 #include "platform/queue_setting.hpp"
 #include "program.hpp"
 
 #include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -109,6 +112,69 @@ TEST_CASE("overwriting follows no link that others can have put there") {
   fs::create_symlink("../victim/data", own / "link");
   CHECK(qd1::data_file(request_for(own / "link", true)).why_read_only().empty());
   CHECK(contents(victim / "data") != before);
+}
+
+TEST_CASE("no file is overwritten that may be anybody's, by a name that others have given it") {
+  const directory here;
+  const fs::path shared = here.path / "shared", victim = here.path / "victim";
+  fs::create_directory(shared);
+  for (const fs::path& each : {here.path, shared}) REQUIRE(::chmod(each.c_str(), each == shared ? 01777 : 0755) == 0);
+  const std::string before(1 << 20, 'v');
+  std::ofstream(victim) << before;
+  // Which others can do unless fs.protected_hardlinks is set.
+  fs::create_hard_link(victim, shared / "second");
+  const auto overwrite = [&] { qd1::data_file(request_for(shared / "second", true)); };
+  CHECK_THROWS_WITH(overwrite(), Contains("other names") && Contains("others may write"));
+  CHECK(qd1::data_file(request_for(shared / "second")).why_read_only() != "");  // which is no harm
+  qd1::platform::mark_as_made_by_qd1(victim.string());
+  if (qd1::platform::is_made_by_qd1(victim.string()))
+    CHECK_THROWS_WITH(qd1::data_file(request_for(shared / "second")), Contains("other names"));
+  CHECK(contents(victim) == before);
+  fs::create_hard_link(victim, here.path / "own");
+  CHECK(qd1::data_file(request_for(here.path / "own", true)).why_read_only().empty());
+}
+
+TEST_CASE("no new file is made by a link that others have put there") {
+  if (::geteuid() != 0) QIO_SKIP("needs root");
+  const directory here;
+  const fs::path shared = here.path / "shared", own = here.path / "own";
+  for (const fs::path& each : {shared, own}) fs::create_directory(each);
+  for (const fs::path& each : {here.path, own}) REQUIRE(::chmod(each.c_str(), 0755) == 0);
+  REQUIRE(::chmod(shared.c_str(), 01777) == 0);
+  fs::create_directory_symlink("../own", shared / "way");
+  REQUIRE(::lchown((shared / "way").c_str(), stranger, stranger) == 0);
+  CHECK_THROWS_WITH(qd1::data_file(request_for(shared / "way/data")), Contains("others may write"));
+  CHECK_THROWS_WITH(qd1::platform::lock_file((shared / "way/turns").string()), Contains("others may write"));
+  CHECK(fs::is_empty(own));
+
+  REQUIRE(::lchown((shared / "way").c_str(), 0, 0) == 0);
+  CHECK(qd1::data_file(request_for(shared / "way/data")).why_read_only().empty());
+  const qd1::platform::lock_file turns((shared / "way/turns").string());
+  CHECK(fs::exists(own / "data"));
+  CHECK(fs::exists(own / "turns"));
+}
+
+TEST_CASE("what is no file is not opened to find out about direct I/O") {
+  const directory here;
+  const fs::path pipe = here.path / "pipe", file = here.path / "file";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::ofstream(file) << std::string(4096, 'd');
+  const int watch = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  REQUIRE(watch >= 0);
+  const auto was_opened = [&](const fs::path& path, const fs::path& asked) {
+    const int each = ::inotify_add_watch(watch, path.c_str(), IN_OPEN);
+    REQUIRE(each >= 0);
+    static_cast<void>(qd1::find_direct(asked.string()));
+    alignas(inotify_event) std::array<char, 4096> events;
+    const ssize_t bytes = ::read(watch, events.data(), events.size());
+    ::inotify_rm_watch(watch, each);
+    while (::read(watch, events.data(), events.size()) > 0) {}
+    return bytes > 0;
+  };
+  CHECK(was_opened(file, file));
+  CHECK_FALSE(was_opened(pipe, pipe));
+  CHECK_FALSE(was_opened(pipe, here.path));
+  ::close(watch);
 }
 
 TEST_CASE("the mark of a file that qd1 made goes with any change, copy or stranger") {
@@ -272,11 +338,11 @@ TEST_CASE("a setting is put back whenever the program's processes are all told t
     return value;
   };
   const std::string before = setting();
+  const auto reaction = std::signal(SIGHUP, SIG_DFL);  // it may be to ignore it, and a child would inherit that
   for (int moment = 0; moment < 60; ++moment) {
     const pid_t child = ::fork();
     if (child == 0) {
       ::setpgid(0, 0);
-      std::signal(SIGHUP, SIG_DFL);
       try {
         const qd1::platform::queue_setting changed(name, "read_ahead_kb", "32");
         ::pause();
@@ -293,4 +359,5 @@ TEST_CASE("a setting is put back whenever the program's processes are all told t
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     REQUIRE(setting() == before);
   }
+  std::signal(SIGHUP, reaction);
 }

@@ -27,7 +27,9 @@ int describe_machine(env_state& own) {
   const machine_facts machine = find_machine(own.path);
   if (!own.json.is_standard_output()) print(stdout, describe(machine));
   if (own.json.is_wanted())
-    own.json.write(nlohmann::json{{"machine", machine}, {"advice", advise(machine)}}.dump(2) + '\n');
+    own.json.write(nlohmann::json{{"machine", machine}, {"advice", advise(machine)}}.dump(
+                       2, ' ', false, nlohmann::json::error_handler_t::replace) +
+                   '\n');
   return exit_pass;
 }
 

@@ -217,10 +217,10 @@ decision decide(std::span<const round_figure> base, std::span<const round_figure
   points pairs;
   std::vector<double> levels;
   for (std::size_t each = 0; in_turn && each < std::min(base.size(), now.size()); ++each)
-    if (base[each].value > 0 && now[each].value > 0) {
-      pairs.push_back(
-          {std::log(now[each].value / base[each].value), std::nullopt, base[each].disturbed || now[each].disturbed});
-      levels.push_back(std::log(now[each].value * base[each].value) / 2);
+    if (const double factor = std::log(now[each].value / base[each].value);
+        base[each].value > 0 && now[each].value > 0 && std::isfinite(factor)) {
+      pairs.push_back({factor, std::nullopt, base[each].disturbed || now[each].disturbed});
+      levels.push_back((std::log(now[each].value) + std::log(base[each].value)) / 2);
     }
   decision found;
   bool quiet;

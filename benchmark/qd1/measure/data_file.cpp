@@ -96,8 +96,7 @@ void data_file::use_new(const data_file_request& request) {
   bytes_ = request.bytes.value_or(default_bytes);
   const std::string directory = std::filesystem::path(name_).parent_path().string();
   require_space(directory.empty() ? "." : directory, bytes_);
-  const auto made =
-      checked(name_, qio::cached_file::open(name_, qio::access::read_write, qio::creation::only_if_missing));
+  const qio::cached_file made = platform::create_file(name_);
   // The name may be another file's by now.
   hold(name_);
   if (!platform::is_same_file(made.native_handle(), path_))
@@ -113,7 +112,7 @@ void data_file::use_regular(const data_file_request& request) {
     why_read_only_ = name_ + " exists and was not made by qd1; writing to it needs --overwrite";
     return use_what_is_there(request, size);
   }
-  if (!made_by_qd1_) platform::require_no_link_of_others(name_, *held_);
+  platform::require_no_link_of_others(name_, *held_);
   if (const std::string device = platform::device_over(path_); !device.empty())
     throw usage_error(
         fmt::format("{}: not overwritten: it is what {} shows; detach that (losetup --detach)", name_, device));

@@ -39,6 +39,7 @@ constexpr std::size_t most_slices = 10'000'000;
 constexpr std::size_t most_rounds = 1'000'000;
 constexpr std::size_t most_percentiles = 100;
 constexpr std::size_t most_targets = 10'000;
+constexpr std::size_t most_notes = 1'000;    // each is compared with each
 constexpr std::size_t most_devices = 1'000;  // what lies below one file
 
 [[noreturn]] void refuse(std::string_view what, std::string_view why) {
@@ -224,6 +225,8 @@ void check_repeated(const series& found) {
 }
 
 void check_series(const series& found) {
+  at_most("notes", found.notes.size(), most_notes);
+  at_most("invalid", found.invalid.size(), most_notes);
   check_work(found.work);
   check_latency(found.latency);
   within("seconds", found.seconds, most_seconds);
@@ -342,6 +345,7 @@ json parse_report(const std::string& text) {
 }
 
 void check(const report& read) {
+  at_most("notes", read.notes.size(), most_notes);
   within("started_seconds", static_cast<double>(read.started_seconds), 1e12);
   within("clock: tick_ns", read.clock.tick_ns, most_ns);
   within("clock: floor_ns", read.clock.floor_ns, most_ns);

@@ -38,6 +38,10 @@ class held_file {
   std::string path_;
 };
 
+/// A new file, by no symbolic link that another user may have put into its path. Throws usage_error, also if there is
+/// one.
+qio::cached_file create_file(const std::string& path);
+
 /// Whether what is open is what is at a path.
 bool is_same_file(qio::platform::native_handle opened, const std::string& path);
 

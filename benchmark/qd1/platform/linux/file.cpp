@@ -307,6 +307,17 @@ held_file::held_file(const std::string& path) : handle_(::open(path.c_str(), O_P
 
 held_file::~held_file() { ::close(handle_); }
 
+qio::cached_file create_file(const std::string& path) {
+  const output_place place = find_place(path);
+  const int made = ::openat(place.entry.directory, place.entry.name.c_str(),
+                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (made < 0) fail(path);
+  auto adopted = qio::cached_file::adopt(made);
+  if (adopted) return std::move(adopted).value();
+  ::close(made);
+  throw usage_error(path + ": " + adopted.error().message());
+}
+
 bool is_same_file(int opened, const std::string& path) {
   struct stat one;
   if (::fstat(opened, &one) != 0) fail(path);
@@ -320,6 +331,8 @@ void require_no_link_of_others(const std::string& path, const held_file& held) {
   const struct stat kept = status_of(held.path());
   if (place.is_new || place.status.st_dev != kept.st_dev || place.status.st_ino != kept.st_ino)
     throw usage_error(path + ": somebody has put another file there meanwhile");
+  if (place.others_write && S_ISREG(kept.st_mode) && kept.st_nlink > 1)
+    throw usage_error(path + ": it has other names, in a directory that others may write to: it may be anybody's file");
 }
 
 // Mounting, swapping and assembling open a device exclusively, too.
@@ -470,8 +483,10 @@ bool advise_random(std::span<const std::byte> mapping) noexcept {
   return ::madvise(const_cast<std::byte*>(mapping.data()), mapping.size(), MADV_RANDOM) == 0;
 }
 
-lock_file::lock_file(const std::string& path)
-    : path_(path), handle_(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)) {
+lock_file::lock_file(const std::string& path) : path_(path) {
+  const output_place place = find_place(path);
+  handle_ = ::openat(place.entry.directory, place.entry.name.c_str(),
+                     O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
   if (handle_ < 0) fail(path);
 }
 

@@ -113,6 +113,12 @@ held_file::held_file(const std::string& path)
 
 held_file::~held_file() { ::CloseHandle(handle_); }
 
+qio::cached_file create_file(const std::string& path) {
+  auto made = qio::cached_file::open(path, qio::access::read_write, qio::creation::only_if_missing);
+  if (!made) throw usage_error(path + ": " + made.error().message());
+  return std::move(made).value();
+}
+
 bool is_same_file(HANDLE opened, const std::string& path) {
   const owned_handle there(open(native(path), FILE_READ_ATTRIBUTES, OPEN_EXISTING));
   return there.exists() && qio::platform::are_same_file(opened, there.get());

@@ -156,7 +156,8 @@ struct fields<disturbance> {
   static constexpr auto about = "What else happened during a round; null: the system does not report it";
   static constexpr auto shape = layout::complete;
   static constexpr auto list = std::tuple{
-      member{"waited", &self::waited, "part of the time that the measuring thread waited for a CPU"},
+      member{"waited", &self::waited,
+             "part of the time that the measuring thread waited for a CPU; several: on average"},
       member{"others", &self::others, "CPUs that other processes and the kernel kept busy, on average"},
       member{"stolen", &self::stolen, "part of all CPU time that went to other guests of the host"},
       member{"throttled", &self::throttled, "how often CPUs were slowed for heat"},
@@ -209,7 +210,8 @@ template <>
 struct fields<verification> {
   using self = verification;
   static constexpr auto name = "verification";
-  static constexpr auto about = "Whether direct was direct, by the device's counters and the page cache";
+  static constexpr auto about =
+      "Whether direct was direct, by what this process had read, the device's counters and the page cache";
   static constexpr auto shape = layout::complete;
   static constexpr auto list =
       std::tuple{member{"verdict", &self::result},

@@ -66,6 +66,11 @@ TEST_CASE("trap 23: the medium is what all that lies at the bottom is known to b
   CHECK(found("ext4", {device("loop0", "loop")}) == medium::unknown);
   CHECK(found("ext4", {device("dm-0", "mapper")}) == medium::unknown);
   CHECK(found("ext4", {device("md0", "raid1", {"vda", "zram0"}), disk, zram}) == medium::unknown);
+  CHECK(found("ext4", {device("ublkb0", "virtual")}) == medium::unknown);
+  CHECK(found("ext4", {device("pmem0", "persistent memory")}) == medium::unknown);
+  qd1::device_facts remote = device("nvme1n1", "disk");
+  remote.transport = "nvme over tcp";
+  CHECK(found("ext4", {remote}) == medium::network);
   CHECK(found("fuseblk", {disk}) == medium::unknown);
   CHECK(found("zfs", {}) == medium::unknown);
   qd1::machine_facts container = machine_of("overlay", {});
@@ -169,6 +174,32 @@ TEST_CASE("trap 24: direct reads are verified by what this process had read, not
   CHECK_THAT(facts.text, Contains("8,192,000 bytes read from devices, more than the 4,096,000"));
 }
 
+TEST_CASE("trap 24: reads that io_uring hands to kernel threads are doubted, not refuted") {
+  qd1::verification facts;
+  facts.application_operations = 1'000;
+  facts.device_operations = 1'000;
+  facts.fetched_bytes = 100 * 4096;
+  qd1::work work;
+  qd1::judge(facts, work);
+  CHECK(facts.result == verdict::refuted);
+  work.form = qd1::form::asynchronous;
+  qd1::judge(facts, work);
+  CHECK(facts.result == verdict::unknown);
+  CHECK_THAT(facts.text, Contains("or by kernel threads"));
+  facts.device_operations = 10;
+  qd1::judge(facts, work);
+  CHECK(facts.result == verdict::refuted);
+}
+
+TEST_CASE("trap 24: what is known of one file on a device counts for the others there") {
+  qd1::evidence of_first, of_second;
+  of_second.is_shared = true;
+  of_second.device_bytes = 4096;
+  of_first.add_file(of_second);
+  CHECK(of_first.is_shared);
+  CHECK_FALSE(of_first.device_bytes);
+}
+
 TEST_CASE("trap 24: direct writes are verified only if the device was not used by others") {
   qd1::verification facts;
   facts.application_operations = 1'000;
@@ -185,7 +216,8 @@ TEST_CASE("trap 24: direct writes are verified only if the device was not used b
   CHECK(judged(500, bytes / 2) == verdict::refuted);
   CHECK(judged(10'500, 10 * bytes) == verdict::unknown);
   CHECK_THAT(facts.text,
-             Contains("could not be verified: other I/O on sda, which wrote 40,960,000 bytes for 4,096,000"));
+             Contains("could not be verified: other I/O on sda, or the file system's own: written 40,960,000 bytes for "
+                      "4,096,000"));
 }
 
 // A file of whole blocks, of which none is in the page cache.
@@ -291,8 +323,8 @@ TEST_CASE("trap 34: a file that somebody writes to while it is only read is name
   CHECK_THAT(notes_of(checked(file, [] {})), !Contains("another process wrote to the file"));
   CHECK_THAT(notes_of(checked(file,
                               [&] {
-                                fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
                                 std::ofstream(path, std::ios::app) << 'x';
+                                fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
                               })),
              Contains("another process wrote to the file during the run"));
 }
@@ -325,6 +357,17 @@ TEST_CASE("trap 34: blocks that a file shares with another are counted") {
   CHECK(qd1::platform::shared_bytes(path, 64 * 1024) == 0u);
   REQUIRE(os::shell("cp --reflink=always '" + path + "' '" + path + ".copy'"));
   CHECK(qd1::platform::shared_bytes(path, 64 * 1024) == 64u * 1024);
+
+  // Writing ends it: what counts is what was shared before.
+  qd1::platform::mark_as_made_by_qd1(path);
+  const qd1::data_file file({path, {}, 4096, false, 1});
+  const qd1::data_checks data(file);
+  REQUIRE(os::shell("dd if=/dev/urandom of='" + path + "' bs=64K count=1 conv=notrunc,fsync"));
+  REQUIRE(qd1::platform::shared_bytes(path, 64 * 1024) == 0u);
+  qd1::report report;
+  report.series.emplace_back().work.operation = qd1::operation::write;
+  data.judge(report);
+  CHECK_THAT(notes_of(report), Contains("65 536 of 65 536 bytes of the file share their blocks"));
 }
 
 }  // namespace

@@ -206,9 +206,11 @@ TEST_CASE("what fits into memory is served from there, and what does not is not"
   const auto pages_after = [&](std::size_t of) -> std::uint64_t {
     return series.at(of).at("verification").at("cached_pages_after");
   };
-  CHECK(series.at(1).at("verification").at("cached_pages_before") == pages);  // not what was read ahead beyond
-  CHECK(pages_after(3) < 64 * mebibyte / 4096);                               // of 96 MiB
-  CHECK(pages_after(5) < 16 * mebibyte / 4096);                               // of 32 MiB, with ballast
+  const std::uint64_t cached = series.at(1).at("verification").at("cached_pages_before");
+  CHECK(cached <= pages);  // not what was read ahead beyond
+  CHECK(cached >= pages - pages / 100);
+  CHECK(pages_after(3) < 64 * mebibyte / 4096);  // of 96 MiB
+  CHECK(pages_after(5) < 16 * mebibyte / 4096);  // of 32 MiB, with ballast
   for (const std::size_t cold : {0u, 2u, 4u})
     CHECK(series.at(cold).at("verification").at("cached_pages_before") <= 96 * mebibyte / 4096 / 100);
   if (series.at(0).at("verification").at("device_operations").is_null()) QIO_SKIP("no device is counted here");

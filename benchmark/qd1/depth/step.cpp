@@ -245,15 +245,20 @@ void step::add_testimonies(kind& to, const transfers& counted, const round_facts
     if (&each == &facts.before.front() && told.verification.fetched_bytes)
       all.fetched_bytes = all.fetched_bytes.value_or(0) + *told.verification.fetched_bytes;
     const bool is_counted = told.verification.device_operations.has_value();
-    if (is_counted && !devices.insert(told.evidence.devices.front()).second) continue;
+    if (is_counted && !devices.insert(told.evidence.devices.front()).second) {
+      to.evidence->add_file(told.evidence);
+      continue;
+    }
     if (to.evidence)
       to.evidence->add(told.evidence);
     else
       to.evidence = told.evidence;
+    to.is_counted = to.is_counted && is_counted;
     if (!is_counted) continue;
     all.device_operations = all.device_operations.value_or(0) + *told.verification.device_operations;
     all.merged_operations += told.verification.merged_operations;
   }
+  if (!to.is_counted) all.device_operations.reset();
   // The pages reported are those of the round that brought most of them into memory.
   if (!to.found.rounds.empty() && after <= before + pages_gained(all)) return;
   all.cached_pages_before = before;

@@ -46,6 +46,7 @@ class step {
     transfers all;
     std::vector<sampled_round> rounds;
     std::optional<qd1::evidence> evidence;
+    bool is_counted = true;  // the operations of all devices are
   };
   /// The state when a round began, and its result.
   struct round_facts {

@@ -119,12 +119,13 @@ void on_group_limits(const limit_facts& limits, all_advice& out) {
 }
 
 void on_priority(const limit_facts& limits, all_advice& out) {
-  if (limits.scheduling == "idle" || limits.scheduling == "batch")
-    out.push_back({severity::severe, fmt::format("this process is scheduled as {} work", *limits.scheduling),
-                   "It runs when nothing else wants to: latencies are those of waiting for a CPU.", "chrt --other 0"});
+  if (limits.scheduling == "idle")
+    out.push_back({severity::severe, "this process is scheduled as idle work",
+                   "It runs when nothing else wants to: latencies are those of waiting for a CPU.",
+                   "chrt --other --pid 0 $$"});
   if (limits.io_priority == "idle")
     out.push_back({severity::severe, "the I/O priority of this process is idle",
-                   "Its operations wait until nobody else uses the device.", "ionice --class best-effort"});
+                   "Its operations wait until nobody else uses the device.", "ionice --class best-effort --pid $$"});
 }
 
 void on_io_uring(const limit_facts& limits, all_advice& out) {

@@ -108,7 +108,7 @@ std::optional<std::string> more_poll_queues(const device_facts& device) {
 }
 
 void on_queue(const device_facts& device, all_advice& out) {
-  if (device.counts_operations == false)
+  if (device.counts_operations == false && device.kind != "partition")
     out.push_back({severity::warning, fmt::format("{} does not count its operations", device.name),
                    "Without its statistics direct I/O cannot be verified.", set(device, "iostats", "1")});
   if (!is_lowest(device)) return;

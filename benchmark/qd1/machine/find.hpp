@@ -15,6 +15,9 @@ namespace qd1 {
 /// the nearest directory above it that exists. Takes milliseconds, and asks again each time.
 machine_facts find_machine(const std::string& path);
 
+/// Fills in how the threads of this process get CPUs and the device: of the calling one.
+void find_priorities(limit_facts& of);
+
 /// Memory as it is now.
 memory_facts find_memory();
 

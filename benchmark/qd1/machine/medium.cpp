@@ -28,7 +28,12 @@ storage_bottom bottom_of_type(std::string_view type) {
 storage_bottom bottom_of(const device_facts& lowest) {
   if (lowest.kind == "memory") return {medium::memory, fmt::format("{} keeps its data in memory", lowest.name)};
   if (lowest.kind == "network") return {medium::network, fmt::format("{} is served over a network", lowest.name)};
+  const std::string transport = lowest.transport.value_or("");
+  if (transport.starts_with("nvme over ") || transport == "iscsi")
+    return {medium::network, fmt::format("{} is reached by {}", lowest.name, transport)};
   if (lowest.kind == "disk") return {};
+  if (lowest.kind == "persistent memory")
+    return {medium::unknown, fmt::format("{} is memory that may be persistent", lowest.name)};
   if (lowest.kind != "loop" || !lowest.backing)
     return {medium::unknown, fmt::format("what lies under {} ({}) is unknown", lowest.name, lowest.kind)};
   const storage_bottom found = bottom_of_type(*lowest.backing);

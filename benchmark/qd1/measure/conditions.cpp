@@ -49,7 +49,7 @@ void notice_warm_reads(report& run) {
       each.notes.push_back(fmt::format(
           "cold for the page cache of this file only: {} keeps its own file in the page cache, too", loop->name));
     else if (const auto& fetched = each.verification.fetched_bytes;
-             fetched && static_cast<double>(*fetched) < nearly * asked)
+             fetched && each.work.form == form::blocking && static_cast<double>(*fetched) < nearly * asked)
       each.notes.push_back(fmt::format(
           "not all was cold: {} bytes were read from devices, of {} that were asked for: the rest was in memory, or "
           "compressed",

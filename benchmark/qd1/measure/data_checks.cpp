@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace qd1 {
@@ -38,12 +38,14 @@ void notice_cheap_data(const data_file& file, report& run) {
   auto next_offset = random_offsets(run.settings.seed, file.bytes(), sample_bytes);
   std::vector<std::byte> sample(sample_bytes);
   int compressible = 0, repeated = 0;
-  std::map<std::vector<std::byte>, std::uint64_t> seen;  // where each was found first
+  std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> seen;  // with where each is
   for (int each = 0; each < samples; ++each) {
     const std::uint64_t offset = next_offset();
     if (!opened.value().read_at(offset, sample)) continue;
     if (entropy(sample) < incompressible) ++compressible;
-    if (seen.emplace(sample, offset).first->second != offset) ++repeated;
+    if (std::ranges::any_of(seen, [&](const auto& other) { return other.first != offset && other.second == sample; }))
+      ++repeated;
+    seen.emplace_back(offset, sample);
   }
   if (repeated != 0)
     run.notes.push_back(
@@ -67,8 +69,7 @@ bool writes(const report& run) {
   return std::ranges::any_of(run.series, [](const series& each) { return each.work.operation == operation::write; });
 }
 
-void notice_shared_blocks(const data_file& file, report& run) {
-  const auto shared = platform::shared_bytes(file.path(), file.bytes());
+void notice_shared_blocks(const data_file& file, const std::optional<std::uint64_t>& shared, report& run) {
   if (shared.value_or(0) == 0 || !writes(run)) return;
   run.notes.push_back(
       fmt::format("{} of {} bytes of the file share their blocks with another file or a snapshot: the first write to "
@@ -86,7 +87,11 @@ std::optional<std::filesystem::file_time_type> time_of_last_write(const data_fil
 
 }  // namespace
 
-data_checks::data_checks(const data_file& file) : file_(file), written_(time_of_last_write(file)) {}
+// Writing ends the sharing of blocks.
+data_checks::data_checks(const data_file& file)
+    : file_(file),
+      written_(time_of_last_write(file)),
+      shared_(file.why_read_only().empty() ? platform::shared_bytes(file.path(), file.bytes()) : std::nullopt) {}
 
 // Only a run that writes nothing itself can tell.
 void data_checks::notice_changes(report& run) const {
@@ -97,7 +102,7 @@ void data_checks::notice_changes(report& run) const {
 void data_checks::judge(report& run) const {
   refuse_reads_without_data(file_, run);
   notice_cheap_data(file_, run);
-  notice_shared_blocks(file_, run);
+  notice_shared_blocks(file_, shared_, run);
   notice_changes(run);
 }
 

@@ -6,6 +6,7 @@
 #include "report.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -26,6 +27,7 @@ class data_checks {
 
   const data_file& file_;
   std::optional<std::filesystem::file_time_type> written_;
+  std::optional<std::uint64_t> shared_;  // bytes
 };
 
 /// Bits a byte by the frequencies of its bytes: 8 for what does not compress, 0 for zeros.

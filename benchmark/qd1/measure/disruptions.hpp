@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What may happen to the process, its clock and its file while a run goes on, and makes its figures mean something
-// else.
+// What may happen to the process and its clock while a run goes on, and makes its figures mean something else.
 #pragma once
 
 #include "measure/clock.hpp"

@@ -14,11 +14,11 @@
 namespace qd1 {
 namespace {
 
-// The device nearest to the file that the system counts for.
+// The device nearest to the file that the system counts for; none if its statistics are off.
 const device_counters* nearest(const machine_facts& machine, const machine_counters& counted) {
   for (const device_facts& device : machine.devices)
-    if (const device_counters* found = counted.find(device.name); found != nullptr && device.counts_operations != false)
-      return found;
+    if (const device_counters* found = counted.find(device.name))
+      return device.counts_operations == false ? nullptr : found;
   return nullptr;
 }
 
@@ -53,21 +53,29 @@ bool has_gained_pages(const verification& facts) {
 }
 
 // How many of the device's come of each of the application's, where that is not one.
-std::string factor(const verification& facts, std::uint64_t bytes, const evidence& found) {
+std::string factor(const verification& facts, std::uint64_t bytes, bool reads, const evidence& found) {
   if (!facts.device_operations || facts.application_operations == 0) return {};
   const double each = static_cast<double>(*facts.device_operations) / static_cast<double>(facts.application_operations);
   if (each > 1.05)
     return fmt::format(" ({:.3g} for each: {})", each,
                        !found.device_bytes                      ? "split, or of others"
                        : is_more(*found.device_bytes, bytes, 5) ? "of others, too"
-                                                                : "split");
+                       : reads                                  ? "split"
+                                                                : "split, or flushed");
   return each < 0.95 ? fmt::format(" ({:.3g} for each: read ahead, merged, or from memory)", each) : "";
 }
 
+// Before Linux 5.12 what io_uring hands to workers is read by kernel threads, which are not of this process.
+bool may_be_of_kernel_threads(const verification& facts, const work& of) {
+  return of.form == form::asynchronous && facts.device_operations &&
+         is_enough(*facts.device_operations + facts.merged_operations, facts.application_operations);
+}
+
 // The reason why direct was not direct; empty if none is seen.
-std::string refutation(const verification& facts, std::uint64_t bytes, bool reads, const evidence& found) {
+std::string refutation(const verification& facts, std::uint64_t bytes, const work& of, const evidence& found) {
+  const bool reads = of.operation == operation::read;
   if (reads && facts.fetched_bytes) {
-    if (!is_enough(*facts.fetched_bytes, bytes))
+    if (!is_enough(*facts.fetched_bytes, bytes) && !may_be_of_kernel_threads(facts, of))
       return fmt::format("this process had {} bytes read from devices, of {} that it asked for",
                          grouped(*facts.fetched_bytes, ','), grouped(bytes, ','));
   } else if (facts.device_operations &&
@@ -83,10 +91,17 @@ std::string refutation(const verification& facts, std::uint64_t bytes, bool read
 
 // The reason why direct is left open; empty if there is none. What counts of reads is what this process had read; a
 // device's counters are of whoever uses it.
-std::string doubt(const verification& facts, std::uint64_t bytes, bool reads, const evidence& found) {
+std::string doubt(const verification& facts, std::uint64_t bytes, const work& of, const evidence& found) {
+  const bool reads = of.operation == operation::read;
   if (found.bottom.medium != medium::device) return found.bottom.why;
-  if (found.is_shared) return "another process has the file open, and pages of it came into the page cache";
+  if (found.is_shared && has_gained_pages(facts))
+    return "another process has the file open, and pages of it came into the page cache";
   if (reads && facts.fetched_bytes) {
+    if (!is_enough(*facts.fetched_bytes, bytes))
+      return fmt::format(
+          "this process had {} bytes read from devices, of {}: the others were read for other processes, "
+          "or by kernel threads (io_uring before Linux 5.12)",
+          grouped(*facts.fetched_bytes, ','), grouped(bytes, ','));
     if (is_more(*facts.fetched_bytes, bytes, 1))
       return fmt::format("this process had {} bytes read from devices, more than the {} that it asked for",
                          grouped(*facts.fetched_bytes, ','), grouped(bytes, ','));
@@ -94,8 +109,9 @@ std::string doubt(const verification& facts, std::uint64_t bytes, bool reads, co
   }
   if (!facts.device_operations) return "the system counts no operations of the device under this file";
   if (found.device_bytes && is_more(*found.device_bytes, bytes, 5))
-    return fmt::format("other I/O on {}, which {} {} bytes for {} of this process", fmt::join(found.devices, ", "),
-                       reads ? "read" : "wrote", grouped(*found.device_bytes, ','), grouped(bytes, ','));
+    return fmt::format("other I/O on {}, or the file system's own: {} {} bytes for {} of this process",
+                       fmt::join(found.devices, ", "), reads ? "read" : "written", grouped(*found.device_bytes, ','),
+                       grouped(bytes, ','));
   return {};
 }
 
@@ -109,6 +125,10 @@ void evidence::add(const evidence& more) {
     below->operations += more.below->operations;
   else if (!below)
     below = more.below;
+  add_file(more);
+}
+
+void evidence::add_file(const evidence& more) {
   if (!more.bottom.why.empty()) bottom = more.bottom;
   is_shared = is_shared || more.is_shared;
 }
@@ -140,7 +160,7 @@ testimony witness::testify(const work& work, std::uint64_t application_operation
   found.evidence.below = operations_below(machine_, counted, work.operation);
   facts.cached_pages_before = pages_before_;
   facts.cached_pages_after = platform::cached_pages(path_, bytes_);
-  if (traits(work.mode).is_direct && has_gained_pages(facts))
+  if (traits(work.mode).is_direct && facts.cached_pages_after.value_or(0) > pages_before_.value_or(0))
     found.evidence.is_shared = platform::is_open_elsewhere(path_);
   found.disturbance = disturbance_of(counted, seconds, processor_seconds, machine_.host.cpu.threads.value_or(1));
   if (const auto now = platform::times_stopped()) found.disturbance.stops = *now - stops_before_.value_or(0);
@@ -170,7 +190,7 @@ void judge(verification& facts, const work& work, const evidence& evidence) {
       facts.merged_operations == 0 ? "" : fmt::format(" + {} merged", grouped(facts.merged_operations, ','));
   const std::string counts =
       fmt::format("device ops {}{} / app {}{}; pages cached {} -> {}", number(facts.device_operations), merged,
-                  grouped(facts.application_operations, ','), factor(facts, bytes, evidence),
+                  grouped(facts.application_operations, ','), factor(facts, bytes, reads, evidence),
                   number(facts.cached_pages_before), number(facts.cached_pages_after));
   if (!traits(work.mode).is_direct) {
     facts.result = verdict::not_applicable;
@@ -178,10 +198,10 @@ void judge(verification& facts, const work& work, const evidence& evidence) {
     return;
   }
   const bool may_be_refuted = evidence.bottom.medium == medium::device || evidence.bottom.medium == medium::memory;
-  if (const std::string why = may_be_refuted ? refutation(facts, bytes, reads, evidence) : ""; !why.empty()) {
+  if (const std::string why = may_be_refuted ? refutation(facts, bytes, work, evidence) : ""; !why.empty()) {
     facts.result = verdict::refuted;
     facts.text = fmt::format("NOT direct: {}; {}", why, counts);
-  } else if (const std::string unsure = doubt(facts, bytes, reads, evidence); !unsure.empty()) {
+  } else if (const std::string unsure = doubt(facts, bytes, work, evidence); !unsure.empty()) {
     facts.result = verdict::unknown;
     facts.text = fmt::format("direct could not be verified: {}; {}", unsure, counts);
   } else {

@@ -25,10 +25,12 @@ struct evidence {
   std::vector<std::string> devices = {};           ///< those whose operations were counted
   std::optional<std::uint64_t> device_bytes = {};  ///< that these read or wrote, for whomever
   std::optional<device_below> below = {};
-  bool is_shared = false;  ///< pages came into the page cache, and another process had the file open
+  bool is_shared = false;  ///< another process had the file open while pages of it came into the page cache
 
   /// That of a later round, or of another device.
   void add(const evidence& more);
+  /// That of another file on a device that has been counted.
+  void add_file(const evidence& more);
 };
 
 struct testimony {

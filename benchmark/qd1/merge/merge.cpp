@@ -122,7 +122,7 @@ verification merged_verification(const std::vector<ingredient>& from_each) {
     all.text = fmt::format("VERIFIED direct in each of {} runs: device ops {} / app {}", from_each.size(),
                            of_devices.value_or(0), all.application_operations);
   else if (!same)
-    all.text = "direct was verified in some of the runs only";
+    all.text = "the runs do not agree on whether direct was direct; of the first: " + of_first;
   else if (all.result == verification::verdict::unknown)
     all.text = fmt::format("in each of {} runs; of the first: {}", from_each.size(), of_first);
   else

@@ -38,10 +38,12 @@ std::string kind_of(const tree& system, const stacked_device& device) {
   if (device.name.starts_with("loop")) return "loop";
   for (const std::string_view memory : {"zram", "ram", "nullb"})
     if (device.name.starts_with(memory)) return "memory";
-  for (const std::string_view network : {"nbd", "rbd", "drbd"})
+  for (const std::string_view network : {"nbd", "rbd", "rnbd", "drbd"})
     if (device.name.starts_with(network)) return "network";
   if (device.name.starts_with("zd")) return "zvol";
-  return "disk";
+  if (device.name.starts_with("pmem")) return "persistent memory";
+  // Without a bus: made by a driver or a program (ublk, zloop), which may keep the data anywhere.
+  return device.directory.string().find("devices/virtual/block/") != std::string::npos ? "virtual" : "disk";
 }
 
 // By the names of what is above the disk in /sys/devices.
@@ -169,6 +171,8 @@ device_facts find_device(const tree& system, const stacked_device& device) {
   facts.size_bytes = sectors(system, device.directory / "size");
   if (facts.kind == "partition") {
     facts.start_bytes = sectors(system, device.directory / "start");
+    const path disk = device.directory.parent_path();
+    if (system.exists(disk / "mq")) facts.counts_operations = system.flag(disk / "queue/iostats");
     return facts;  // the rest is its disk's
   }
   find_queue(system, device.directory, facts);

@@ -66,11 +66,15 @@ machine_facts find_machine(const std::string& path) {
       linux_system::find_machine(system, where, static_cast<std::uint64_t>(current_cpu), page_bytes());
   ask_processor(machine.host);
   machine.host.limits.locked_memory_bytes = locked_memory_limit();
-  machine.host.limits.scheduling = scheduling();
-  machine.host.limits.io_priority = io_priority();
+  find_priorities(machine.host.limits);
   if (struct utsname names; ::uname(&names) == 0) machine.host.cpu.architecture = names.machine;
   machine.filesystem.direct = find_direct(where.path);
   return machine;
+}
+
+void find_priorities(limit_facts& of) {
+  of.scheduling = scheduling();
+  of.io_priority = io_priority();
 }
 
 memory_facts find_memory() { return linux_system::find_memory(linux_system::tree(), page_bytes()); }

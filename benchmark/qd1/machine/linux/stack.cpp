@@ -32,8 +32,11 @@ class stack_finder {
     if (std::ranges::find(found, name, &stacked_device::name) != found.end()) return;
     const auto directory = system_.resolved(all_devices / name);
     if (!directory) return;
-    const mount* const backing = backing_mount(*directory);
-    const std::vector<std::string> over = backing != nullptr ? under(*backing) : beneath(*directory);
+    const auto lower_device = backing_device(*directory);
+    const mount* const backing = lower_device ? nullptr : backing_mount(*directory);
+    const std::vector<std::string> over = lower_device         ? std::vector{*lower_device}
+                                          : backing != nullptr ? under(*backing)
+                                                               : beneath(*directory);
     found.push_back({name, *directory, over, backing != nullptr ? std::optional(backing->type) : std::nullopt});
     for (const std::string& each : over) add(each);
   }
@@ -44,6 +47,14 @@ class stack_finder {
   std::vector<std::string> beneath(const std::filesystem::path& device) const {
     if (system_.exists(device / "partition")) return {device.parent_path().filename().string()};
     return system_.names(device / "slaves");
+  }
+
+  // A loop device may show a device, and not a file.
+  std::optional<std::string> backing_device(const std::filesystem::path& device) const {
+    const auto path = system_.text(device / "loop/backing_file");
+    if (!path || !path->starts_with("/dev/")) return std::nullopt;
+    const std::string name = std::filesystem::path(*path).filename().string();
+    return system_.resolved(all_devices / name) ? std::optional(name) : std::nullopt;
   }
 
   // What a loop device's file lies on; of an overlay, what takes the writes. The file's name is one of the mount

@@ -33,7 +33,7 @@ host_facts find_host() {
   if (::QueryPerformanceFrequency(&frequency) != 0)
     host.clock.source = fmt::format("QueryPerformanceCounter, {:g} MHz", static_cast<double>(frequency.QuadPart) / 1e6);
   host.memory = find_memory();
-  if (::GetPriorityClass(::GetCurrentProcess()) == IDLE_PRIORITY_CLASS) host.limits.scheduling = "idle";
+  find_priorities(host.limits);
   return host;
 }
 
@@ -48,6 +48,10 @@ machine_facts find_machine(const std::string& path) {
   if (!machine.host.virtualization.emulator) machine.devices = windows_system::find_devices(where);
   machine.filesystem.direct = find_direct(where.path);
   return machine;
+}
+
+void find_priorities(limit_facts& of) {
+  if (::GetPriorityClass(::GetCurrentProcess()) == IDLE_PRIORITY_CLASS) of.scheduling = "idle";
 }
 
 memory_facts find_memory() {

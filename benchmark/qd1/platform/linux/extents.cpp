@@ -40,6 +40,7 @@ std::optional<std::uint64_t> sum_over_extents(const std::string& path, std::uint
   std::uint64_t at = 0;
   bool known = true;
   while (at < bytes && known) {
+    const std::uint64_t asked_from = at;
     extents found;
     known = next_extents(handle, at, bytes, found);
     const fiemap& header = found.header();
@@ -47,9 +48,11 @@ std::optional<std::uint64_t> sum_over_extents(const std::string& path, std::uint
     for (std::uint32_t each = 0; each < header.fm_mapped_extents; ++each) {
       const fiemap_extent& extent = header.fm_extents[each];
       const std::uint64_t end = std::min<std::uint64_t>(extent.fe_logical + extent.fe_length, bytes);
-      if (end > at) sum += count(extent, end - std::max<std::uint64_t>(extent.fe_logical, at));
+      const std::uint64_t begin = std::max<std::uint64_t>(extent.fe_logical, at);
+      if (end > begin) sum += count(extent, end - begin);
       at = std::max(at, end);
     }
+    if (at == asked_from) break;  // so that a file system that repeats itself ends
   }
   ::close(handle);
   return known ? std::optional(sum) : std::nullopt;

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,9 +29,10 @@ namespace fs = std::filesystem;
 void (*when_interrupted)() noexcept = nullptr;
 
 // The names are compared first: looking at a file of a file system that does not answer would not end.
-bool has_open(const fs::path& process, const fs::path& wanted) {
+bool has_open(const fs::path& process, const fs::path& wanted, int& left) {
   std::error_code failed;
-  for (fs::directory_iterator each(process / "fd", failed), end; !failed && each != end; each.increment(failed)) {
+  for (fs::directory_iterator each(process / "fd", failed), end; !failed && each != end && left-- > 0;
+       each.increment(failed)) {
     std::error_code ignored;
     if (fs::read_symlink(each->path(), ignored).filename() == wanted.filename() &&
         fs::equivalent(each->path(), wanted, ignored))
@@ -71,7 +73,9 @@ std::optional<double> seconds_since_boot() {
 
 double seconds_suspended() noexcept {
   timespec with, without;
-  if (::clock_gettime(CLOCK_BOOTTIME, &with) != 0 || ::clock_gettime(CLOCK_MONOTONIC, &without) != 0) return 0;
+  if (::syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &with) != 0 ||
+      ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &without) != 0)
+    return 0;
   return static_cast<double>(with.tv_sec - without.tv_sec) + static_cast<double>(with.tv_nsec - without.tv_nsec) * 1e-9;
 }
 
@@ -109,10 +113,11 @@ bool is_open_elsewhere(const std::string& path) {
   std::error_code failed;
   const fs::path wanted = fs::canonical(path, failed);
   const std::string own = std::to_string(::getpid());
+  int left = 100'000;  // others may open as many files as they like
   for (fs::directory_iterator process("/proc", failed), end; !failed && process != end; process.increment(failed)) {
     const std::string number = process->path().filename();
     if (number == own || number.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (has_open(process->path(), wanted)) return true;
+    if (has_open(process->path(), wanted, left)) return true;
   }
   return false;
 }

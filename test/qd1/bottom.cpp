@@ -79,20 +79,22 @@ TEST_CASE("trap 23: the medium is what all that lies at the bottom is known to b
 }
 
 TEST_CASE("trap 23: direct is not verified, and cold is labeled, unless a device is at the bottom") {
-  const qd1::storage_bottom bottom = qd1::bottom_of(machine_of("ext4", {device("zram0", "memory")}));
+  qd1::evidence found;
+  found.bottom = qd1::bottom_of(machine_of("ext4", {device("zram0", "memory")}));
   qd1::verification facts;
   facts.application_operations = 1'000;
   facts.device_operations = 1'000;
   facts.fetched_bytes = 1'000 * 4096;
-  qd1::judge(facts, qd1::work{}, {.bottom = bottom});
+  qd1::judge(facts, qd1::work(), found);
   CHECK(facts.result == verdict::unknown);
   CHECK_THAT(facts.text, Contains("could not be verified: zram0 keeps its data in memory"));
   // What did not even get there is refuted.
   facts.fetched_bytes = 0;
-  qd1::judge(facts, qd1::work{}, {.bottom = bottom});
+  qd1::judge(facts, qd1::work(), found);
   CHECK(facts.result == verdict::refuted);
   // Of a network and of what is unknown, nothing can be said.
-  qd1::judge(facts, qd1::work{}, {.bottom = qd1::bottom_of(machine_of("nfs4", {}))});
+  found.bottom = qd1::bottom_of(machine_of("nfs4", {}));
+  qd1::judge(facts, qd1::work(), found);
   CHECK(facts.result == verdict::unknown);
 }
 
@@ -147,6 +149,14 @@ TEST_CASE("trap 6: cold reads from a program that serves files (FUSE) are labele
   CHECK_THAT(text, Contains("cold for the page cache of this file only: a program serves fuse"));
 }
 
+// Not by designated initializers, whose temporary GCC 12 takes for uninitialized.
+qd1::evidence of_sda(std::uint64_t bytes) {
+  qd1::evidence found;
+  found.devices = {"sda"};
+  found.device_bytes = bytes;
+  return found;
+}
+
 TEST_CASE("trap 24: direct reads are verified by what this process had read, not by the device's counters") {
   qd1::verification facts;
   facts.application_operations = 1'000;
@@ -154,7 +164,7 @@ TEST_CASE("trap 24: direct reads are verified by what this process had read, not
   const auto judged = [&](std::uint64_t fetched, std::uint64_t operations, std::uint64_t of_device) {
     facts.fetched_bytes = fetched;
     facts.device_operations = operations;
-    qd1::judge(facts, qd1::work{}, {.devices = {"sda"}, .device_bytes = of_device});
+    qd1::judge(facts, qd1::work(), of_sda(of_device));
     return facts.result;
   };
   CHECK(judged(bytes, 1'000, bytes) == verdict::verified);
@@ -208,7 +218,7 @@ TEST_CASE("trap 24: direct writes are verified only if the device was not used b
   const std::uint64_t bytes = 1'000 * 4096;
   const auto judged = [&](std::uint64_t operations, std::uint64_t of_device) {
     facts.device_operations = operations;
-    qd1::judge(facts, writes, {.devices = {"sda"}, .device_bytes = of_device});
+    qd1::judge(facts, writes, of_sda(of_device));
     return facts.result;
   };
   CHECK(judged(1'000, bytes) == verdict::verified);

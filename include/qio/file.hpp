@@ -134,14 +134,15 @@ class [[nodiscard]] basic_file {
     return basic_file<Mode, ContextEngine>(std::move(opened).value(), on.loop_);
   }
 
-  /// The same on a worker thread, so that a slow file system does not block the context's thread. Allocates the frame
-  /// of the task. Destroying the task before it has finished closes the file.
+  /// The same without blocking the context's thread: on a worker thread, unless an existing file can be opened
+  /// immediately (see open_options::inline_opening). Allocates the frame of the task. Destroying the task before it has
+  /// finished closes the file.
   template <class ContextEngine>
   static task<result<basic_file<Mode, ContextEngine>>> async_open(const basic_context<ContextEngine>& on,
                                                                   std::string path, access wanted = access::read,
                                                                   creation how = creation::open_existing,
                                                                   open_options options = {}) {
-    return basic_file<Mode, ContextEngine>::open_by_worker(on.loop_, std::move(path), wanted, how, options);
+    return basic_file<Mode, ContextEngine>::open_asynchronously(on.loop_, std::move(path), wanted, how, options);
   }
 
   // --- handles that the program opened itself ---
@@ -240,12 +241,13 @@ class [[nodiscard]] basic_file {
   }
 
   /// The same on a worker thread, because closing may write data back (network file systems) or free many blocks (the
-  /// last link to a large file). This object is closed immediately. Allocates the frame of the task.
+  /// last link to a large file), unless that is not to be expected (see open_options::inline_opening). This object is
+  /// closed immediately. Allocates the frame of the task.
   task<result<void>> async_close()
     requires engine<Engine>
   {
     if (is_open()) end_operations();
-    return close_by_worker(loop_, std::move(state_));
+    return close_asynchronously(loop_, std::move(state_));
   }
 
   // --- reading and writing, blocking ---
@@ -520,31 +522,45 @@ class [[nodiscard]] basic_file {
     r.call = [](request& self) noexcept { return static_cast<state*>(self.argument)->resize(self.io.offset()); };
   }
 
-  static task<result<basic_file>> open_by_worker(loop_pointer loop, std::string path, access wanted, creation how,
-                                                 open_options options) {
+  static task<result<basic_file>> open_asynchronously(loop_pointer loop, std::string path, access wanted, creation how,
+                                                      open_options options) {
     if (loop == nullptr) co_return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
-    file_activity activity;
-    std::unique_ptr<state> made;
-    auto job = [&]() noexcept -> result<void> {
-      error failure = std::make_error_code(std::errc::not_enough_memory);
-      detail::succeeds([&] {
-        auto opened = state::open(path, wanted, how, options, loop);
-        if (!opened) {
-          failure = opened.error();
-          return;
-        }
-        made = std::move(opened).value();
-      });
-      if (made == nullptr) return failure;
-      return success();
-    };
-    if (auto done = co_await detail::call_by_worker(*loop, activity, job); !done)
-      co_return done.error().of_opening(path.c_str());
-    co_return basic_file(std::move(made), std::move(loop));
+    opened_state opened = error(std::make_error_code(std::errc::not_enough_memory));
+    if (!opens_at_once(loop, path, wanted, how, options, opened)) {
+      file_activity activity;
+      auto job = [&]() noexcept -> result<void> {
+        detail::succeeds([&] { opened = state::open(path, wanted, how, options, loop); });
+        if (!opened) return opened.error();
+        return success();
+      };
+      if (auto done = co_await detail::call_by_worker(*loop, activity, job); !done)
+        co_return done.error().of_opening(path.c_str());
+      if constexpr (Engine::system::has_page_cache) opened.value()->tell_storage(loop);
+    }
+    if (!opened) co_return opened.error().of_opening(path.c_str());
+    co_return basic_file(std::move(opened).value(), std::move(loop));
   }
 
-  static task<result<void>> close_by_worker(loop_pointer loop, std::unique_ptr<state> closed) {
+  using opened_state = result<std::unique_ptr<state>>;
+
+  // Whether `opened` is the result. If not, a worker is to open the file.
+  static bool opens_at_once(loop_pointer& loop, const std::string& path, access wanted, creation how,
+                            const open_options& options, opened_state& opened) noexcept {
+    bool is_opened = false;
+    if constexpr (Engine::system::has_page_cache)
+      if (how == creation::open_existing && options.inline_opening != inline_transfers::never && !loop->closed())
+        detail::succeeds([&] {
+          auto found = state::open_at_once(path, wanted, options, loop);
+          is_opened = found.has_value();
+          if (is_opened) opened = std::move(*found);
+        });
+    return is_opened;
+  }
+
+  static task<result<void>> close_asynchronously(loop_pointer loop, std::unique_ptr<state> closed) {
     if (closed == nullptr) co_return not_open();
+    if constexpr (Engine::system::has_page_cache)
+      if (auto done = closed->close_at_once(loop)) co_return *done;
     file_activity activity;
     auto job = [&]() noexcept { return closed->close(); };
     co_return co_await detail::call_by_worker(*loop, activity, job);

@@ -19,8 +19,8 @@ enum class if_unavailable : std::uint8_t {
   use_cache,  ///< opens through the page cache; is_direct() or is_uncached() is false, and file.explain() says why
 };
 
-/// Which asynchronous transfers of cached and mapped files, and writes of uncached ones, run immediately, on the
-/// context's thread. See open_options.
+/// Which asynchronous calls run immediately, on the context's thread: transfers of cached and mapped files, writes of
+/// uncached ones, and opening and closing. See open_options.
 enum class inline_transfers : std::uint8_t {
   never,      ///< the engine carries out all
   automatic,  ///< those that rarely wait
@@ -49,6 +49,11 @@ struct open_options {
   /// reads. A write to a part of a page that is known to be elsewhere goes to the engine, as does one of an uncached
   /// file to a part of a page.
   inline_transfers inline_writes = inline_transfers::automatic;
+  /// async_open() of an existing file opens it immediately if the kernel has every name on the path in memory (Linux
+  /// 5.12) and the file system is one of those above; async_close() closes it immediately unless it is mapped, was
+  /// truncated, or has no name any more. A worker costs more than ten times as much. A wait pauses this as for reads.
+  /// With `always`, also on other file systems. Use `never` if this thread answers permission events (fanotify(7)).
+  inline_transfers inline_opening = inline_transfers::automatic;
   /// A write succeeds only when its data is durable, along with everything that is needed to read it back, such as the
   /// new size: as if these bytes had been synced with data_and_size (O_DSYNC; FILE_FLAG_WRITE_THROUGH, which not every
   /// device obeys). See sync() for failed writes. A mapped file then writes by system calls; stores to its views still

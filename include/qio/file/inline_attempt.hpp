@@ -25,6 +25,7 @@ struct inline_activity : file_activity {
   const char* why_no_writes = "the file was opened without a context";
   const char* why_no_plain_reads = nullptr;  ///< if the file system cannot tell whether a read would wait
   bool syncs_at_once = false;                ///< a sync has nothing to do
+  bool closes_at_once = false;               ///< closing rarely waits
   std::uint8_t file_system = 0;              ///< number of its pause: see inline_turn
   inline_writes writes;
 };
@@ -36,6 +37,13 @@ struct inline_activity : file_activity {
   turn.pause_of(file.file_system).begin(end, end - begin);
   ++file.statistics.blocked_submissions;
   return true;
+}
+
+/// Opening or closing took long: as a transfer.
+inline void note_time(inline_activity& file, inline_turn& turn, clock::time_point begin) noexcept {
+  const clock::time_point end = clock::now();
+  turn.spend(end - begin);
+  if (end - begin > inline_turn::longest_opening) note_wait(file, turn, begin, end);
 }
 
 /// Most that is read at once without knowing whether it is in the page cache.

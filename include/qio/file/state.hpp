@@ -19,7 +19,9 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -48,11 +50,44 @@ struct file_state {
                                                   const open_options& options, const Loop& loop) {
     const access granted = policy::needed_access(wanted);
     const System system = system_on<System>(loop);
-    const platform::native_handle beneath =
-        options.beneath == nullptr ? platform::anywhere : options.beneath->native_handle();
-    auto opening = system.begin(path, beneath, granted, how, options.permissions, kind_of<Loop>(options));
+    auto opening = system.begin(path, directory_of(options), granted, how, options.permissions, kind_of<Loop>(options));
     if (!opening) return opening.error();
-    return complete(system, opening.value(), granted, options, loop);
+    auto state = complete(system, opening.value(), granted, options, loop);
+    // Some file systems write back a truncated file when it is closed.
+    if (state && how == creation::truncate_existing) state.value()->file.activity.closes_at_once = false;
+    return state;
+  }
+
+  /// open() of an existing file on the thread of its context, without waiting. No value if it might wait, or if that is
+  /// not known; or if the turn has had enough of that.
+  template <class Loop>
+  static std::optional<result<std::unique_ptr<file_state>>> open_at_once(path_view path, access wanted,
+                                                                         const open_options& options, Loop& loop) {
+    inline_turn& turn = loop->work_inline();
+    const clock::time_point begin = clock::now();
+    if (!turn.may_go_on()) return std::nullopt;
+    turn.waits.look(begin);
+    const auto storage_on = [&](std::uint64_t device) -> const platform::file_storage* {
+      const platform::file_storage* const found = turn.file_systems.find(device);
+      const bool may_be_used = found != nullptr &&
+                               found->opens_at_once(options.inline_opening == inline_transfers::always) &&
+                               turn.pause_of(pause_number(*found)).is_over(begin);
+      return may_be_used ? found : nullptr;
+    };
+    const access granted = policy::needed_access(wanted);
+    const System system = system_on<System>(loop);
+    auto opening = system.begin_at_once(path, directory_of(options), granted, kind_of<Loop>(options), storage_on);
+    if (!opening && opening.error() == std::errc::resource_unavailable_try_again) return std::nullopt;
+    if (!opening) return opening.error();
+    auto state = complete(system, opening.value(), granted, options, loop);
+    if (state) note_time(state.value()->file.activity, turn, begin);
+    return state;
+  }
+
+  /// A worker has opened the file, so those of the same file system may be opened at once from now on.
+  template <class Loop>
+  void tell_storage(Loop& loop) const noexcept {
+    if (storage && storage->opens_at_once(true)) loop->work_inline().file_systems.remember(*storage);
   }
 
   /// The same of a handle that the program has opened. If this fails, the handle stays as it is.
@@ -95,6 +130,21 @@ struct file_state {
   platform::native_handle release() noexcept { return std::exchange(file.handle, platform::invalid_handle); }
 
   result<void> close() noexcept { return file.close(); }
+
+  /// close() on the thread of the file's context, if that rarely waits. No value otherwise.
+  template <class Loop>
+  std::optional<result<void>> close_at_once(Loop& loop) noexcept {
+    inline_activity& activity = file.activity;
+    if (!activity.closes_at_once || loop->closed()) return std::nullopt;
+    inline_turn& turn = loop->work_inline();
+    const clock::time_point begin = clock::now();
+    if (!turn.may_go_on() || !turn.pause_of(activity.file_system).is_over(begin)) return std::nullopt;
+    if (platform::is_removed(file.handle)) return std::nullopt;
+    turn.waits.look(begin);
+    const result<void> closed = close();
+    note_time(activity, turn, begin);
+    return closed;
+  }
 
   /// Whether a transfer goes to the system: it is not empty, it is in range, and it is aligned. `block` is what its
   /// offset and lengths must be multiples of.
@@ -140,6 +190,7 @@ struct file_state {
 
   result<void> resize(std::uint64_t bytes) {
     if (!file.may_write()) return error(errc::access_not_granted);
+    file.activity.closes_at_once = false;  // as after an open that truncates
     return mode.resize(file, bytes);
   }
 
@@ -153,6 +204,7 @@ struct file_state {
 
   system_file<System> file;
   [[no_unique_address]] policy mode;
+  std::optional<platform::file_storage> storage = {};  // of a file on a context
 
  private:
   template <class Loop>
@@ -183,29 +235,39 @@ struct file_state {
     if (auto prepared = state->mode.prepare(state->file, opening, options); !prepared) return prepared.error();
     if constexpr (is_on_context<Loop>) {
       if (auto attached = loop->attach(opened); !attached) return attached.error();
-      if constexpr (System::has_page_cache) state->allow_inline_transfers(options, opened);
+      if constexpr (System::has_page_cache) state->allow_inline_transfers(options, opening.storage());
       state->mode.allow_polling(loop->engine(), state->file, opened);
     }
     return state;
+  }
+
+  static platform::native_handle directory_of(const open_options& options) noexcept {
+    return options.beneath == nullptr ? platform::anywhere : options.beneath->native_handle();
+  }
+
+  static std::uint8_t pause_number(const platform::file_storage& of) noexcept {
+    return static_cast<std::uint8_t>(of.device() % inline_turn::pauses);
   }
 
   /// Whether the mode is more than the page cache, as it should be.
   bool is_in_force() const noexcept { return mode.is_direct() || mode.is_uncached(); }
 
   // Finds out which transfers may be attempted inline.
-  void allow_inline_transfers(const open_options& options, platform::native_handle opened) noexcept {
-    const platform::file_storage storage(opened);
+  void allow_inline_transfers(const open_options& options, const platform::file_storage& where) noexcept {
+    storage = where;
     const auto always = [](inline_transfers wanted) { return wanted == inline_transfers::always; };
     inline_activity& activity = file.activity;
-    activity.syncs_at_once = storage.is_memory();
-    activity.file_system = static_cast<std::uint8_t>(storage.device() % inline_turn::pauses);
-    activity.system.waits_in_submission = storage.waits_in_submission();
+    activity.syncs_at_once = where.is_memory();
+    activity.closes_at_once = !Mode::is_mapped && options.inline_opening != inline_transfers::never &&
+                              where.opens_at_once(always(options.inline_opening));
+    activity.file_system = pause_number(where);
+    activity.system.waits_in_submission = where.waits_in_submission();
 
-    activity.why_no_plain_reads = storage.why_reads_wait(always(options.inline_reads));
+    activity.why_no_plain_reads = where.why_reads_wait(always(options.inline_reads));
     activity.why_no_reads = !file.may_read()                                  ? "the file was opened for writing only"
                             : !policy::reads_inline                           ? "not in this mode"
                             : options.inline_reads == inline_transfers::never ? "switched off"
-                            : storage.waits_in_submission()                   ? activity.why_no_plain_reads
+                            : where.waits_in_submission()                     ? activity.why_no_plain_reads
                                                                               : nullptr;
     if constexpr (policy::reads_inline)
       if (activity.why_no_reads == nullptr) activity.attempt_of_reads = &attempt_read;
@@ -215,7 +277,7 @@ struct file_state {
                              : activity.writes_durably ? "each waits until it is durable"
                              : options.inline_writes == inline_transfers::never
                                  ? "switched off"
-                                 : storage.why_writes_wait(always(options.inline_writes));
+                                 : where.why_writes_wait(always(options.inline_writes));
     if constexpr (policy::writes_inline)
       if (activity.why_no_writes == nullptr) activity.attempt_of_writes = &attempt_write;
   }

@@ -7,6 +7,7 @@
 #include <qio/loop/file_size_limit.hpp>
 #include <qio/loop/inline_pause.hpp>
 #include <qio/loop/thread_waits.hpp>
+#include <qio/system/platform.hpp>
 
 #include <cstddef>
 
@@ -32,6 +33,9 @@ class inline_turn {
     return std::chrono::microseconds(20) + 2 * time_of_copy(bytes);
   }
 
+  /// The same for opening or closing a file.
+  static constexpr duration longest_opening = std::chrono::microseconds(200);
+
   /// Long enough to make a turn cheap (some 60 transfers of 4 KiB) …
   static constexpr duration without_a_pause = std::chrono::microseconds(64);
 
@@ -41,6 +45,7 @@ class inline_turn {
 
   thread_waits waits;  ///< of the loop's thread
   file_size_limit limit;
+  platform::known_file_systems file_systems;  ///< of files that were opened asynchronously
 
  private:
   // … and short enough for operations that the engine has completed meanwhile.

@@ -63,6 +63,12 @@ class loop final : public mailbox {
   /// and complete_later() takes the operation.
   bool may_go_on() const noexcept { return inline_turn_.may_go_on(); }
 
+  /// For what is done inline, but is no request.
+  inline_turn& work_inline() noexcept {
+    require_own_thread("a file was opened or closed asynchronously by another thread than its context's");
+    return inline_turn_;
+  }
+
   void submit(request& r) noexcept {
     QIO_CHECK(!r.is_held(), "bug in qio: a request was submitted twice");
     require_own_thread("an operation was started by another thread than its context's");

@@ -19,13 +19,18 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// have a type with the same members.
 struct operating_system {
   static constexpr bool has_mappings = true;
-  static constexpr bool has_page_cache = true;  ///< inline transfers may be attempted on it
+  static constexpr bool has_page_cache = true;  ///< transfers, opens and closes may be attempted inline
 
   using opening = platform::opening;
 
   static result<opening> begin(path_view path, platform::native_handle beneath, access wanted, creation how,
                                std::uint32_t permissions, handle_kind kind) {
     return opening::begin(path, beneath, wanted, how, permissions, kind);
+  }
+  template <class StorageOn>
+  static result<opening> begin_at_once(path_view path, platform::native_handle beneath, access wanted, handle_kind kind,
+                                       StorageOn&& storage_on) {
+    return opening::begin_at_once(path, beneath, wanted, kind, storage_on);
   }
   static result<adopted_handle<opening>> adopt(platform::native_handle handle, handle_kind kind) {
     return platform::adopt(handle, kind);

@@ -9,6 +9,7 @@
 #include <qio/system/handle_kind.hpp>
 #include <qio/system/linux/directory.hpp>
 #include <qio/system/linux/directory_entry.hpp>
+#include <qio/system/linux/page_cache.hpp>
 #include <qio/system/linux/unguessable.hpp>
 #include <qio/system/posix/handle.hpp>
 
@@ -19,6 +20,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -40,14 +42,36 @@ class opening {
     // POSIX leaves O_TRUNC without write access undefined, and Linux truncates.
     if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
     opening self(path.c_str(), beneath, how);
-    const int flags = access_flags(wanted) | (kind.writes_durably ? O_DSYNC : 0);
+    const int flags = flags_for(wanted, kind);
     if (const error failure = self.open(flags, static_cast<mode_t>(permissions)); failure.exists()) return failure;
     struct stat status;
-    if (::fstat(self.handle_, &status) != 0) return last_error();
-    if (S_ISDIR(status.st_mode)) return system_error(EISDIR);
-    if (!has_offsets(self.handle_, status)) return error(errc::no_offsets);
-    // io_uring does not wait for a file with O_NONBLOCK, so clear it. F_SETFL does not change O_DSYNC.
-    if (self.nonblocking_ && ::fcntl(self.handle_, F_SETFL, 0) != 0) return last_error();
+    if (const error failure = self.check(status); failure.exists()) return failure;
+    return self;
+  }
+
+  /// begin() of an existing file, if that does not wait: the kernel has every name on the path in memory, nobody has a
+  /// lease on the file, and `storage_on` returns other than null for the device that it is on. Otherwise fails with
+  /// std::errc::resource_unavailable_try_again. (A permission event of fanotify(7) is waited for.)
+  template <class StorageOn>
+  static result<opening> begin_at_once(path_view path, native_handle beneath, access wanted, detail::handle_kind kind,
+                                       StorageOn&& storage_on) {
+    opening self(path.c_str(), beneath, creation::open_existing);
+    // The file system does not learn of O_PATH, which opens nothing.
+    self.handle_ = openat2::call_if_cached(beneath, path.c_str(), O_PATH | O_CLOEXEC);
+    if (self.handle_ == invalid_handle) return errno == ENOENT ? last_error() : system_error(EAGAIN);
+    const auto device = device_of_file(self.handle_);
+    ::close(std::exchange(self.handle_, invalid_handle));
+    if (!device) return system_error(EAGAIN);
+    const file_storage* const storage = storage_on(*device);
+    if (storage == nullptr) return system_error(EAGAIN);
+    self.nonblocking_ = true;
+    self.handle_ = openat2::call_if_cached(beneath, path.c_str(), flags_for(wanted, kind) | O_NONBLOCK);
+    if (self.handle_ == invalid_handle) return system_error(EAGAIN);
+    struct stat status;
+    if (const error failure = self.check(status); failure.exists()) return failure;
+    // Another file may have got the name meanwhile.
+    if (status.st_dev != *device || !S_ISREG(status.st_mode)) return system_error(EAGAIN);
+    self.storage_ = *storage;
     return self;
   }
 
@@ -65,6 +89,7 @@ class opening {
         place_(std::move(other.place_)),
         temporary_(std::move(other.temporary_)),
         how_(other.how_),
+        storage_(other.storage_),
         handle_(std::exchange(other.handle_, invalid_handle)),
         is_foreign_(other.is_foreign_),
         created_(std::exchange(other.created_, false)) {}
@@ -75,6 +100,7 @@ class opening {
   }
 
   native_handle handle() const noexcept { return handle_; }
+  file_storage storage() const noexcept { return storage_ ? *storage_ : file_storage(handle_); }
   /// Its flags are shared with others, and stay as they are.
   bool is_foreign() const noexcept { return is_foreign_; }
 
@@ -93,6 +119,19 @@ class opening {
  private:
   opening(std::string path, native_handle beneath, creation how)
       : beneath_(beneath), path_(std::move(path)), how_(how) {}
+
+  static int flags_for(access wanted, detail::handle_kind kind) noexcept {
+    return access_flags(wanted) | (kind.writes_durably ? O_DSYNC : 0);
+  }
+
+  // The number of the file system of a regular file, without a request to a server. Nothing of anything else.
+  static std::optional<dev_t> device_of_file(native_handle handle) noexcept {
+    struct statx file;
+    constexpr int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+    if (::statx(handle, "", flags, STATX_TYPE, &file) != 0 || !S_ISREG(file.stx_mode)) return std::nullopt;
+    const dev_t major = file.stx_dev_major, minor = file.stx_dev_minor;
+    return (minor & 0xff) | (major & 0xfff) << 8 | (minor & ~dev_t(0xff)) << 12 | (major & ~dev_t(0xfff)) << 32;
+  }
 
   // O_NOCTTY: a path of another user may lead to a terminal, which would become that of a process without one.
   static int access_flags(access wanted) noexcept {
@@ -114,6 +153,16 @@ class opening {
       case creation::always_new: break;
     }
     return create_new(flags, permissions);
+  }
+
+  // Whether what was opened is a file, and one to wait for.
+  error check(struct stat& status) const noexcept {
+    if (::fstat(handle_, &status) != 0) return last_error();
+    if (S_ISDIR(status.st_mode)) return system_error(EISDIR);
+    if (!has_offsets(handle_, status)) return error(errc::no_offsets);
+    // io_uring does not wait for a file with O_NONBLOCK, so clear it. F_SETFL does not change O_DSYNC.
+    if (nonblocking_ && ::fcntl(handle_, F_SETFL, 0) != 0) return last_error();
+    return error();
   }
 
   error take(const result<native_handle>& opened) {
@@ -196,6 +245,7 @@ class opening {
   directory_entry place_;  // of the file that is created
   std::string temporary_;  // for creation::always_new: its name, in the directory of `place_`, until commit()
   creation how_;
+  std::optional<file_storage> storage_;  // if it is known already
   native_handle handle_ = invalid_handle;
   bool is_foreign_ = false;
   bool nonblocking_ = false;

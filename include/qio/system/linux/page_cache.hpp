@@ -31,14 +31,22 @@ inline bool has_file_size_limit() noexcept {
 /// Where the data of an open file is, and so whether a thread that must not wait may transfer it.
 class file_storage {
  public:
-  explicit file_storage(native_handle handle) noexcept
-      : is_known_(::fstat(handle, &file_) == 0 && ::fstatfs(handle, &system_) == 0) {}
+  /// Asks the file system, which may wait (FUSE, NFS).
+  explicit file_storage(native_handle handle) noexcept {
+    struct stat file {};
+    struct statfs system {};
+    is_known_ = ::fstat(handle, &file) == 0 && ::fstatfs(handle, &system) == 0;
+    device_ = file.st_dev;
+    is_regular_ = S_ISREG(file.st_mode);
+    type_ = static_cast<unsigned long>(system.f_type);
+    is_synchronous_ = (static_cast<unsigned long>(system.f_flags) & ST_SYNCHRONOUS) != 0;
+  }
 
   /// Why buffered reads may wait although the file system does not say so; null if they rarely do. `on_any`: also on
   /// file systems whose transfers are not known to end in memory.
   const char* why_reads_wait(bool on_any) const noexcept {
     if (!is_known_) return "the system does not say which file system this is (fstatfs)";
-    if (!S_ISREG(file_.st_mode)) return "not a regular file";
+    if (!is_regular_) return "not a regular file";
     if (!on_any && !ends_in_memory()) return "it is not known that transfers of this file system end in memory";
     return nullptr;
   }
@@ -46,30 +54,30 @@ class file_storage {
   /// The same for writes.
   const char* why_writes_wait(bool on_any) const noexcept {
     if (const char* const why = why_reads_wait(on_any)) return why;
-    if ((static_cast<unsigned long>(system_.f_flags) & ST_SYNCHRONOUS) != 0)
-      return "the file system is mounted with the option sync";
+    if (is_synchronous_) return "the file system is mounted with the option sync";
     if (has_file_size_limit()) return "the process has a limit on the size of files";
     return nullptr;
   }
 
+  /// Whether opening and closing the file rarely wait: see why_reads_wait().
+  bool opens_at_once(bool on_any) const noexcept { return why_reads_wait(on_any) == nullptr; }
+
   /// Whether a sync has nothing to do, since there is no device.
-  bool is_memory() const noexcept { return is_known_ && type() == TMPFS_MAGIC; }
+  bool is_memory() const noexcept { return is_known_ && type_ == TMPFS_MAGIC; }
 
   /// A number of the file system.
-  std::uint64_t device() const noexcept { return file_.st_dev; }
+  std::uint64_t device() const noexcept { return device_; }
 
   /// Whether a ring would carry out a transfer on the thread that submits it, and let it wait. Files of FUSE can be
   /// polled, and always say that they are ready; so the kernel takes transfers for ones that do not wait (seen on Linux
   /// 6.18). True also if it is not known.
-  bool waits_in_submission() const noexcept { return !is_known_ || type() == FUSE_SUPER_MAGIC; }
+  bool waits_in_submission() const noexcept { return !is_known_ || type_ == FUSE_SUPER_MAGIC; }
 
  private:
-  unsigned long type() const noexcept { return static_cast<unsigned long>(system_.f_type); }
-
   // Other file systems may contact a server (NFS, FUSE) or are unknown. Those of an overlay end in memory if those of
   // its layers do, which nothing tells.
   bool ends_in_memory() const noexcept {
-    switch (type()) {
+    switch (type_) {
       case EXT4_SUPER_MAGIC:  // also ext2 and ext3
       case XFS_SUPER_MAGIC:
       case BTRFS_SUPER_MAGIC:
@@ -79,10 +87,18 @@ class file_storage {
     }
   }
 
-  struct stat file_ {};
-  struct statfs system_ {};
+  std::uint64_t device_;
+  unsigned long type_;
   bool is_known_;
+  bool is_regular_;
+  bool is_synchronous_;
 };
+
+/// Whether closing the file may free its blocks: it has no name any more.
+inline bool is_removed(native_handle handle) noexcept {
+  struct stat file;
+  return ::fstat(handle, &file) != 0 || file.st_nlink == 0;
+}
 
 /// Whether a page can be modified without being read first: it is in the page cache, or past the end of the file.
 enum class page_state : std::uint8_t { at_hand, elsewhere, unknown };

@@ -8,6 +8,7 @@
 #include <qio/result.hpp>
 #include <qio/system/handle_kind.hpp>
 #include <qio/system/windows/handle.hpp>
+#include <qio/system/windows/page_cache.hpp>
 #include <qio/system/windows/rename.hpp>
 
 #include <cstdint>
@@ -32,6 +33,12 @@ class opening {
     self.attributes_ = (permissions & 0222) == 0 ? FILE_ATTRIBUTE_READONLY : FILE_ATTRIBUTE_NORMAL;
     if (const error failure = self.open(); failure.exists()) return failure;
     return self;
+  }
+
+  /// Always fails with std::errc::resource_unavailable_try_again: Windows does not tell whether an open would wait.
+  template <class StorageOn>
+  static result<opening> begin_at_once(path_view, native_handle, access, detail::handle_kind, StorageOn&&) {
+    return error(std::make_error_code(std::errc::resource_unavailable_try_again));
   }
 
   /// A handle that the program has opened: nothing is left to do, and without commit() it stays open.
@@ -59,6 +66,7 @@ class opening {
   }
 
   native_handle handle() const noexcept { return handle_; }
+  file_storage storage() const noexcept { return file_storage(handle_); }
   bool is_foreign() const noexcept { return is_foreign_; }
   /// False if the file system refused direct I/O, or a foreign handle uses the cache.
   bool is_direct() const noexcept { return kind_.direct; }

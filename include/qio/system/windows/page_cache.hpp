@@ -21,10 +21,14 @@ class file_storage {
   static const char* why_writes_wait(bool) noexcept {
     return "when the engine starts a write, Windows completes it at once if it can";
   }
+  static bool opens_at_once(bool) noexcept { return false; }  // Windows does not tell
   static std::uint64_t device() noexcept { return 0; }
   static bool is_memory() noexcept { return false; }
   static bool waits_in_submission() noexcept { return false; }
 };
+
+/// Whether closing the file may free its blocks: it has no name any more.
+inline bool is_removed(native_handle) noexcept { return true; }
 
 /// Always false: Windows has no per-process limit on the size of files.
 inline bool has_file_size_limit() noexcept { return false; }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the files that were opened before tell about the file systems of those to be opened: on Windows nothing, because
+// no open or close is attempted inline.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/system/windows/page_cache.hpp>
+
+#include <cstdint>
+
+namespace qio::inline QIO_CONFIGURATION::platform {
+
+class known_file_systems {
+ public:
+  static void remember(const file_storage&) noexcept {}
+  static const file_storage* find(std::uint64_t) noexcept { return nullptr; }
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::platform

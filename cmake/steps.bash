@@ -30,6 +30,20 @@ quietly() {
   return "$status"
 }
 
+# require_writable ROOT: ends the program unless ROOT/build, and what is in it, may be changed.
+require_writable() {
+  local each
+  for each in "$1/build"/* "$1/build" "$1"; do
+    [[ -e $each ]] || continue
+    if [[ ! -w $each ]]; then
+      printf '%s: cannot write to %s, which belongs to %s: run it as that user, or in a clone of your own\n' \
+        "$(basename "$(dirname "$0")")/$(basename "$0")" "$each" "$(stat -c %U "$each")" >&2
+      exit 2
+    fi
+    [[ $each == "$1/build" ]] && break # then ROOT itself need not change
+  done
+}
+
 # configure_and_build ROOT PRESET
 configure_and_build() {
   local log=$1/build/$2/log

@@ -259,6 +259,30 @@ TEST_CASE("an interrupted run with short memory writes what it has, and leaves n
   CHECK(nlohmann::json::parse(contents(here.path / "cut.json")).at("qio").at("complete") == false);
 }
 
+TEST_CASE("in a checkout of another user the scripts say what they cannot write to") {
+  if (::geteuid() != 0 || !shell("command -v setpriv >/dev/null")) QIO_SKIP("needs root and setpriv");
+  const fs::path root = fs::path(QD1_REPORTS).parent_path().parent_path().parent_path();
+  const fs::path here = "/tmp/qio-checkout-" + std::to_string(::getpid());  // where anybody may look
+  for (const char* each : {"benchmark/run", "benchmark/qd1/manual.txt", "cmake/steps.bash", "test/run"}) {
+    fs::create_directories((here / each).parent_path());
+    fs::copy_file(root / each, here / each);
+  }
+  shell("chmod -R u=rwX,go=rX '" + here.string() + "'");
+  const std::string as_nobody = "(cd / && setpriv --reuid 65534 --regid 65534 --clear-groups '" + here.string() + "/";
+  for (const bool was_built : {false, true}) {
+    if (was_built) fs::create_directories(here / "build/benchmark");
+    for (const std::string script : {"benchmark/run", "test/run"}) {
+      INFO(script);
+      CHECK_FALSE(shell(as_nobody + script + "' >'" + here.string() + ".out' 2>&1)"));
+      const std::string said = contents(here.string() + ".out");
+      CHECK(said == script + ": cannot write to " + (was_built ? here / "build/benchmark" : here).string() +
+                        ", which belongs to root: run it as that user, or in a clone of your own\n");
+    }
+  }
+  fs::remove_all(here);
+  fs::remove(here.string() + ".out");
+}
+
 TEST_CASE("an output that is full is an error") {
   if (!fs::exists("/dev/full")) QIO_SKIP("no /dev/full here");
   const directory here;

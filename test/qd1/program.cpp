@@ -81,7 +81,7 @@ TEST_CASE("what cannot be done is refused with the numbers") {
     const char* arguments;
     const char* because;
   };
-  for (const auto& [arguments, because] : std::array<refused, 9>{{
+  for (const auto& [arguments, because] : std::array<refused, 10>{{
            {"run --block 4x", "'4x'"},
            {"run --block 1000 --file-size 1000000 --modes direct", "1000 is not a multiple of"},
            {"run --file-size 10000", "10000 is not a multiple of the block, 4096; the next one is 12288"},
@@ -91,6 +91,7 @@ TEST_CASE("what cannot be done is refused with the numbers") {
            {"run --samples 0", "--samples"},
            {"run --modes fast", "--modes"},
            {"fly", "fly is not a command"},
+           {"env missing", "missing: No such file or directory"},
        }}) {
     const outcome found = run_qd1(here, arguments);
     INFO(arguments << '\n' << found.out << found.err);

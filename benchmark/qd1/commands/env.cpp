@@ -12,7 +12,10 @@
 #include <qd1/machine/find.hpp>
 #include <qd1/machine/json.hpp>
 
+#include <filesystem>
 #include <memory>
+#include <string>
+#include <system_error>
 
 namespace qd1 {
 namespace {
@@ -23,6 +26,10 @@ struct env_state {
 };
 
 int describe_machine(env_state& own) {
+  std::error_code failure;
+  if (!std::filesystem::exists(own.path, failure))
+    throw usage_error(own.path + ": " +
+                      (failure ? failure : std::make_error_code(std::errc::no_such_file_or_directory)).message());
   own.json.open();
   const machine_facts machine = find_machine(own.path);
   if (!own.json.is_standard_output()) print(stdout, describe(machine));
@@ -38,7 +45,7 @@ int describe_machine(env_state& own) {
 command env_command() {
   const auto own = std::make_shared<env_state>();
   command made{"env", "Show the machine, and which of its settings affect results", {}, {}, true};
-  made.options.text("PATH", "PATH", own->path, "A file, a directory or a block device; need not exist");
+  made.options.text("PATH", "PATH", own->path, "A file, a directory or a block device");
   made.options.text("--json", "FILE", own->json.path, "Write JSON; - is standard output, without the text");
   made.run = [own](const std::string&) { return describe_machine(*own); };
   return made;

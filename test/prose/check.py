@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """check.py [--shrink] [FILE...]: checks the prose of the library, its tests and its documentation (CONTRIBUTING.md).
 
-Finds phrases that read as if translated, British spelling, Markdown lines over 120 columns, and tests that a page quotes,
-*("as here")*, which do not exist. Files named in not_rewritten.txt are exempt, and must be taken off that list once they pass: --shrink does that, and never adds one.
+Finds phrases that read as if translated, British spelling, Markdown lines over 120 columns, links to files and headings
+that do not exist, and tests that a page quotes, *("as here")*, which do not exist. Files named in not_rewritten.txt are exempt, and must be taken off that list once they pass: --shrink does that, and never adds one.
 Without FILE it checks all files. Prints each violation; exit status 1 if there is one.
 """
 import pathlib
@@ -110,6 +110,32 @@ def missing_tests(text: str, tests: str):
                 yield f'quotes a test that does not exist: "{name}"'
 
 
+def headings(text: str) -> set:
+    """The anchors of a page's headings, as GitHub names them."""
+    return {re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-")
+            for each in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+
+
+def broken_links(page: pathlib.Path, text: str):
+    """The relative links of a page that lead to no file, or to no heading of a page."""
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(#[^)\s]*)?\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path = page.parent / target if target else page
+        if target and not path.exists():
+            yield f"links to a file that does not exist: {target}"
+        elif anchor and path.suffix == ".md":
+            if anchor[1:] not in headings(text if not target else path.read_text(encoding="utf-8")):
+                yield f"links to a heading that does not exist: {target}{anchor}"
+
+
+def pages():
+    """The pages whose links are checked."""
+    yield from sorted(ROOT.glob("*.md"))
+    for folder in ("docs", "example"):
+        yield from sorted((ROOT / folder).rglob("*.md"))
+
+
 def all_tests() -> str:
     """The text of the tests, with the literals joined that the formatter has split."""
     return "".join(re.sub(r'"\s*\n\s*"', "", path.read_text(encoding="utf-8"))
@@ -150,6 +176,10 @@ def main() -> int:
     for page in sorted((ROOT / "docs").glob("*.md")):
         for sentence in missing_tests(page.read_text(encoding="utf-8"), tests):
             print(f"docs/{page.name}: {sentence}")
+            count += 1
+    for page in pages() if not files else ():
+        for sentence in broken_links(page, page.read_text(encoding="utf-8")):
+            print(f"{page.relative_to(ROOT)}: {sentence}")
             count += 1
     if shrink:
         EXEMPT.write_text("".join(f"{name}\n" for name in sorted(exempt - clean)))

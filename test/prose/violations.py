@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """violations.py: expects check.py to find each habit that it knows, and nothing in plain prose."""
+import pathlib
 import sys
 
-from check import RULES, missing_tests, violations
+from check import RULES, broken_links, missing_tests, violations
 
 PLAIN = """Reads up to `bytes` bytes. A short read means end of file; 0 means the offset is at or past the end.
 Initialize the context before the first transfer: the kernel pins its memory once.
@@ -24,6 +25,10 @@ if found("word " * 30, "a.hpp"):
     missed.append("a long line that is not Markdown's is clang-format's affair")
 if len(list(missing_tests('Said. *("one"; "two\n words"; "three")*', 'TEST("one") TEST("two words")'))) != 1:
     missed.append("a test that a page quotes does not exist")
+here = pathlib.Path(__file__).with_name("page.md")
+links = "# One heading: `two`\n[a](#one-heading-two) [b](check.py) [c](https://x/y#z) [d](nothing.md) [e](#none)"
+if len(list(broken_links(here, links))) != 2:
+    missed.append(f"links: {list(broken_links(here, links))}")
 if list(violations("docs/page.md", PLAIN)):
     missed.append(f"plain prose: {list(violations('docs/page.md', PLAIN))}")
 for each in missed:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// All of qio but the formatters (qio/format.hpp, which needs fmt), reading over bad sectors (qio/salvage.hpp) and files
-// of any mode (qio/any_file.hpp).
+// All of qio but the formatters (qio/format.hpp, which needs fmt), reading over bad sectors (qio/salvage.hpp), files of
+// any mode (qio/any_file.hpp) and waiting for the first of several tasks (qio/when_any.hpp).
 #pragma once
 
 #include <qio/buffer.hpp>
@@ -20,4 +20,3 @@
 #include <qio/task.hpp>
 #include <qio/task_scope.hpp>
 #include <qio/version.hpp>
-#include <qio/when_any.hpp>

@@ -17,13 +17,17 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace qio::inline QIO_CONFIGURATION {
 
 template <class T = void>
 class task;
+
+/// The value of a task<void> among the results of when_all() and when_any().
+struct unit {
+  friend constexpr bool operator==(unit, unit) noexcept { return true; }
+};
 
 namespace detail {
 
@@ -289,7 +293,7 @@ class [[nodiscard]] started {
 
 /// A task's value, as an object for every T.
 template <class T>
-using kept = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+using kept = std::conditional_t<std::is_void_v<T>, unit, T>;
 
 /// Awaits `work` and puts its value into `value`.
 template <class T>
@@ -336,7 +340,7 @@ class join_all final : started::listener {
 
 /// Starts all, in order, and finishes when all have; one that is nested very deep may start after those that follow it
 /// (see task). The result is a tuple in the order of the arguments, with
-/// std::monostate for a task<void>. If several throw, the exception of the first in that order comes out, after all
+/// unit for a task<void>. If several throw, the exception of the first in that order comes out, after all
 /// have finished.
 template <class... T>
 task<std::tuple<detail::kept<T>...>> when_all(task<T>... tasks) {

@@ -118,7 +118,7 @@ using values_made_by = typename value_of_tasks<made_by<Function>>::type;
 
 }  // namespace detail
 
-/// Which one of a vector of tasks finished first, and its value: std::monostate for a task<void>.
+/// Which one of a vector of tasks finished first, and its value: unit for a task<void>.
 template <class T>
 struct first_finished {
   std::size_t index;
@@ -138,7 +138,7 @@ struct first_finished {
 /// and when_any waits for it. (Functions instead of tasks, because a task needs its token when it is made. If tasks
 /// were arguments, a task made with another token, or with none, would look right and keep when_any waiting.)
 ///
-/// The result is a std::variant with a member for each function, in order, and std::monostate for a task<void>. Its
+/// The result is a std::variant with a member for each function, in order, and unit for a task<void>. Its
 /// index() is that of the function whose task finished first, whatever the task did: an exception of that task comes
 /// out of when_any, once all have finished, and a result<T> that holds an error is a value. Values and exceptions of
 /// the other tasks are discarded. A task that finishes in spite of the stop has done its work, and its value is

@@ -1,6 +1,7 @@
 // A task that exists already cannot receive the stop token of when_any.
 // expect: deleted
 #include <qio/qio.hpp>
+#include <qio/when_any.hpp>
 
 #include <stop_token>
 

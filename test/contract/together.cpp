@@ -2,6 +2,7 @@
 #include "adopt.hpp"
 #include "world.hpp"
 #include <qio/any_file.hpp>
+#include <qio/when_any.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -4,7 +4,7 @@ if(NOT status EQUAL 0)
   message(FATAL_ERROR "preprocessing ${SOURCE} failed")
 endif()
 
-foreach(header algorithm chrono deque functional iostream locale map random regex sstream unordered_map)
+foreach(header algorithm chrono deque functional iostream locale map random regex sstream unordered_map variant)
   if(text MATCHES "# 1 \"[^\"\n]*/${header}\"")
     message(FATAL_ERROR "qio/qio.hpp includes <${header}>: ${CMAKE_MATCH_0}")
   endif()

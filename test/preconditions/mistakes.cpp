@@ -2,6 +2,7 @@
 // nothing happened.
 #include <qio/engine/simulated.hpp>
 #include <qio/qio.hpp>
+#include <qio/when_any.hpp>
 
 #include <array>
 #include <coroutine>

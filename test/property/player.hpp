@@ -7,6 +7,7 @@
 #include "tally.hpp"
 #include "world.hpp"
 #include <qio/qio.hpp>
+#include <qio/when_any.hpp>
 
 #include <algorithm>
 #include <array>

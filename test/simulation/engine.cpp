@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Asynchronous operations on a simulated disk: the seed decides the order of all events.
 #include "program.hpp"
+#include <qio/when_any.hpp>
 
 #include <algorithm>
 #include <array>

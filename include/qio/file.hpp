@@ -536,6 +536,8 @@ class [[nodiscard]] basic_file {
       if (auto done = co_await detail::call_by_worker(*loop, activity, job); !done)
         co_return done.error().of_opening(path.c_str());
       if constexpr (Engine::system::has_page_cache) opened.value()->tell_storage(loop);
+    } else {
+      co_await turn_of_others(*loop);
     }
     if (!opened) co_return opened.error().of_opening(path.c_str());
     co_return basic_file(std::move(opened).value(), std::move(loop));
@@ -557,10 +559,19 @@ class [[nodiscard]] basic_file {
     return is_opened;
   }
 
+  // Awaited after something was done inline: completes at once, or by a later turn if this one has had enough.
+  template <class Loop>
+  static operation<Engine, void> turn_of_others(Loop& loop) noexcept {
+    return {loop, [](request& r) { r.needs_no_engine = true; }};
+  }
+
   static task<result<void>> close_asynchronously(loop_pointer loop, std::unique_ptr<state> closed) {
     if (closed == nullptr) co_return not_open();
     if constexpr (Engine::system::has_page_cache)
-      if (auto done = closed->close_at_once(loop)) co_return *done;
+      if (auto done = closed->close_at_once(loop)) {
+        co_await turn_of_others(*loop);
+        co_return *done;
+      }
     file_activity activity;
     auto job = [&]() noexcept { return closed->close(); };
     co_return co_await detail::call_by_worker(*loop, activity, job);

@@ -118,11 +118,16 @@ qio::task<void> open_and_close(Context& on, std::string path) {
   auto file = co_await opening<Mode>(on, path);
   CHECK((file && file.value().size().value() == 8));
   if (!file) co_return;
-  static_cast<void>(co_await on.schedule());  // opening may have used up the turn
   if constexpr (!Mode::is_mapped) {
     const auto closed = co_await file.value().async_close();
     CHECK(closed);
   }
+}
+
+/// Far more often than the time of one turn allows.
+template <class Context>
+qio::task<void> open_and_close_often(Context& on, std::string path) {
+  for (int i = 0; i < 200; ++i) co_await open_and_close<qio::cached>(on, path);
 }
 
 template <class Context>
@@ -163,6 +168,29 @@ TEST_CASE("opening and closing an existing file needs no worker on ext4, XFS, bt
       CHECK(needs_no_worker(any, path, [&](auto& context) { return open_and_close<qio::mapped>(context, path); }));
     });
   }
+}
+
+TEST_CASE("a coroutine that opens and closes many files needs no worker, and leaves the others their turn") {
+  if (!kernel_finds_at_once()) QIO_SKIP(finds_nothing_at_once);
+  if (!grants_leases()) QIO_SKIP(no_leases);
+  const fault::mounted mounted("tmpfs", 1 << 20);
+  if (!mounted.missing.empty()) QIO_SKIP(mounted.missing);
+  const std::string path = mounted.path + "/file";
+  std::ofstream(path) << "contents";
+  on_every_engine([&](auto& any) {
+    CHECK(needs_no_worker(any, path, [&](auto& context) { return open_and_close_often(context, path); }));
+    bool has_slept = false;
+    int opened = 0;
+    const auto open_until = [&]() -> qio::task<void> {
+      for (; !has_slept && opened < 100'000; ++opened) co_await open_and_close<qio::cached>(any, path);
+    };
+    const auto sleep = [&]() -> qio::task<void> {
+      static_cast<void>(co_await any.sleep_for(1ms));
+      has_slept = true;
+    };
+    any.run(qio::when_all(open_until(), sleep()));
+    CHECK(opened < 100'000);
+  });
 }
 
 TEST_CASE("a worker opens and closes what may wait, and all if asked to") {

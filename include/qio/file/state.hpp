@@ -65,7 +65,7 @@ struct file_state {
                                                                          const open_options& options, Loop& loop) {
     inline_turn& turn = loop->work_inline();
     const clock::time_point begin = clock::now();
-    if (!turn.may_go_on()) return std::nullopt;
+    if (!turn.has_time()) return std::nullopt;
     turn.waits.look(begin);
     const auto storage_on = [&](std::uint64_t device) -> const platform::file_storage* {
       const platform::file_storage* const found = turn.file_systems.find(device);
@@ -138,7 +138,7 @@ struct file_state {
     if (!activity.closes_at_once || loop->closed()) return std::nullopt;
     inline_turn& turn = loop->work_inline();
     const clock::time_point begin = clock::now();
-    if (!turn.may_go_on() || !turn.pause_of(activity.file_system).is_over(begin)) return std::nullopt;
+    if (!turn.has_time() || !turn.pause_of(activity.file_system).is_over(begin)) return std::nullopt;
     if (platform::is_removed(file.handle)) return std::nullopt;
     turn.waits.look(begin);
     const result<void> closed = close();

@@ -255,12 +255,13 @@ class loop final : public mailbox {
   }
 
   // Everything has been reaped before anything is resumed, so that what is started then finds free places in the
-  // queues.
+  // queues. Ends early when the turn's time for inline work is used up: the next turn has more.
   bool dispatch() noexcept {
     for (unsigned count = 0; count < dispatches_a_turn; ++count) {
       request* const r = completed_.pop();
       if (r == nullptr) return count != 0;
       r->completed(*r);
+      if (!inline_turn_.has_time()) return true;
     }
     return true;
   }

@@ -14,7 +14,7 @@ GROUPS = {
     "Modes": ["cached", "uncached", "direct", "mapped"],
     "Contexts": ["basic_context", "context_options", "posted_call", "wait_statistics"],
     "Operations and tasks": ["operation", "operation_slot", "operation_options", "deadline", "stop_reference", "task",
-                             "task_scope", "first_finished"],
+                             "task_scope", "first_finished", "unit"],
     "Memory": ["aligned_buffer", "mutable_buffer", "const_buffer"],
     "Results": ["error", "explanation", "fact", "salvaged", "unreadable"],
     "Engines": ["automatic", "uring", "pool", "iocp", "no_engine", "simulated", "simulated_disk", "simulation_options"],

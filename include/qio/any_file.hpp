@@ -31,6 +31,7 @@ namespace qio::inline QIO_CONFIGURATION {
 /// The modes, as values.
 enum class any_mode : std::uint8_t { cached, uncached, direct, mapped };
 
+/// "cached", "uncached", "direct" or "mapped".
 constexpr std::string_view name_of(any_mode mode) noexcept {
   switch (mode) {
     case any_mode::cached: return cached::name;
@@ -43,8 +44,7 @@ constexpr std::string_view name_of(any_mode mode) noexcept {
 
 /// A basic_file of any mode, for programs that read the mode from their configuration. It has the members of
 /// basic_file that every mode has, except adopt(), release() and share_with(); visit() leads to the others (views,
-/// async_resize). Each call costs one
-/// switch more than a call of the basic_file.
+/// async_resize). Each call costs one switch more than a call of the basic_file.
 ///
 /// A direct file needs alignment, and the others do not: use alignment() for every mode. It is all 1 where nothing has
 /// to be aligned. Buffers of a constant size are accepted whatever their size; a direct transfer then fails with
@@ -59,8 +59,9 @@ class [[nodiscard]] any_file {
       std::variant<basic_file<cached, Engine>, basic_file<uncached, Engine>, basic_file<direct, Engine>>>;
 
  public:
-  using engine_type = Engine;
+  using engine_type = Engine;  ///< the engine of its context, or no_engine
 
+  /// Takes over a file of a known mode.
   template <file_mode Mode>
   any_file(basic_file<Mode, Engine>&& file) noexcept
       : file_(std::in_place_type<basic_file<Mode, Engine>>, std::move(file)) {}
@@ -103,6 +104,7 @@ class [[nodiscard]] any_file {
     });
   }
 
+  /// The mode that the file was opened in.
   any_mode mode() const noexcept { return static_cast<any_mode>(file_.index()); }
 
   /// Returns `visitor(file)`, with the basic_file of the mode. The visitor takes one of any mode (`auto& file`).
@@ -110,6 +112,7 @@ class [[nodiscard]] any_file {
   decltype(auto) visit(Visitor&& visitor) {
     return dispatch(file_, visitor);
   }
+  /// The same for a const file.
   template <class Visitor>
   decltype(auto) visit(Visitor&& visitor) const {
     return dispatch(file_, visitor);
@@ -117,33 +120,39 @@ class [[nodiscard]] any_file {
 
   // --- what all modes have in common: see basic_file ---
 
+  /// See basic_file::read_at().
   template <detail::readable_into Buffer>
   result<std::size_t> read_at(std::uint64_t offset, Buffer&& buffer) const {
     return visit([&](auto& file) { return file.read_at(offset, to_fill(buffer)); });
   }
+  /// See basic_file::write_at().
   template <detail::writable_from Buffer>
   result<std::size_t> write_at(std::uint64_t offset, Buffer&& buffer) {
     return visit([&](auto& file) { return file.write_at(offset, to_send(buffer)); });
   }
 
+  /// See basic_file::async_read_at().
   template <detail::readable_into Buffer>
     requires engine<Engine>
   auto async_read_at(std::uint64_t offset, Buffer&& buffer) {
     check_borrowed<Buffer>();
     return visit([&](auto& file) { return file.async_read_at(offset, to_fill(buffer)); });
   }
+  /// The same, with a deadline or a stop token.
   template <detail::readable_into Buffer>
     requires engine<Engine>
   auto async_read_at(std::uint64_t offset, Buffer&& buffer, const operation_options& options) {
     check_borrowed<Buffer>();
     return visit([&](auto& file) { return file.async_read_at(offset, to_fill(buffer), options); });
   }
+  /// See basic_file::async_write_at().
   template <detail::writable_from Buffer>
     requires engine<Engine>
   auto async_write_at(std::uint64_t offset, Buffer&& buffer) {
     check_borrowed<Buffer>();
     return visit([&](auto& file) { return file.async_write_at(offset, to_send(buffer)); });
   }
+  /// The same, with a deadline or a stop token.
   template <detail::writable_from Buffer>
     requires engine<Engine>
   auto async_write_at(std::uint64_t offset, Buffer&& buffer, const operation_options& options) {
@@ -151,56 +160,70 @@ class [[nodiscard]] any_file {
     return visit([&](auto& file) { return file.async_write_at(offset, to_send(buffer), options); });
   }
 
+  /// See basic_file::sync().
   result<void> sync(sync_kind kind = sync_kind::everything) {
     return visit([&](auto& file) { return file.sync(kind); });
   }
+  /// See basic_file::async_sync().
   auto async_sync(sync_kind kind = sync_kind::everything)
     requires engine<Engine>
   {
     return visit([&](auto& file) { return file.async_sync(kind); });
   }
+  /// The same, with a deadline or a stop token.
   auto async_sync(sync_kind kind, const operation_options& options)
     requires engine<Engine>
   {
     return visit([&](auto& file) { return file.async_sync(kind, options); });
   }
 
+  /// The size in bytes; the capacity of a block device.
   result<std::uint64_t> size() const {
     return visit([](auto& file) { return file.size(); });
   }
+  /// See basic_file::resize().
   result<void> resize(std::uint64_t bytes) {
     return visit([&](auto& file) { return file.resize(bytes); });
   }
 
+  /// See basic_file::close().
   result<void> close() {
     return visit([](auto& file) { return file.close(); });
   }
+  /// See basic_file::async_close().
   task<result<void>> async_close()
     requires engine<Engine>
   {
     return visit([](auto& file) { return file.async_close(); });
   }
 
+  /// What offsets, lengths and addresses must be multiples of. All are 1 unless the mode is direct.
   qio::alignment alignment() const noexcept {
     return visit([](auto& file) { return file.alignment(); });
   }
+  /// Whether transfers bypass the page cache.
   bool is_direct() const noexcept {
     return visit([](auto& file) { return file.is_direct(); });
   }
+  /// Whether transfers leave nothing in the page cache.
   bool is_uncached() const noexcept {
     return visit([](auto& file) { return file.is_uncached(); });
   }
+  /// False after close(), and after a move from the file.
   bool is_open() const noexcept {
     return visit([](auto& file) { return file.is_open(); });
   }
+  /// The system's handle, which the file still owns.
   platform::native_handle native_handle() const noexcept {
     return visit([](auto& file) { return file.native_handle(); });
   }
+  /// See basic_file::statistics().
   const file_statistics& statistics() const noexcept
     requires engine<Engine>
   {
     return visit([](auto& file) -> const file_statistics& { return file.statistics(); });
   }
+  /// See basic_file::explain(). Allocates.
   explanation explain() const {
     return visit([](auto& file) { return file.explain(); });
   }

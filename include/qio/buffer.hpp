@@ -18,22 +18,27 @@ namespace qio::inline QIO_CONFIGURATION {
 /// Memory that a vectored read fills: an address and a length in bytes. Borrowed: the memory must outlive the transfer.
 /// Has the layout of POSIX's iovec, so that arrays are passed to the kernel without copying.
 struct mutable_buffer {
-  void* data = nullptr;
-  std::size_t size = 0;
+  void* data = nullptr;  ///< its first byte
+  std::size_t size = 0;  ///< bytes
 
   constexpr mutable_buffer() noexcept = default;
+  /// The `bytes` bytes from `memory` on.
   constexpr mutable_buffer(void* memory, std::size_t bytes) noexcept : data(memory), size(bytes) {}
+  /// The same, from a span.
   constexpr mutable_buffer(std::span<std::byte> bytes) noexcept : data(bytes.data()), size(bytes.size()) {}
 };
 
 /// The same for memory that a vectored write sends.
 struct const_buffer {
-  const void* data = nullptr;
-  std::size_t size = 0;
+  const void* data = nullptr;  ///< its first byte
+  std::size_t size = 0;        ///< bytes
 
   constexpr const_buffer() noexcept = default;
+  /// The `bytes` bytes from `memory` on.
   constexpr const_buffer(const void* memory, std::size_t bytes) noexcept : data(memory), size(bytes) {}
+  /// The same, from a span.
   constexpr const_buffer(std::span<const std::byte> bytes) noexcept : data(bytes.data()), size(bytes.size()) {}
+  /// The same, from a span of writable memory.
   constexpr const_buffer(std::span<std::byte> bytes) noexcept : data(bytes.data()), size(bytes.size()) {}
 };
 
@@ -42,7 +47,12 @@ struct const_buffer {
 /// KiB.
 inline constexpr std::size_t default_buffer_alignment = 4096;
 
-/// Owned, uninitialised memory whose address and size suit direct I/O. Movable, not copyable.
+/// Owned, uninitialized memory whose address and size suit direct I/O. Converts to a span of bytes, so transfers take
+/// it as it is. Movable, not copyable.
+///
+///     auto block = qio::aligned_buffer::allocate(64 * 1024).value();
+///     file.read_at(0, block).value();                   // fills all of it
+///     file.write_at(0, block.view(0, 4096)).value();    // writes a part of it
 class aligned_buffer {
  public:
   /// Allocates `bytes` bytes, rounded up to a multiple of `alignment`, at a multiple of `alignment`. Fails with
@@ -56,10 +66,12 @@ class aligned_buffer {
     return aligned_buffer(static_cast<std::byte*>(memory), rounded, alignment);
   }
 
+  /// Takes the memory over; the other one is empty then.
   aligned_buffer(aligned_buffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),
         alignment_(other.alignment_) {}
+  /// The same, and frees the memory that was here.
   aligned_buffer& operator=(aligned_buffer&& other) noexcept {
     aligned_buffer taken(std::move(other));
     std::swap(data_, taken.data_);
@@ -71,20 +83,27 @@ class aligned_buffer {
     if (data_ != nullptr) ::operator delete(data_, std::align_val_t(alignment_));
   }
 
+  /// The first byte.
   std::byte* data() noexcept { return data_; }
+  /// The first byte.
   const std::byte* data() const noexcept { return data_; }
-  std::size_t size() const noexcept { return size_; }  ///< bytes; a multiple of alignment()
-  std::size_t alignment() const noexcept { return alignment_; }
+  std::size_t size() const noexcept { return size_; }            ///< bytes; a multiple of alignment()
+  std::size_t alignment() const noexcept { return alignment_; }  ///< bytes, as requested
 
+  /// Its bytes, for range-based loops and std::span.
   std::byte* begin() noexcept { return data_; }
+  /// The end of its bytes.
   std::byte* end() noexcept { return data_ + size_; }
+  /// Its bytes, for range-based loops and std::span.
   const std::byte* begin() const noexcept { return data_; }
+  /// The end of its bytes.
   const std::byte* end() const noexcept { return data_ + size_; }
   /// Precondition: index < size().
   std::byte& operator[](std::size_t index) noexcept {
     QIO_CHECK(index < size_, "operator[] reaches past the end of the aligned_buffer");
     return data_[index];
   }
+  /// Precondition: index < size().
   const std::byte& operator[](std::size_t index) const noexcept {
     QIO_CHECK(index < size_, "operator[] reaches past the end of the aligned_buffer");
     return data_[index];
@@ -95,6 +114,7 @@ class aligned_buffer {
     QIO_CHECK(offset <= size_ && bytes <= size_ - offset, "view() reaches past the end of the aligned_buffer");
     return {data_ + offset, bytes};
   }
+  /// A part of it. Precondition: offset + bytes <= size().
   std::span<const std::byte> view(std::size_t offset, std::size_t bytes) const noexcept {
     QIO_CHECK(offset <= size_ && bytes <= size_ - offset, "view() reaches past the end of the aligned_buffer");
     return {data_ + offset, bytes};

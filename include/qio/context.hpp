@@ -81,7 +81,7 @@ class [[nodiscard]] scheduled final : posted {
 template <engine Engine>
 class [[nodiscard]] basic_context {
  public:
-  using engine_type = Engine;
+  using engine_type = Engine;  ///< what carries out its operations
 
   /// Fails with the system's error where the engine is unavailable. qio::context is always available: it falls back to
   /// the pool, and explain() says why. Fails with std::errc::not_enough_memory if registered_bytes cannot be allocated.
@@ -99,7 +99,9 @@ class [[nodiscard]] basic_context {
     return basic_context(std::make_shared<detail::loop<Engine>>(std::move(engine).value(), std::move(memory)));
   }
 
+  /// Files, operations and tasks of the context continue to work.
   basic_context(basic_context&&) noexcept = default;
+  /// The same, and destroys the context that was here.
   basic_context& operator=(basic_context&& other) noexcept {
     basic_context taken(std::move(other));
     std::swap(loop_, taken.loop_);
@@ -189,6 +191,7 @@ class [[nodiscard]] basic_context {
     static_cast<void>(loop());
     return {loop_, time, stop};
   }
+  /// The same, `time` from now.
   template <class Representation, class Period>
   [[nodiscard]] detail::stoppable_sleeping<detail::loop<Engine>> sleep_for(
       std::chrono::duration<Representation, Period> time, const std::stop_token& stop) const noexcept {

@@ -41,7 +41,9 @@ class [[nodiscard]] directory {
     return directory(opened.value());
   }
 
+  /// Takes the handle over; the other one can then only be assigned to or destroyed.
   directory(directory&& other) noexcept : handle_(std::exchange(other.handle_, platform::invalid_handle)) {}
+  /// The same, and closes what was open here.
   directory& operator=(directory&& other) noexcept {
     directory taken(std::move(other));
     std::swap(handle_, taken.handle_);

@@ -22,10 +22,12 @@ struct fact {
 /// stable, but not on reasons.
 class explanation {
  public:
+  /// Appends a fact. Allocates.
   void add(std::string name, std::string value, std::string reason = {}) {
     facts_.push_back({std::move(name), std::move(value), std::move(reason)});
   }
 
+  /// All of them, in order.
   const std::vector<fact>& facts() const noexcept { return facts_; }
 
   /// The fact of that name, or null. Valid until this object changes or is destroyed.

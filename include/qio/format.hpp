@@ -14,6 +14,7 @@
 /// The message of an error, with its category and code.
 template <>
 struct fmt::formatter<qio::error> : fmt::formatter<std::string> {
+  /// For fmt.
   template <class Context>
   auto format(const qio::error& failure, Context& context) const {
     const std::error_code code = failure.code();
@@ -25,6 +26,7 @@ struct fmt::formatter<qio::error> : fmt::formatter<std::string> {
 /// One line per fact.
 template <>
 struct fmt::formatter<qio::explanation> : fmt::formatter<std::string> {
+  /// For fmt.
   template <class Context>
   auto format(const qio::explanation& facts, Context& context) const {
     return fmt::formatter<std::string>::format(facts.text(), context);
@@ -34,6 +36,7 @@ struct fmt::formatter<qio::explanation> : fmt::formatter<std::string> {
 /// "memory 512, read 512, write 4096": bytes.
 template <>
 struct fmt::formatter<qio::alignment> : fmt::formatter<std::string> {
+  /// For fmt.
   template <class Context>
   auto format(const qio::alignment& needed, Context& context) const {
     return fmt::formatter<std::string>::format(
@@ -45,6 +48,7 @@ struct fmt::formatter<qio::alignment> : fmt::formatter<std::string> {
 template <class T>
   requires(!std::is_void_v<T>)
 struct fmt::formatter<qio::result<T>> : fmt::formatter<std::string> {
+  /// For fmt.
   template <class Context>
   auto format(const qio::result<T>& answer, Context& context) const {
     const std::string text =

@@ -13,10 +13,10 @@ namespace qio::inline QIO_CONFIGURATION {
 /// Through the kernel's page cache: reads of cached data are served from memory; writes go to memory and reach the
 /// device later (see sync).
 struct cached {
-  static constexpr std::string_view name = "cached";
-  static constexpr bool is_direct = false;
-  static constexpr bool is_uncached = false;
-  static constexpr bool is_mapped = false;
+  static constexpr std::string_view name = "cached";  ///< in messages and explanations
+  static constexpr bool is_direct = false;            ///< whether transfers bypass the page cache
+  static constexpr bool is_uncached = false;          ///< whether the cache drops the pages after a transfer
+  static constexpr bool is_mapped = false;            ///< whether transfers are copies in memory
 };
 
 /// Through the page cache, which drops the pages as soon as the transfer no longer needs them (RWF_DONTCACHE,
@@ -25,28 +25,28 @@ struct cached {
 /// stay until they are read. A write starts writing back at once, and its pages are dropped when they are on the
 /// device; it is no more durable than a cached write. Needs no alignment.
 struct uncached {
-  static constexpr std::string_view name = "uncached";
-  static constexpr bool is_direct = false;
-  static constexpr bool is_uncached = true;
-  static constexpr bool is_mapped = false;
+  static constexpr std::string_view name = "uncached";  ///< in messages and explanations
+  static constexpr bool is_direct = false;              ///< whether transfers bypass the page cache
+  static constexpr bool is_uncached = true;             ///< whether the cache drops the pages after a transfer
+  static constexpr bool is_mapped = false;              ///< whether transfers are copies in memory
 };
 
 /// Bypasses the page cache: transfers between the caller's memory and the device (O_DIRECT). Offsets, lengths and
 /// addresses must be multiples of file.alignment(). A completed write has bypassed the page cache, but is *not*
 /// durable: the device may hold it in its own cache until sync.
 struct direct {
-  static constexpr std::string_view name = "direct";
-  static constexpr bool is_direct = true;
-  static constexpr bool is_uncached = false;
-  static constexpr bool is_mapped = false;
+  static constexpr std::string_view name = "direct";  ///< in messages and explanations
+  static constexpr bool is_direct = true;             ///< whether transfers bypass the page cache
+  static constexpr bool is_uncached = false;          ///< whether the cache drops the pages after a transfer
+  static constexpr bool is_mapped = false;            ///< whether transfers are copies in memory
 };
 
 /// The page cache itself, mapped into the process. Reads and writes are copies in memory; view() does not even copy.
 struct mapped {
-  static constexpr std::string_view name = "mapped";
-  static constexpr bool is_direct = false;
-  static constexpr bool is_uncached = false;
-  static constexpr bool is_mapped = true;
+  static constexpr std::string_view name = "mapped";  ///< in messages and explanations
+  static constexpr bool is_direct = false;            ///< whether transfers bypass the page cache
+  static constexpr bool is_uncached = false;          ///< whether the cache drops the pages after a transfer
+  static constexpr bool is_mapped = true;             ///< whether transfers are copies in memory
 };
 
 /// What makes a type a mode.
@@ -60,7 +60,11 @@ concept file_mode = requires {
 static_assert(file_mode<cached> && file_mode<uncached> && file_mode<direct> && file_mode<mapped>);
 
 /// The kinds of access that a file is opened for.
-enum class access : std::uint8_t { read, write, read_write };
+enum class access : std::uint8_t {
+  read,        ///< reads only
+  write,       ///< writes only
+  read_write,  ///< both
+};
 
 /// What open() does if the file exists, and if it does not.
 enum class creation : std::uint8_t {
@@ -88,6 +92,7 @@ struct alignment {
   std::uint32_t read = 1;    ///< of the offset and the length of a read
   std::uint32_t write = 1;   ///< of the offset and the length of a write
 
+  /// Whether all three are equal.
   friend bool operator==(const alignment&, const alignment&) = default;
 };
 

@@ -35,7 +35,7 @@ class [[nodiscard]] operation final : private detail::attempted_request {
   static_assert(engine<Engine>);
 
  public:
-  using result_type = result<Answer>;
+  using result_type = result<Answer>;  ///< what awaiting it returns, and what a callback is given
 
   /// For files: `describe(request&)` fills in the request. Always inlined, so that its values go straight there.
   template <std::invocable<request&> Describe, class... ControlArguments>
@@ -176,7 +176,7 @@ class [[nodiscard]] operation final : private detail::attempted_request {
 template <class Operation>
 class operation_slot {
  public:
-  using operation_type = Operation;
+  using operation_type = Operation;  ///< what it has room for
 
   operation_slot() noexcept {}
   operation_slot(const operation_slot&) = delete;
@@ -199,13 +199,17 @@ class operation_slot {
     if (std::exchange(has_value_, false)) operation_.~Operation();
   }
 
+  /// Whether it contains an operation, in whatever state.
   bool has_value() const noexcept { return has_value_; }
+  /// The same.
   explicit operator bool() const noexcept { return has_value_; }
 
+  /// The operation. Precondition: has_value().
   Operation& operator*() noexcept {
     QIO_CHECK(has_value_, "an empty operation_slot was dereferenced: emplace() an operation first");
     return operation_;
   }
+  /// The same: `slot->cancel()`.
   Operation* operator->() noexcept { return &**this; }
 
  private:

@@ -92,7 +92,7 @@ struct open_options {
 /// A polled transfer cannot end early: a deadline or a cancellation takes effect only when the device has completed the
 /// transfer, and so does schedule() if nothing else is in flight.
 enum class polling : std::uint8_t {
-  off,
+  off,     ///< the device interrupts
   busy,    ///< polls without a pause: the lowest latency
   hybrid,  ///< sleeps for half of the usual time, then polls (Linux 6.13; `busy` on older kernels)
 };
@@ -105,13 +105,14 @@ enum class polling : std::uint8_t {
 /// operations that kernel or worker threads complete, because these need a CPU themselves: syncs, durable writes,
 /// opening, resizing.
 enum class wait_policy : std::uint8_t {
-  sleep,
-  spin,  ///< awake
+  sleep,  ///< in the kernel, until something has completed
+  spin,   ///< awake
   /// Awake if recent waits suggest that this one will be short (0.1 ms); asleep for the first part of it if that does
   /// not make it longer.
   adaptive,
 };
 
+/// "sleep", "spin" or "adaptive".
 constexpr std::string_view name_of(wait_policy policy) noexcept {
   switch (policy) {
     case wait_policy::sleep: return "sleep";

@@ -214,14 +214,16 @@ inline std::string printable(const char* path) {
 
 /// A std::error_code, and the numbers that explain it.
 ///
-/// Converts to std::error_code and compares with error codes and conditions, so code that knows only <system_error>
+/// Converts to std::error_code and compares with error codes and conditions, so code that knows only `<system_error>`
 /// need not know this class. Trivially copyable. Only message() and of_opening() allocate.
 class error {
  public:
   /// No error. (Outcome requires a cheap default state; user code never sees an error without a code.)
   constexpr error() noexcept = default;
 
+  /// An error of the system or of any other category.
   error(std::error_code code) noexcept : category_(&code.category()), value_(code.value()) {}
+  /// An error of the library.
   error(errc condition) noexcept : error(make_error_code(condition)) {}
 
   /// `given` is the number that was wrong; `needed` is what it must be a multiple of, or must not exceed (bytes).
@@ -245,11 +247,14 @@ class error {
     return result;
   }
 
+  /// The code. An error of the operating system has its own, in std::system_category().
   std::error_code code() const noexcept { return category_ ? std::error_code(value_, *category_) : std::error_code(); }
+  /// The same, without being asked.
   operator std::error_code() const noexcept { return code(); }
 
   /// False only for error().
   bool exists() const noexcept { return category_ != nullptr; }
+  /// Whether the library itself reports it: then it is one of errc.
   bool is_qio() const noexcept { return category_ == &qio_category(); }
 
   /// The number that was wrong, in bytes: an offset, a length, an address. 0 if the error has none.
@@ -267,8 +272,11 @@ class error {
     return path.empty() ? reason() : "cannot open " + path + ": " + reason();
   }
 
+  /// Whether the codes are equal.
   friend bool operator==(const error& a, const std::error_code& b) noexcept { return a.code() == b; }
+  /// Whether the codes are equal; the numbers may differ.
   friend bool operator==(const error& a, const error& b) noexcept { return a.code() == b.code(); }
+  /// Compares with an errc, or with a condition: `error == std::errc::no_space_on_device`.
   template <class Enum>
     requires(std::is_error_code_enum<Enum>::value || std::is_error_condition_enum<Enum>::value)
   friend bool operator==(const error& a, Enum b) noexcept {

@@ -19,9 +19,9 @@ namespace qio::inline QIO_CONFIGURATION {
 
 /// A part of a file that cannot be read, and why.
 struct unreadable {
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
-  error reason;
+  std::uint64_t offset = 0;  ///< of its first byte in the file
+  std::uint64_t bytes = 0;   ///< its length
+  error reason;              ///< why the read failed
 };
 
 /// The result of salvage().

@@ -26,6 +26,7 @@ class task;
 
 /// The value of a task<void> among the results of when_all() and when_any().
 struct unit {
+  /// Always true.
   friend constexpr bool operator==(unit, unit) noexcept { return true; }
 };
 
@@ -195,9 +196,11 @@ template <class T>
 class [[nodiscard]] task {
  public:
   using promise_type = detail::task_promise<T>;
-  using value_type = T;
+  using value_type = T;  ///< what co_await returns
 
+  /// The other task is empty then: awaiting it is a failed precondition.
   task(task&& other) noexcept : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
+  /// The same, and destroys the coroutine that was here.
   task& operator=(task&& other) noexcept {
     task taken(std::move(other));
     std::swap(coroutine_, taken.coroutine_);
@@ -207,6 +210,7 @@ class [[nodiscard]] task {
     if (coroutine_) coroutine_.destroy();
   }
 
+  /// Starts the coroutine and waits for it: `co_await std::move(task)`, once. Rethrows an exception that left it.
   auto operator co_await() && noexcept {
     struct awaiter {
       std::coroutine_handle<promise_type> coroutine;

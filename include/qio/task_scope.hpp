@@ -37,6 +37,7 @@ namespace qio::inline QIO_CONFIGURATION {
 /// back before its scope is destroyed (see task). Not movable. A spawned task must not destroy its own scope.
 class task_scope {
  public:
+  /// A scope without tasks, for tasks of that context.
   template <class Engine>
   explicit task_scope(const basic_context<Engine>& on) : loop_(on.shared_loop()) {}
   task_scope(const task_scope&) = delete;
@@ -93,10 +94,12 @@ class task_scope {
   /// Asks the tasks to end, which those notice that use stop_token(), for example in operation_options. May be called
   /// from any thread.
   void request_stop() noexcept { stop_.request_stop(); }
+  /// For the operations of its tasks: `{.stop = token}`. request_stop() and the destructor request the stop.
   std::stop_token stop_token() const noexcept { return stop_.get_token(); }
 
   /// How many tasks have not finished.
   std::size_t size() const noexcept { return size_; }
+  /// Whether all tasks have finished.
   bool is_empty() const noexcept { return first_ == nullptr; }
 
  private:

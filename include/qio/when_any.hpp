@@ -121,8 +121,8 @@ using values_made_by = typename value_of_tasks<made_by<Function>>::type;
 /// Which one of a vector of tasks finished first, and its value: unit for a task<void>.
 template <class T>
 struct first_finished {
-  std::size_t index;
-  detail::kept<T> value;
+  std::size_t index;      ///< of the task that finished first, in the vector
+  detail::kept<T> value;  ///< what it returned
 };
 
 /// Waits until the first of several tasks has finished, requests a stop of the others, and waits until these have

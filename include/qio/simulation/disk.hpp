@@ -36,8 +36,9 @@ class simulated_system;
 /// files.
 class simulated_disk {
  public:
-  using time_point = std::chrono::steady_clock::time_point;
+  using time_point = std::chrono::steady_clock::time_point;  ///< of its clock, for deadlines
 
+  /// An empty disk.
   explicit simulated_disk(const simulation_options& options = {}) : options_(options), chance_(options.seed) {}
   simulated_disk(const simulated_disk&) = delete;
   simulated_disk& operator=(const simulated_disk&) = delete;
@@ -47,6 +48,7 @@ class simulated_disk {
   /// Cuts the power after this many more system calls; 0 cuts it now. Then every operation fails with EIO until
   /// restart().
   void cut_power_after(std::uint64_t system_calls) noexcept { calls_left_ = system_calls; }
+  /// Whether the power is on.
   bool has_power() const noexcept { return calls_left_ != 0; }
 
   /// Cuts the power, unless it is off already, and turns it on again, as if the machine had crashed: each file has what
@@ -60,6 +62,7 @@ class simulated_disk {
 
   // --- files: what basic_file has no function for ---
 
+  /// Whether there is a file of that name.
   bool exists(std::string_view path) const { return names_.contains(std::string(path)); }
   /// Fails with std::errc::no_such_file_or_directory.
   result<void> remove(std::string_view path) { return rename(path, {}); }
@@ -96,7 +99,9 @@ class simulated_disk {
 
   // --- state ---
 
+  /// The seed that it was made with.
   std::uint64_t seed() const noexcept { return options_.seed; }
+  /// The time of the disk. Write deadlines as `disk.now() + duration`.
   time_point now() const noexcept { return now_; }
   /// The number of system calls so far, failed ones included: it locates an event in a history that repeats.
   std::uint64_t system_calls() const noexcept { return calls_; }

@@ -12,7 +12,7 @@ namespace qio::inline QIO_CONFIGURATION {
 /// Options of a simulated_disk. Probabilities range from 0 (never) to 1 (always). Switching a fault off leaves the rest
 /// of a seed's history as it is.
 struct simulation_options {
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;  ///< decides everything that happens; the same seed repeats it
 
   std::uint32_t sector = 512;  ///< bytes, a power of two: written whole or not at all; the alignment of direct files
   std::uint64_t capacity = std::uint64_t(1) << 40;  ///< bytes of all files, in pages of 4096; then ENOSPC
@@ -20,7 +20,7 @@ struct simulation_options {
   /// How long a system call of a transfer takes, chosen evenly, so operations overtake each other. If `longest` is less
   /// than `shortest`, every call takes `shortest`.
   std::chrono::nanoseconds shortest = std::chrono::microseconds(10);
-  std::chrono::nanoseconds longest = std::chrono::microseconds(200);
+  std::chrono::nanoseconds longest = std::chrono::microseconds(200);  ///< see `shortest`
 
   // Programs should not notice these, because the library continues by itself.
   double short_transfers = 0;  ///< a system call moves part of the bytes

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """reference.py XML OUTPUT: writes the pages of the reference, from what Doxygen has read of the public headers.
 
-One page for each public type, and one each for functions, enumerations and aliases. Fails if a public type has no place
-in GROUPS, or no comment.
+One page for each public type, and one each for functions, enumerations, aliases and concepts. Fails if a public type
+has no place in GROUPS, or if a type or a public member has no comment.
 """
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree as xml
 
@@ -17,11 +18,18 @@ GROUPS = {
                              "task_scope", "first_finished", "unit"],
     "Memory": ["aligned_buffer", "mutable_buffer", "const_buffer"],
     "Results": ["error", "explanation", "fact", "salvaged", "unreadable"],
-    "Engines": ["automatic", "uring", "pool", "iocp", "no_engine", "simulated", "simulated_disk", "simulation_options"],
+    "Engines": ["automatic", "uring", "pool", "iocp", "simulated", "no_engine"],
+    "Simulation": ["simulated_disk", "simulation_options"],
 }
+# The members of an engine are what the concept `engine` requires. A program calls none of them.
+ENGINES = set(GROUPS["Engines"])
 # Public by necessity: what only the library's own parts, or an engine, use.
 INTERNAL = {"request", "file_activity", "polling_support", "wait_limit", "simulated_system",
-            "outcome_throw_as_system_error_with_payload"}
+            "outcome_throw_as_system_error_with_payload", "make_error_code"}
+# What the language calls, and what is not a member: the name of a union's member in a private section.
+PROTOCOL = {"await_ready", "await_suspend", "await_resume", "promise_type", "operation_"}
+# What a page says of names that Doxygen does not see.
+NOTES = {"functions": "`qio::success()` and `qio::failure()` make results: see [Errors](../docs/errors.md).\n"}
 
 
 def types(index: xml.Element):
@@ -32,23 +40,57 @@ def types(index: xml.Element):
             yield name[5:], each.get("kind"), each.get("refid")
 
 
-def has_comment(directory: pathlib.Path, refid: str) -> bool:
-    text = xml.parse(directory / f"{refid}.xml").find("compounddef")
-    return any("".join(text.find(part).itertext()).strip() for part in ("briefdescription", "detaileddescription"))
+def text_of(element: xml.Element, *parts: str) -> str:
+    return " ".join("".join(element.find(part).itertext()) for part in parts).strip()
 
 
-def page(title: str, *directives: str) -> str:
+def has_comment(element: xml.Element) -> bool:
+    return bool(text_of(element, "briefdescription", "detaileddescription"))
+
+
+def needs_comment(member: xml.Element) -> bool:
+    """Whether it is public, and not what every type of its kind has: a destructor, a default constructor."""
+    name, arguments = member.findtext("name"), member.findtext("argsstring", "").replace(" ", "")
+    is_default_constructor = not text_of(member, "type").replace("constexpr", "") and arguments.startswith("()")
+    return member.get("prot") == "public" and not (
+        name.startswith("~") or is_default_constructor and member.get("kind") == "function" or
+        arguments.endswith("=delete") or name in PROTOCOL or name in INTERNAL)
+
+
+def undocumented(owner: str, compound: xml.Element):
+    for each in compound.iter("memberdef"):
+        if needs_comment(each) and not has_comment(each):
+            where = each.find("location")
+            if where.get("file").endswith(("qio/file.hpp", "operation_options.hpp")):
+                continue
+            yield f"{where.get('file')}:{where.get('line')}: {owner}::{each.findtext('name')} has no comment"
+
+
+def link_pages(directory: pathlib.Path) -> None:
+    """Makes links of the names of pages in comments."""
+    for each in directory.glob("*.xml"):
+        text = each.read_text(encoding="utf-8")
+        linked = re.sub(r"docs/([a-z-]+)\.md", r'<ulink url="../docs/\1.html">\1</ulink>', text)
+        if linked != text:
+            each.write_text(linked, encoding="utf-8")
+
+
+def page(title: str, *directives: str, note: str = "") -> str:
     body = "\n".join(directives)
-    return f"# {title}\n\n```{{eval-rst}}\n{body}\n```\n"
+    return f"# {title}\n\n{note}\n```{{eval-rst}}\n{body}\n```\n"
 
 
-def members(directory: pathlib.Path, kind: str):
-    """The namespace's members of a kind that have comments: their names, functions with the types of their arguments."""
+def header_of(compound: xml.Element) -> str:
+    path = compound.find("location").get("file")
+    header = path[path.index("include/") + len("include/"):]
+    return f"`#include <{header}>`\n"
+
+
+def members(compound: xml.Element, kind: str):
+    """The namespace's members of a kind: their names, functions with the types of their arguments."""
     found = set()
-    for each in xml.parse(directory / "namespaceqio.xml").iter("memberdef"):
-        is_deleted = each.findtext("argsstring", "").replace(" ", "").endswith("=delete")
-        has_brief = "".join(each.find("briefdescription").itertext()).strip()
-        if each.get("kind") != kind or is_deleted or not has_brief or each.findtext("name") in INTERNAL:
+    for each in compound.iter("memberdef"):
+        if each.get("kind") != kind or not needs_comment(each) or not has_comment(each):
             continue
         arguments = ["".join(one.find("type").itertext()) for one in each.findall("param")]
         found.add(each.findtext("name") + (f"({', '.join(arguments)})" if kind == "function" else ""))
@@ -58,28 +100,48 @@ def members(directory: pathlib.Path, kind: str):
 def main() -> int:
     directory, output = map(pathlib.Path, sys.argv[1:3])
     output.mkdir(parents=True, exist_ok=True)
-    known = {name: (kind, refid) for name, kind, refid in types(xml.parse(directory / "index.xml").getroot())}
+    link_pages(directory)
+    index = xml.parse(directory / "index.xml").getroot()
+    known = {name: (kind, refid) for name, kind, refid in types(index)}
     problems = [f"{name}: has no place in GROUPS" for name in known
                 if name not in INTERNAL and not any(name in group for group in GROUPS.values())]
-    lines = ["# Reference", "", "From the comments of the public headers."]
+    lines = ["# Reference", "", "From the comments of the public headers. `#include <qio/qio.hpp>` has the types of files,",
+             "contexts, operations, tasks, memory and results; other pages name the header they need."]
+    listed = []
     for group, names in GROUPS.items():
-        lines += ["", f"```{{toctree}}", f":caption: {group}", ":maxdepth: 1"]
+        lines += ["", f"## {group}", ""]
         for name in names:
             if name not in known:
                 problems.append(f"{name}: is in GROUPS, but there is no such type")
                 continue
             kind, refid = known[name]
-            if not has_comment(directory, refid):
+            compound = xml.parse(directory / f"{refid}.xml").find("compounddef")
+            if not has_comment(compound):
                 problems.append(f"{name}: has no comment")
-            text = page(name, f".. doxygen{kind}:: qio::{name}", "   :members:")
+            shown = "" if name in ENGINES else "   :members:"
+            if name not in ENGINES:
+                problems += undocumented(name, compound)
+            text = page(name, f".. doxygen{kind}:: qio::{name}", shown, note=header_of(compound))
             (output / f"{name}.md").write_text(text, encoding="utf-8")
-            lines.append(name)
-        lines.append("```")
-    for title, kind in (("Functions", "function"), ("Enumerations", "enum"), ("Aliases", "typedef")):
-        names = members(directory, kind)
-        (output / f"{title.lower()}.md").write_text(
-            page(title, *(f".. doxygen{kind}:: qio::{name}\n" for name in names)), encoding="utf-8")
-    lines += ["", "```{toctree}", ":caption: Free names", ":maxdepth: 1", "functions", "enumerations", "aliases", "```"]
+            brief = text_of(compound, "briefdescription").split(". ")[0].rstrip(".:").replace("<", "&lt;")
+            lines.append(f"- [`{name}`]({name}.md): {brief[0].lower() + brief[1:]}")
+            listed.append(name)
+    namespace = xml.parse(directory / "namespaceqio.xml").find("compounddef")
+    problems += undocumented("qio", namespace)
+    lines += ["", "## Free names", ""]
+    for title, kind in (("Functions", "function"), ("Enumerations", "enum"), ("Aliases", "typedef"),
+                        ("Concepts", "concept")):
+        file = title.lower()
+        names = members(namespace, kind) if kind != "concept" else [
+            each.findtext("name")[5:] for each in index.iter("compound")
+            if each.get("kind") == "concept" and "detail" not in each.findtext("name")]
+        (output / f"{file}.md").write_text(
+            page(title, *(f".. doxygen{kind}:: qio::{name}\n" for name in names), note=NOTES.get(file, "")),
+            encoding="utf-8")
+        shown = ", ".join(f"`{name}`" for name in dict.fromkeys(name.split("(")[0] for name in names))
+        lines.append(f"- [{title}]({file}.md): {shown}")
+        listed.append(file)
+    lines += ["", "```{toctree}", ":hidden:", *listed, "```"]
     (output / "index.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     for each in problems:
         print(f"reference.py: {each}", file=sys.stderr)

@@ -18,8 +18,8 @@ struct fact {
   std::string reason;  ///< why, if this is not what was requested or could be better; otherwise empty
 };
 
-/// Facts, the most important first. For people, logs and bug reports. Programs may rely on names and values, which are
-/// stable, but not on reasons.
+/// What explain() returns: facts, the most important first. For people, logs and bug reports. Programs may rely on
+/// names and values, which are stable, but not on reasons.
 class explanation {
  public:
   /// Appends a fact. Allocates.

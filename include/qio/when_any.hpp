@@ -181,6 +181,7 @@ task<std::variant<detail::kept<detail::value_made_by<Function>>...>> when_any(st
   }(std::index_sequence_for<Function...>());
   co_return std::move(*first);
 }
+/// The same, without a stop token to pass on.
 template <class... Function>
   requires(sizeof...(Function) != 0 && (detail::makes_task<Function> && ...))
 task<std::variant<detail::kept<detail::value_made_by<Function>>...>> when_any(Function... functions) {
@@ -212,6 +213,7 @@ task<first_finished<detail::values_made_by<Function>>> when_any(std::stop_token 
   all.rethrow();
   co_return first_finished<value_type>{all.first(), std::move(*values[all.first()])};
 }
+/// The same, without a stop token to pass on.
 template <class Function>
   requires detail::makes_tasks<Function>
 task<first_finished<detail::values_made_by<Function>>> when_any(Function function) {

@@ -41,8 +41,8 @@ inline std::string why_no_system_engine(const error&) { return "built without li
 
 }  // namespace detail
 
-/// Costs one predictable branch per call. To require a specific engine, use basic_context<uring> or
-/// basic_context<iocp>.
+/// The engine of qio::context: io_uring or a completion port where it is available, otherwise worker threads. Costs one
+/// predictable branch per call. To require a specific engine, use basic_context<uring> or basic_context<iocp>.
 class automatic {
  private:
   template <class Question>

@@ -16,8 +16,8 @@
 
 namespace qio::inline QIO_CONFIGURATION {
 
-/// One worker carries out a whole request. Costs two thread switches per operation. Use it on systems without io_uring,
-/// and for operations that block for a long time.
+/// Worker threads that make blocking calls. One of them carries out a whole request. Costs two thread switches per
+/// operation. Use it on systems without io_uring, and for operations that block for a long time.
 ///
 /// A system call that a worker has started is not interrupted: a deadline or a cancellation takes effect before it, or
 /// between two pieces of a transfer that takes several calls.

@@ -36,7 +36,8 @@
 
 namespace qio::inline QIO_CONFIGURATION {
 
-/// One ring, for one thread: the one that calls begin() (IORING_SETUP_SINGLE_ISSUER, if the kernel supports it).
+/// io_uring: one ring, for one thread, which is the one that calls begin() (IORING_SETUP_SINGLE_ISSUER, if the kernel
+/// supports it).
 ///
 /// submit() only writes to the submission queue; wait() hands all of it to the kernel and waits, in one system call.
 /// Direct transfers are handed over four at a time. If a device got all at once, it would be idle while this thread

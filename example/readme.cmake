@@ -1,5 +1,5 @@
-# cmake -DREADME=... -DROOT=... -P readme.cmake: fails unless the README shows each of its examples
-# exactly as the file is.
+# cmake -DREADME=... -DROOT=... -P readme.cmake: fails unless the README shows a part of each example that it names,
+# exactly as the file has it.
 file(READ "${README}" readme)
 string(REGEX MATCHALL "<!-- example/[a-z_]+\\.cpp -->" marks "${readme}")
 if(NOT marks)
@@ -8,7 +8,16 @@ endif()
 foreach(mark IN LISTS marks)
   string(REGEX REPLACE "<!-- (.*) -->" "\\1" name "${mark}")
   file(READ "${ROOT}/${name}" code)
-  string(FIND "${readme}" "${mark}\n```cpp\n${code}```\n" position)
+  string(FIND "${readme}" "${mark}\n```cpp\n" position)
+  string(LENGTH "${mark}\n```cpp\n" length)
+  if(position EQUAL -1)
+    message(FATAL_ERROR "the README names ${name}, but shows no code")
+  endif()
+  math(EXPR position "${position} + ${length}")
+  string(SUBSTRING "${readme}" ${position} -1 shown)
+  string(FIND "${shown}" "```\n" end)
+  string(SUBSTRING "${shown}" 0 ${end} shown)
+  string(FIND "${code}" "${shown}" position)
   if(position EQUAL -1)
     message(FATAL_ERROR "the README shows ${name}, but not as the file is")
   endif()

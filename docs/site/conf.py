@@ -19,6 +19,8 @@ highlight_language = "none"  # of blocks that name no language
 suppress_warnings = ["misc.highlighting_failure"]  # examples may leave things out
 
 html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_title = f"qio {release}"
 html_show_sphinx = html_show_copyright = html_copy_source = False
 exclude_patterns = ["docs/site/*"]

@@ -2,12 +2,15 @@
 """check.py [--shrink] [FILE...]: checks the prose of the library, its tests and its documentation (CONTRIBUTING.md).
 
 Finds phrases that read as if translated, British spelling, Markdown lines over 120 columns, links to files and headings
-that do not exist, and tests that a page quotes, *("as here")*, which do not exist. Files named in not_rewritten.txt are exempt, and must be taken off that list once they pass: --shrink does that, and never adds one.
+that do not exist, tests that a page quotes, *("as here")*, which do not exist, and code below <!-- example/x.cpp -->
+that is not in that file. Files named in not_rewritten.txt are exempt, and must be taken off that list once they pass:
+--shrink does that, and never adds one.
 Without FILE it checks all files. Prints each violation; exit status 1 if there is one.
 """
 import pathlib
 import re
 import sys
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -129,6 +132,20 @@ def broken_links(page: pathlib.Path, text: str):
                 yield f"links to a heading that does not exist: {target}{anchor}"
 
 
+def wrong_excerpts(text: str, root: pathlib.Path):
+    """The code of a page that names the example it is from, and that the example does not have in this form."""
+    for name, code in re.findall(r"<!-- (example/\S+) -->\n```cpp\n(.*?)```\n", text, re.DOTALL):
+        path = root / name
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        wanted = code.splitlines()
+        for start in range(len(lines) - len(wanted) + 1):
+            part = lines[start:start + len(wanted)]
+            if textwrap.dedent("\n".join(part)).splitlines() == wanted:
+                break
+        else:
+            yield f"shows code of {name} that the file does not have: {wanted[0]}"
+
+
 def pages():
     """The pages whose links are checked. Those of docs/site/index.md are as in the root: Sphinx checks them."""
     yield from sorted(ROOT.glob("*.md"))
@@ -178,7 +195,8 @@ def main() -> int:
             print(f"docs/{page.name}: {sentence}")
             count += 1
     for page in pages() if not files else ():
-        for sentence in broken_links(page, page.read_text(encoding="utf-8")):
+        text = page.read_text(encoding="utf-8")
+        for sentence in (*broken_links(page, text), *wrong_excerpts(text, ROOT)):
             print(f"{page.relative_to(ROOT)}: {sentence}")
             count += 1
     if shrink:

@@ -3,7 +3,7 @@
 import pathlib
 import sys
 
-from check import RULES, broken_links, missing_tests, violations
+from check import RULES, broken_links, missing_tests, violations, wrong_excerpts
 
 PLAIN = """Reads up to `bytes` bytes. A short read means end of file; 0 means the offset is at or past the end.
 Initialize the context before the first transfer: the kernel pins its memory once.
@@ -29,6 +29,12 @@ here = pathlib.Path(__file__).with_name("page.md")
 links = "# One heading: `two`\n[a](#one-heading-two) [b](check.py) [c](https://x/y#z) [d](nothing.md) [e](#none)"
 if len(list(broken_links(here, links))) != 2:
     missed.append(f"links: {list(broken_links(here, links))}")
+root = here.parent.parent.parent
+code = (root / "example/mapped.cpp").read_text(encoding="utf-8")
+body = next(line for line in code.splitlines() if "mapped_file::open" in line).strip()
+for shown, count in ((body, 0), (code, 0), (f"{body}\nmore();", 1)):
+    if len(list(wrong_excerpts(f"<!-- example/mapped.cpp -->\n```cpp\n{shown.rstrip()}\n```\n", root))) != count:
+        missed.append(f"an excerpt: {shown}")
 if list(violations("docs/page.md", PLAIN)):
     missed.append(f"plain prose: {list(violations('docs/page.md', PLAIN))}")
 for each in missed:

@@ -130,6 +130,11 @@ class [[nodiscard]] any_file {
   result<std::size_t> write_at(std::uint64_t offset, Buffer&& buffer) {
     return visit([&](auto& file) { return file.write_at(offset, to_send(buffer)); });
   }
+  /// The same with options.
+  template <detail::writable_from Buffer>
+  result<std::size_t> write_at(std::uint64_t offset, Buffer&& buffer, const blocking_write_options& options) {
+    return visit([&](auto& file) { return file.write_at(offset, to_send(buffer), options); });
+  }
 
   /// See basic_file::async_read_at().
   template <detail::readable_into Buffer>
@@ -152,10 +157,17 @@ class [[nodiscard]] any_file {
     check_borrowed<Buffer>();
     return visit([&](auto& file) { return file.async_write_at(offset, to_send(buffer)); });
   }
-  /// The same, with a deadline or a stop token.
+  /// The same, durable when it completes, with a deadline or a stop token.
   template <detail::writable_from Buffer>
     requires engine<Engine>
-  auto async_write_at(std::uint64_t offset, Buffer&& buffer, const operation_options& options) {
+  auto async_write_at(std::uint64_t offset, Buffer&& buffer, const write_options& options) {
+    check_borrowed<Buffer>();
+    return visit([&](auto& file) { return file.async_write_at(offset, to_send(buffer), options); });
+  }
+  /// The same, for options that reads and syncs have, too.
+  template <detail::writable_from Buffer, std::same_as<operation_options> Options>
+    requires engine<Engine>
+  auto async_write_at(std::uint64_t offset, Buffer&& buffer, const Options& options) {
     check_borrowed<Buffer>();
     return visit([&](auto& file) { return file.async_write_at(offset, to_send(buffer), options); });
   }

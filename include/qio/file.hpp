@@ -13,12 +13,14 @@
 #include <qio/file/state.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>
+#include <qio/operation_options.hpp>
 #include <qio/options.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
 #include <qio/system/operating_system.hpp>
 #include <qio/task.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -271,6 +273,15 @@ class [[nodiscard]] basic_file {
     return state_->write(offset, extent_checked<Buffer>(detail::buffers_to_send(buffer)));
   }
 
+  /// The same with options: `file.write_at(0, record, {.durable = true})` returns when the bytes are durable.
+  template <class Buffer>
+    requires(detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>)
+  result<std::size_t> write_at(std::uint64_t offset, Buffer&& buffer, const blocking_write_options& options) {
+    if (!is_open()) return not_open();
+    return state_->write(offset, extent_checked<Buffer>(detail::buffers_to_send(buffer)),
+                         state_->durable_if(options.durable));
+  }
+
   // --- reading and writing, asynchronous: see operation ---
 
   /// Like read_at(), asynchronously: see operation. Borrows the buffer until the operation ends.
@@ -297,12 +308,23 @@ class [[nodiscard]] basic_file {
         [&](request& r) { describe_write(r, offset, borrowed<Buffer>(detail::buffers_to_send(buffer))); });
   }
 
-  /// The same, with a deadline or a stop token.
+  /// The same, durable when it completes, with a deadline or a stop token: see write_options.
   template <class Buffer>
     requires((detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
-  auto async_write_at(std::uint64_t offset, Buffer&& buffer, const operation_options& options) {
+  auto async_write_at(std::uint64_t offset, Buffer&& buffer, const write_options& options) {
     return controlled<std::size_t>(
-        [&](request& r) { describe_write(r, offset, borrowed<Buffer>(detail::buffers_to_send(buffer))); }, options);
+        [&](request& r) {
+          describe_write(r, offset, borrowed<Buffer>(detail::buffers_to_send(buffer)),
+                         state_->durable_if(options.durable));
+        },
+        {options.deadline, options.stop});
+  }
+  /// The same, for options that reads and syncs have, too. (A template, so that `{.deadline = …}` means write_options.)
+  template <class Buffer, std::same_as<operation_options> Options>
+    requires((detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
+  auto async_write_at(std::uint64_t offset, Buffer&& buffer, const Options& options) {
+    return async_write_at(offset, std::forward<Buffer>(buffer),
+                          write_options{.deadline = options.deadline, .stop = options.stop});
   }
 
   // --- durability ---
@@ -500,10 +522,12 @@ class [[nodiscard]] basic_file {
     detail::attempted_request::of(r) = state_->file.activity.attempt_of_reads;
   }
   template <class Buffers>
-  void describe_write(request& r, std::uint64_t offset, Buffers buffers) noexcept {
+  void describe_write(request& r, std::uint64_t offset, Buffers buffers, platform::transfer_flags more = 0) noexcept {
     describe(r, opcode::write);
     describe_transfer(r, offset, buffers, state_->mode.alignment().write);
-    detail::attempted_request::of(r) = state_->file.activity.attempt_of_writes;
+    r.flags |= more;
+    // What waits for the device is nothing to attempt.
+    detail::attempted_request::of(r) = more == 0 ? state_->file.activity.attempt_of_writes : nullptr;
   }
   void describe_sync(request& r, sync_kind kind) noexcept {
     describe(r, opcode::sync);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// When an asynchronous operation is to end early: a deadline, a stop token.
+// Options of one operation: when it is to end early (a deadline, a stop token), and whether a write is durable.
 #pragma once
 
 #include <qio/base/clock.hpp>
@@ -59,6 +59,26 @@ class stop_reference {
 struct operation_options {
   qio::deadline deadline = {};
   stop_reference stop = {};
+};
+
+/// Options of one asynchronous write: `file.async_write_at(0, record, {.durable = true, .deadline = 5ms})`.
+struct write_options {
+  /// The write succeeds only when its bytes are durable, along with everything that is needed to read them back, such
+  /// as a new size: as if these bytes had been synced with sync_kind::data_and_size. Every write of a file that was
+  /// opened with open_options::durable_writes is durable, whatever is said here. A durable write is never served
+  /// inline, never polled and never waited for awake. If it fails, that counts as a failed sync: see
+  /// basic_file::sync().
+  ///
+  /// Linux gets the request with the write (RWF_DSYNC). Where that is refused, and on Windows, the file is synced after
+  /// the write, which costs more if other writes of the file are not durable yet.
+  bool durable = false;
+  qio::deadline deadline = {};  ///< see operation_options
+  stop_reference stop = {};     ///< see operation_options
+};
+
+/// Options of one blocking write: `file.write_at(0, record, {.durable = true})`. See write_options.
+struct blocking_write_options {
+  bool durable = false;  ///< see write_options::durable
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION

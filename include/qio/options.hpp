@@ -57,7 +57,7 @@ struct open_options {
   /// A write succeeds only when its data is durable, along with everything that is needed to read it back, such as the
   /// new size: as if these bytes had been synced with data_and_size (O_DSYNC; FILE_FLAG_WRITE_THROUGH, which not every
   /// device obeys). See sync() for failed writes. A mapped file then writes by system calls; stores to its views still
-  /// need sync(), and so does resize(). To make only some writes durable, open the file twice.
+  /// need sync(), and so does resize(). To make only some writes durable, use write_options::durable.
   bool durable_writes = false;
   /// For mapped files only: bytes of address space to reserve, so that the file can grow that far without a second
   /// mapping. 0 lets the library choose. Uses no memory.

@@ -1,12 +1,15 @@
 // Durability on a device that cannot store what is written to it.
 #include "catch.hpp"
+#include "child_process.hpp"
 #include "disk.hpp"
 #include "engines.hpp"
+#include "forbid.hpp"
 #include <qio/qio.hpp>
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 #include <vector>
 
@@ -37,6 +40,22 @@ template <class Mode>
 constexpr std::errc refusal = Mode::is_direct ? std::errc::no_space_on_device : std::errc::io_error;
 
 constexpr qio::open_options durably{.durable_writes = true};
+
+/// 0 if a write of each mode, blocking or on a worker, is durable by request: it fails where the device does not store
+/// it, while other writes succeed, and later syncs fail.
+template <class Mode>
+int fails_by_request(fault::full_device& device, bool blocking) {
+  auto block = qio::aligned_buffer::allocate(4096).value();
+  std::fill(block.begin(), block.end(), std::byte{7});
+  auto context = qio::basic_context<qio::pool>::create().value();
+  auto file = qio::basic_file<Mode>::open(context, device.path(), qio::access::read_write).value();
+  if (!Mode::is_direct && !file.write_at(0, block)) return 1;
+  if (!Mode::is_direct && !context.run(file.async_write_at(0, block))) return 2;
+  const auto written = blocking ? file.write_at(4096, block, {.durable = true})
+                                : context.run(file.async_write_at(4096, block, {.durable = true}));
+  if (!is_told(written, [&] { return file.sync(); })) return 3;
+  return written.error() == refusal<Mode> ? 0 : 4;
+}
 
 }  // namespace
 
@@ -132,4 +151,37 @@ TEMPLATE_TEST_CASE("a durable write that the device does not store fails, and an
     CHECK(context.run(file.async_write_at(4096, block)));
     CHECK(context.run(file.async_sync()));
   });
+}
+
+TEMPLATE_TEST_CASE("a write with .durable fails if the device does not store it, and counts as a failed sync", "",
+                   qio::cached, qio::direct, qio::mapped) {
+  auto block = qio::aligned_buffer::allocate(4096).value();
+  std::fill(block.begin(), block.end(), std::byte{7});
+  for (const bool blocking : {false, true}) {
+    fault::full_device device;
+    if (!device.missing.empty()) QIO_SKIP(device.missing);
+    CHECK(fails_by_request<TestType>(device, blocking) == 0);
+  }
+  fault::on_every_engine([&](auto& context) {
+    fault::full_device device;
+    auto file = qio::basic_file<TestType>::open(context, device.path(), qio::access::read_write).value();
+    if (!TestType::is_direct) CHECK(context.run(file.async_write_at(0, block)));
+    const auto written = context.run(file.async_write_at(4096, block, {.durable = true}));
+    CHECK(is_told(written, [&] { return context.run(file.async_sync()); }));
+    CHECK(written.error() == refusal<TestType>);
+  });
+}
+
+TEMPLATE_TEST_CASE("where durable writes are refused (an old kernel, a sandbox), the file is synced instead", "",
+                   qio::cached, qio::direct, qio::mapped) {
+  for (const int code : {ENOSYS, EOPNOTSUPP, EPERM, EINVAL})
+    for (const bool blocking : {false, true}) {
+      CAPTURE(code, blocking);
+      fault::full_device device;
+      if (!device.missing.empty()) QIO_SKIP(device.missing);
+      CHECK(qio_test::in_child([&] {
+              if (!fault::forbid(__NR_pwritev2, code)) return 10;
+              return fails_by_request<TestType>(device, blocking);
+            }) == 0);
+    }
 }

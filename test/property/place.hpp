@@ -32,7 +32,7 @@ class place {
   qio::context_options context_options() const { return {}; }
   qio::deadline deadline_in(std::chrono::microseconds patience) const { return patience; }
   /// Whether a correct request may fail like this.
-  bool may_fail(action, const qio::error&) const { return false; }
+  bool may_fail(const transfer&, const qio::error&) const { return false; }
 
   /// The contents, read without the library.
   std::vector<std::byte> contents() const {
@@ -74,10 +74,13 @@ class place<qio::simulated> {
   std::string path() const { return "data"; }
   qio::context_options context_options() { return {.disk = &disk_}; }
   qio::deadline deadline_in(std::chrono::microseconds patience) const { return disk_.now() + patience; }
-  bool may_fail(action what, const qio::error& failure) const {
-    if (failure == std::errc::no_space_on_device) return what == action::write && options_.capacity != unlimited;
+  /// A sync may fail because a durable write has failed, for whatever reason.
+  bool may_fail(const transfer& plan, const qio::error& failure) const {
+    const bool writes = plan.what == action::write, syncs = plan.what == action::sync;
+    if (failure == std::errc::no_space_on_device) return (writes || syncs) && options_.capacity != unlimited;
     if (failure != std::errc::io_error) return false;
-    return (what == action::write && options_.write_errors > 0) || (what == action::sync && options_.sync_errors > 0);
+    return (writes && options_.write_errors > 0) || (syncs && options_.write_errors + options_.sync_errors > 0) ||
+           (plan.durable && options_.sync_errors > 0);
   }
 
   std::vector<std::byte> contents() {

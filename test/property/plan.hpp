@@ -46,6 +46,7 @@ struct transfer {
   std::size_t bytes = 0;
   std::size_t pieces = 0;  ///< buffers of a vectored transfer; 0: not vectored
   qio::sync_kind kind = qio::sync_kind::everything;
+  bool durable = false;      ///< of a write: write_options::durable
   unsigned patience_us = 0;  ///< until the deadline
 };
 

@@ -278,7 +278,7 @@ class player {
   void prepare(File& file, flight_type& each) {
     const transfer& plan = each.plan;
     const auto make = [&](auto how) {
-      if (each.is_controlled())
+      if (each.is_controlled() || plan.durable)
         each.operation.make_controlled(how, each.options(where_));
       else
         each.operation.make_plain(how);
@@ -293,15 +293,26 @@ class player {
         break;
       case action::write:
         if (single)
-          make([&](auto&... options) { return file.async_write_at(plan.offset, each.memory.single(), options...); });
+          make([&](auto&... options) { return write(file, plan, each.memory.single(), options...); });
         else
-          make([&](auto&... options) { return file.async_write_at(plan.offset, each.memory.from(), options...); });
+          make([&](auto&... options) { return write(file, plan, each.memory.from(), options...); });
         break;
       case action::sync: make([&](auto&... options) { return file.async_sync(plan.kind, options...); }); break;
       default:
         if constexpr (!File::mode_type::is_mapped)
           each.operation.make_plain([&] { return file.async_resize(plan.offset); });
     }
+  }
+
+  template <class File, class Buffer>
+  static auto write(File& file, const transfer& plan, const Buffer& buffer) {
+    return file.async_write_at(plan.offset, buffer);
+  }
+  template <class File, class Buffer>
+  static auto write(File& file, const transfer& plan, const Buffer& buffer, const qio::operation_options& ending) {
+    return file.async_write_at(
+        plan.offset, buffer,
+        qio::write_options{.durable = plan.durable, .deadline = ending.deadline, .stop = ending.stop});
   }
 
   void perform(flight_type& each) {
@@ -317,7 +328,8 @@ class player {
     if (plan.what == action::read)
       result.complete(single ? file.read_at(plan.offset, memory.single()) : file.read_at(plan.offset, memory.into()));
     else if (plan.what == action::write)
-      result.complete(single ? file.write_at(plan.offset, memory.single()) : file.write_at(plan.offset, memory.from()));
+      result.complete(single ? file.write_at(plan.offset, memory.single(), {.durable = plan.durable})
+                             : file.write_at(plan.offset, memory.from(), {.durable = plan.durable}));
     else if (plan.what == action::sync)
       result.complete(file.sync(plan.kind));
     else if (plan.what == action::resize)
@@ -406,7 +418,7 @@ class player {
             text(each.plan) + ": succeeds although an earlier one failed");
   }
   bool has_failed(const flight_type& each) const {
-    return each.result.failure && where_.may_fail(each.plan.what, *each.result.failure);
+    return each.result.failure && where_.may_fail(each.plan, *each.result.failure);
   }
   /// The file of the transfer was closed meanwhile, or its context destroyed.
   static bool is_ended(const step& step, const transfer& of) {

@@ -284,6 +284,42 @@ TEST_CASE("a durable write survives a crash with the size, while another write o
   CHECK(lost.size() == 2);
 }
 
+TEST_CASE("a write with .durable survives a crash, while another write through the same file may not") {
+  std::set<bool> lost;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed, .short_transfers = 0.3, .interruptions = 0.3});
+    make_durable(disk, 512, 1);
+    {
+      program writer(disk);
+      auto file = writer.open("data").value();
+      REQUIRE(file.write_at(0, filled(1024, 2)));
+      REQUIRE(file.write_at(1024, filled(1024, 3), {.durable = true}));
+      const bytes last = filled(1024, 4);
+      REQUIRE(writer.context.run(file.async_write_at(2048, last, {.durable = true})));
+    }
+    disk.restart();
+    const bytes found = contents(disk, "data");
+    REQUIRE(found.size() == 3072);
+    const auto holds = [&](std::size_t at, int value) {
+      return std::ranges::all_of(std::span(found).subspan(at, 1024),
+                                 [&](std::byte b) { return b == std::byte(value); });
+    };
+    CHECK((holds(1024, 3) && holds(2048, 4)));
+    lost.insert(found[0] != std::byte(2));
+  });
+  CHECK(lost.size() == 2);
+}
+
+TEST_CASE("a write with .durable and fails counts as a failed sync, another failed write does not") {
+  qio::simulated_disk disk({.seed = 1, .write_errors = 0.5});
+  program writer(disk);
+  auto data = writer.open("data").value();
+  while (data.write_at(0, filled(512, 1))) {}
+  CHECK(data.sync());
+  while (data.write_at(0, filled(512, 1), {.durable = true})) {}
+  for (int more = 0; more < 20; ++more) CHECK(data.sync().error() == std::errc::io_error);
+}
+
 TEST_CASE("a durable write that fails counts as a failed sync") {
   qio::simulated_disk disk({.seed = 1, .sync_errors = 0.5});
   program writer(disk);

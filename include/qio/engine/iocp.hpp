@@ -29,7 +29,8 @@ namespace qio::inline QIO_CONFIGURATION {
 ///
 /// Windows carries out some operations synchronously, whatever the handle: opcode::sync, opcode::call, and writes that
 /// extend the file ("Asynchronous disk I/O appears as synchronous on Windows", KB156932), judging by its last known
-/// end. Worker threads carry these out; they complete through the same wait().
+/// end. Worker threads carry these out, and durable writes, which end with a flush; they complete through the same
+/// wait().
 class iocp : detail::no_hook {
  public:
   using system = detail::operating_system;
@@ -77,7 +78,7 @@ class iocp : detail::no_hook {
     detail::take_over(r);
     ++in_flight_;
     r.system.owner = &r;
-    r.system.by_worker = r.op == opcode::sync || r.op == opcode::call || extends(r);
+    r.system.by_worker = r.op == opcode::sync || r.op == opcode::call || is_synchronous(r);
     if (r.system.by_worker) return workers_.submit(r);
     start(r);
   }
@@ -124,9 +125,10 @@ class iocp : detail::no_hook {
 
   explicit iocp(const context_options& options) : workers_(options.workers, &iocp::finished_by_worker, this) {}
 
-  /// Whether `r` is a write that extends the file, judging by its last known end.
-  static bool extends(request& r) noexcept {
+  /// Whether `r` is a write that ends with a flush, or that extends the file, judging by its last known end.
+  static bool is_synchronous(request& r) noexcept {
     if (r.op != opcode::write) return false;
+    if ((r.flags & platform::durable) != 0) return true;
     std::uint64_t& known_end = r.activity->system.known_end;
     const std::uint64_t end = r.io.offset() + r.io.total();
     if (end <= known_end) return false;

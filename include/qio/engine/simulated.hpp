@@ -149,7 +149,7 @@ class simulated : detail::no_hook {
     const std::uint64_t number = platform::number_of(r.handle);
     if (r.op == opcode::read) return detail::take_answer(r, disk_.read(number, now));
     if (what.had_power && !disk_.has_power()) disk_.lose_power_during_write(number, now);
-    return detail::take_answer(r, disk_.write(number, now));
+    return detail::take_answer(r, disk_.write(number, now, r.flags));
   }
 
   void carry_out_whole(request& r) noexcept {

@@ -72,8 +72,9 @@ class mode_policy<direct, System> {
     return file.read(io, buffers, 0, end_block());
   }
   template <class Buffers>
-  static result<std::size_t> write(system_file<System>& file, transfer& io, Buffers buffers) {
-    return file.write(io, buffers, 0);
+  static result<std::size_t> write(system_file<System>& file, transfer& io, Buffers buffers,
+                                   platform::transfer_flags more) {
+    return file.write(io, buffers, more);
   }
   static result<void> resize(system_file<System>& file, std::uint64_t bytes) {
     return file.files.resize(file.handle, bytes);

@@ -54,13 +54,13 @@ class mode_policy<mapped, System> : public any_alignment {
   }
 
   template <class Buffers>
-  result<std::size_t> write(system_file<System>& file, transfer& io, Buffers buffers) {
+  result<std::size_t> write(system_file<System>& file, transfer& io, Buffers buffers, platform::transfer_flags more) {
     if (!file.may_write()) return error(errc::access_not_granted);
     // A copy is not durable before a sync; a write by a system call can be.
-    if (!file.activity.writes_durably && copy_in(file, io, buffers)) return io.total();
-    if (file.activity.writes_durably && map_.find(io.offset(), io.total()) != nullptr)
-      return file.write(io, buffers, 0);
-    return map_.resize_by([&] { return file.write(io, buffers, 0); });
+    const bool is_durable = file.activity.writes_durably || more != 0;
+    if (!is_durable && copy_in(file, io, buffers)) return io.total();
+    if (is_durable && map_.find(io.offset(), io.total()) != nullptr) return file.write(io, buffers, more);
+    return map_.resize_by([&] { return file.write(io, buffers, more); });
   }
 
   result<void> resize(system_file<System>& file, std::uint64_t bytes) {

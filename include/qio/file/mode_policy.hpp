@@ -30,8 +30,8 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 ///   stops between two blocks has reached the end of the file; and the flags of each system call.
 /// - `fits(io, buffers, block)`, `misfit(io, buffers, block)`: whether the alignment is right, and the error if not;
 ///   `block` is alignment().read or .write. The range of offsets has been checked.
-/// - `read(file, io, buffers)`, `write(…)`, `resize(file, bytes)`, `sync(file, kind)`: blocking operations. `io` is not
-///   empty and fits.
+/// - `read(file, io, buffers)`, `write(file, io, buffers, more)`, `resize(file, bytes)`, `sync(file, kind)`: blocking
+///   operations. `io` is not empty and fits. `more`: flags of this write besides flags().
 /// - `is_direct()`, `is_uncached()`: whether the mode is in force, rather than degraded.
 /// - `allow_polling(engine, file, handle)`: finds out which transfers the engine may poll. The file does not own the
 ///   handle yet.
@@ -56,7 +56,7 @@ concept complete_mode_policy =
       { seen.fits(io, buffers, 1u) } noexcept -> std::same_as<bool>;
       { seen.misfit(io, buffers, 1u) } noexcept -> std::same_as<error>;
       { self.read(seen_file, io, buffers) } -> std::same_as<result<std::size_t>>;
-      { self.write(file, io, buffers) } -> std::same_as<result<std::size_t>>;
+      { self.write(file, io, buffers, platform::durable) } -> std::same_as<result<std::size_t>>;
       { self.resize(file, std::uint64_t()) } -> std::same_as<result<void>>;
       { self.sync(file, sync_kind::everything) } -> std::same_as<result<void>>;
       { seen.is_direct() } noexcept -> std::same_as<bool>;

@@ -177,11 +177,16 @@ struct file_state {
   }
 
   template <class Buffers>
-  result<std::size_t> write(std::uint64_t offset, Buffers buffers) {
+  result<std::size_t> write(std::uint64_t offset, Buffers buffers, platform::transfer_flags more = 0) {
     transfer io(offset, buffers);
     if (!fits(io, buffers, mode.alignment().write)) [[unlikely]]
       return refuse(offset, buffers, mode.alignment().write);
-    return mode.write(file, io, buffers);
+    return mode.write(file, io, buffers, more);
+  }
+
+  /// The flag of a durable write. None if the handle makes every write durable.
+  platform::transfer_flags durable_if(bool wanted) const noexcept {
+    return wanted && !file.activity.writes_durably ? platform::durable : 0;
   }
 
   result<void> sync(sync_kind kind) {

@@ -96,7 +96,7 @@ struct system_file {
       answer = files.write(handle, io.next(), flags);
     if (!failure.exists()) return io.transferred();
     if (!may_write()) return error(errc::access_not_granted);
-    note_failed_write(activity, failure);
+    note_failed_write(activity, flags, failure);
     return failure;
   }
 };

@@ -43,8 +43,9 @@ class mode_policy<uncached, System> : public any_alignment {
     return file.read(io, buffers, flags(), 1);
   }
   template <class Buffers>
-  result<std::size_t> write(system_file<System>& file, transfer& io, Buffers buffers) const {
-    return file.write(io, buffers, flags());
+  result<std::size_t> write(system_file<System>& file, transfer& io, Buffers buffers,
+                            platform::transfer_flags more) const {
+    return file.write(io, buffers, flags() | more);
   }
   static result<void> resize(system_file<System>& file, std::uint64_t bytes) {
     return file.files.resize(file.handle, bytes);

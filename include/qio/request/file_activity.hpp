@@ -34,7 +34,7 @@ struct file_activity : detail::list_hook {
   detail::list<request> held;   ///< requests that an engine holds, or is about to get
   std::uint32_t in_flight = 0;  ///< requests that an engine holds
   std::uint8_t polled = 0;      ///< a bit for each opcode to be polled; cleared by the engine if the device refuses
-  bool writes_durably = false;  ///< a write is complete when it is durable
+  bool writes_durably = false;  ///< every write is complete when it is durable
   bool is_direct = false;       ///< transfers go to the device
   access granted = access::read_write;  ///< what the file was opened for
   file_statistics statistics;

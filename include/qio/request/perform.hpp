@@ -13,8 +13,9 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// A durable write that fails counts as a failed sync: the system has reported the error to the write, and will not
 /// report it to the next sync.
-[[gnu::cold, gnu::noinline]] inline void note_failed_write(file_activity& activity, const error& failure) noexcept {
-  if (activity.writes_durably) activity.sync_failure.note(failure);
+[[gnu::cold, gnu::noinline]] inline void note_failed_write(file_activity& activity, platform::transfer_flags flags,
+                                                           const error& failure) noexcept {
+  if (activity.writes_durably || (flags & platform::durable) != 0) activity.sync_failure.note(failure);
 }
 
 /// `r`, a transfer, has failed with the system's error. Systems have different errors for a transfer that the file was
@@ -24,7 +25,7 @@ namespace qio::inline QIO_CONFIGURATION::detail {
   if (r.op == opcode::read ? !file.may_read() : !file.may_write())
     r.failure = errc::access_not_granted;
   else if (r.op == opcode::write)
-    note_failed_write(file, r.failure);
+    note_failed_write(file, r.flags, r.failure);
 }
 
 /// Handles the system's result for the current piece of a read or a write. True if the request is finished.

@@ -57,6 +57,10 @@ struct request : detail::list_hook {
   /// Between submit() and the list of completed requests.
   bool is_held() const noexcept { return is_linked(); }
   bool failed() const noexcept { return failure.exists(); }
+  /// Whether it is a write that is complete when it is durable.
+  bool is_durable_write() const noexcept {
+    return op == opcode::write && ((flags & platform::durable) != 0 || activity->writes_durably);
+  }
 
   void fail_as_canceled() noexcept {
     failure = error::of_transfer(std::make_error_code(std::errc::operation_canceled), io.transferred());

@@ -162,7 +162,7 @@ class simulated_disk {
     return static_cast<detail::raw_result>(bytes);
   }
 
-  detail::raw_result write(std::uint64_t number, const detail::piece& what) {
+  detail::raw_result write(std::uint64_t number, const detail::piece& what, platform::transfer_flags flags) {
     if (!take_call()) return answer(std::errc::io_error);
     const open_file* const file = find(number);
     if (const auto refused = refusal(file, access::read); refused != 0) return refused;
@@ -173,7 +173,7 @@ class simulated_disk {
     if (bytes != 0) put(*file->of, what, bytes);
     if (fails) return answer(std::errc::io_error);
     if (bytes == 0) return answer(std::errc::no_space_on_device);
-    if (file->writes_durably) {
+    if (file->writes_durably || (flags & platform::durable) != 0) {
       if (chance_.comes_true(options_.sync_errors)) {
         file->of->fail_to_sync(chance_);
         return answer(std::errc::io_error);

@@ -93,9 +93,10 @@ class simulated_system {
     disk_->pass_time();
     return disk_->read(platform::number_of(handle), what);
   }
-  detail::raw_result write(platform::native_handle handle, const detail::piece& what, platform::transfer_flags) const {
+  detail::raw_result write(platform::native_handle handle, const detail::piece& what,
+                           platform::transfer_flags flags) const {
     disk_->pass_time();
-    return disk_->write(platform::number_of(handle), what);
+    return disk_->write(platform::number_of(handle), what, flags);
   }
   result<void> sync(platform::native_handle handle, sync_kind) const {
     disk_->pass_time();

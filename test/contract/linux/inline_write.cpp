@@ -111,6 +111,14 @@ PROMISE(durable_not_inline, attempting, "a durable write goes to the engine") {
   CHECK(!file.explain().find("inline writes")->reason.empty());
 }
 
+PROMISE(durable_request_not_inline, attempting, "a write with .durable goes to the engine, others do not") {
+  if (is_off(w)) QIO_SKIP("no inline writes here");
+  auto file = w.with(8192);
+  auto source = memory::with_pattern(0, 4096);
+  CHECK(!is_inline(w, file, [&] { return file.async_write_at(0, source.all(), {.durable = true}); }));
+  CHECK(may_be_inline(w, file, [&] { return file.async_write_at(0, source.all(), {.durable = false}); }));
+}
+
 PROMISE(partial_pages, attempting_unmapped, "a write to a part of a page that is not cached goes to the engine") {
   if (is_off(w)) QIO_SKIP("no inline writes here");
   if (os::is_in_memory(w.where.path())) QIO_SKIP("every page of a file is in memory");

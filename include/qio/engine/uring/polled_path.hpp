@@ -29,6 +29,7 @@ class polled_path {
   [[gnu::noinline]] bool submit(request& r, const registered_memory& memory) noexcept {
     if (!r.activity->is_polled(r.op)) return false;
     if (r.io.total() > most_polled_bytes || r.io.next().vector != nullptr) return false;
+    if ((r.flags & platform::durable) != 0) return false;  // it takes more than one request to the device
     QIO_CHECK(r.op == opcode::read || r.op == opcode::write, "only transfers can be polled");
     io_uring_sqe* const entry = ring_.next_entry();
     if (entry == nullptr) return false;

@@ -105,9 +105,7 @@ class waiter {
   }
 
   // Whether a kernel thread completes it, which needs a CPU, perhaps the one that a wait awake would hold.
-  static bool is_slow(const request& r) noexcept {
-    return r.op == opcode::sync || (r.op == opcode::write && r.activity->writes_durably);
-  }
+  static bool is_slow(const request& r) noexcept { return r.op == opcode::sync || r.is_durable_write(); }
 
   bool may_be_awake_;
   bool is_napping_ = false;

@@ -19,6 +19,9 @@
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x00000080  // Linux 6.14
 #endif
+#ifndef RWF_DSYNC
+#define RWF_DSYNC 0x00000002  // Linux 4.7
+#endif
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
@@ -35,6 +38,7 @@ inline detail::raw_result answer(ssize_t returned) noexcept { return returned < 
 /// Options of a transfer: RWF_… of preadv2(2).
 using transfer_flags = int;
 inline constexpr transfer_flags drop_pages = RWF_DONTCACHE;
+inline constexpr transfer_flags durable = RWF_DSYNC;  ///< of a write: see write_options::durable
 
 inline detail::raw_result read_by_flags(native_handle handle, const detail::piece& piece,
                                         transfer_flags flags) noexcept {
@@ -61,11 +65,35 @@ inline detail::raw_result read_some(native_handle handle, const detail::piece& p
   return answer(::preadv(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset));
 }
 
+inline detail::raw_result write_then_sync(native_handle handle, const detail::piece& piece,
+                                          transfer_flags flags) noexcept;
+
+/// A kernel before 4.7 and a sandbox refuse pwritev2(2), or its flag. EINVAL and EPERM have other reasons as well: then
+/// the write without the flag fails for the same one.
+inline bool may_refuse_durable(detail::raw_result answer) noexcept {
+  return answer == -EOPNOTSUPP || answer == -ENOSYS || answer == -EINVAL || answer == -EPERM;
+}
+
 inline detail::raw_result write_some(native_handle handle, const detail::piece& piece, transfer_flags flags) noexcept {
-  if (flags != 0) return write_by_flags(handle, piece, flags);
+  if (flags != 0) {
+    const detail::raw_result written = write_by_flags(handle, piece, flags);
+    if ((flags & durable) == 0 || !may_refuse_durable(written)) [[likely]]
+      return written;
+    return write_then_sync(handle, piece, flags & ~durable);
+  }
   const auto offset = static_cast<off_t>(piece.offset);
   if (piece.vector == nullptr) return answer(::pwrite(handle, piece.single.data, piece.single.size, offset));
   return answer(::pwritev(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset));
+}
+
+/// A durable write in two calls.
+[[gnu::cold]] inline detail::raw_result write_then_sync(native_handle handle, const detail::piece& piece,
+                                                        transfer_flags flags) noexcept {
+  const detail::raw_result written = write_some(handle, piece, flags);
+  if (written <= 0) return written;
+  while (::fdatasync(handle) != 0)
+    if (errno != EINTR) return -errno;
+  return written;
 }
 
 /// Reads what is in the page cache. Returns -EAGAIN if it would have to wait for a device (which has then already been

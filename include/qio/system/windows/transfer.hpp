@@ -13,9 +13,10 @@
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
-/// Options of a transfer. Windows has none: such options belong to the handle.
+/// Options of a transfer. Windows has none: such options belong to the handle, or take another call.
 using transfer_flags = int;
 inline constexpr transfer_flags drop_pages = 1;
+inline constexpr transfer_flags durable = 2;  ///< of a write: see write_options::durable
 
 /// Whether the file accepts these flags. Always false.
 inline bool takes_flags(native_handle, transfer_flags) noexcept { return false; }
@@ -73,14 +74,25 @@ inline detail::raw_result read_some(native_handle handle, const detail::piece& p
   return failure == 0 ? bytes : failed_read(handle, piece.offset, failure);
 }
 
-inline detail::raw_result write_some(native_handle handle, const detail::piece& piece, transfer_flags) noexcept {
+/// Whether no byte is left after first_of(piece), as far as the piece shows.
+inline bool has_one_part(const detail::piece& piece) noexcept {
+  for (std::size_t i = 1; piece.vector != nullptr && i < piece.vector_size; ++i)
+    if (piece.vector[i].size != 0) return false;
+  return true;
+}
+
+inline detail::raw_result write_some(native_handle handle, const detail::piece& piece, transfer_flags flags) noexcept {
   const mutable_buffer buffer = first_of(piece);
   blocking_overlapped overlapped(piece.offset);
   if (overlapped.hEvent == nullptr) return -ERROR_NOT_ENOUGH_MEMORY;
   DWORD bytes = 0;
   const BOOL done = calls::WriteFile(handle, buffer.data, static_cast<DWORD>(buffer.size), nullptr, &overlapped);
   const DWORD failure = finish_blocking(handle, overlapped, done, bytes);
-  return failure == 0 ? bytes : -static_cast<detail::raw_result>(failure);
+  if (failure != 0) return -static_cast<detail::raw_result>(failure);
+  // One flush after the last of several buffers covers them all.
+  if ((flags & durable) != 0 && (has_one_part(piece) || bytes != buffer.size) && calls::FlushFileBuffers(handle) == 0)
+    return -static_cast<detail::raw_result>(calls::GetLastError());
+  return bytes;
 }
 
 /// Always fails: Windows has no read that either completes at once or is not started. A read that does not complete at

@@ -5,8 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-constexpr std::uint64_t piece = 256 * 1024;
-constexpr int depth = 16;
+constexpr std::uint64_t piece = 256 * 1024, depth = 16;
 
 struct copy {
   qio::async_direct_file& from;
@@ -23,7 +22,7 @@ qio::task<qio::result<void>> copy_pieces(copy& all) {
     all.next += piece;
     const auto bytes = co_await all.from.async_read_at(offset, buffer);
     if (!bytes) co_return bytes.error();
-    // The last piece may be short. A direct write is a multiple of the block, so what is too much is cut off later.
+    // The last piece may be short. Direct writes are multiples of the block, so what is too much is cut off later.
     const auto written = co_await all.to.async_write_at(offset, buffer);
     if (!written) co_return written.error();
     all.done += bytes.value();
@@ -40,7 +39,7 @@ qio::result<void> copy_file(qio::context& context, const char* from, const char*
   if (!target) return target.error();
   copy all{source.value(), target.value(), source.value().size().value()};
   std::vector<qio::task<qio::result<void>>> tasks;
-  for (int i = 0; i < depth; ++i) tasks.push_back(copy_pieces(all));
+  for (std::uint64_t i = 0; i < depth; ++i) tasks.push_back(copy_pieces(all));
   for (const auto& each : context.run(qio::when_all(std::move(tasks))))
     if (!each) return each.error();
   if (auto cut = target.value().resize(all.size); !cut) return cut.error();

@@ -1,5 +1,5 @@
 # cmake -DREADME=... -DROOT=... -P readme.cmake: fails unless the README shows a part of each example that it names,
-# exactly as the file has it.
+# exactly as the file has it, and unless each example is shorter than 60 lines.
 file(READ "${README}" readme)
 string(REGEX MATCHALL "<!-- example/[a-z_]+\\.cpp -->" marks "${readme}")
 if(NOT marks)
@@ -20,5 +20,14 @@ foreach(mark IN LISTS marks)
   string(FIND "${code}" "${shown}" position)
   if(position EQUAL -1)
     message(FATAL_ERROR "the README shows ${name}, but not as the file is")
+  endif()
+endforeach()
+file(GLOB examples "${ROOT}/example/*.cpp")
+foreach(example IN LISTS examples)
+  file(READ "${example}" code)
+  string(REGEX MATCHALL "\n" ends "${code}")
+  list(LENGTH ends lines)
+  if(lines GREATER_EQUAL 60)
+    message(FATAL_ERROR "${example} has ${lines} lines: an example has fewer than 60")
   endif()
 endforeach()

@@ -34,7 +34,7 @@ namespace qio::inline QIO_CONFIGURATION {
 
 /// The engine of a file that was opened without a context, which has blocking operations only.
 struct no_engine {
-  using system = detail::operating_system;
+  using system = detail::operating_system;  ///< what opens and reads its files
 };
 
 namespace detail {
@@ -106,8 +106,8 @@ operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity
 template <file_mode Mode, class Engine = no_engine>
 class [[nodiscard]] basic_file {
  public:
-  using mode_type = Mode;
-  using engine_type = Engine;
+  using mode_type = Mode;      ///< cached, uncached, direct or mapped
+  using engine_type = Engine;  ///< the engine of its context, or no_engine
 
   /// Opens a file for blocking operations. Child processes do not inherit the handle (O_CLOEXEC). A failed open leaves
   /// the disk as it was, and the message of its error names the path. Where direct or uncached I/O is unavailable, the
@@ -220,6 +220,7 @@ class [[nodiscard]] basic_file {
   /// The file that was moved from is closed. It keeps its context, so that its operations can report that.
   basic_file(basic_file&& other) noexcept
       : loop_(other.loop_), state_(std::move(other.state_)) {}  // NOLINT(performance-move-constructor-init): see above
+  /// Closes this file, as the destructor does, and takes over the other one.
   basic_file& operator=(basic_file&& other) noexcept {
     basic_file taken(std::move(other));
     std::swap(state_, taken.state_);
@@ -347,6 +348,7 @@ class [[nodiscard]] basic_file {
   {
     return operation_of<void>([&](request& r) { describe_sync(r, kind); });
   }
+  /// The same, with a deadline or a stop token.
   auto async_sync(sync_kind kind, const operation_options& options)
     requires engine<Engine>
   {
@@ -421,6 +423,7 @@ class [[nodiscard]] basic_file {
     return state_->mode.is_uncached();
   }
 
+  /// False after close(), and after a move from the file.
   bool is_open() const noexcept { return state_ != nullptr; }
   /// The system's handle, which the file still owns. Do not replace it with another file (dup2): a ring may still hold
   /// the original.
@@ -611,18 +614,18 @@ class [[nodiscard]] basic_file {
   std::unique_ptr<state> state_;
 };
 
-using cached_file = basic_file<cached>;
-using uncached_file = basic_file<uncached>;
-using direct_file = basic_file<direct>;
-using mapped_file = basic_file<mapped>;
+using cached_file = basic_file<cached>;      ///< a file without a context, through the page cache
+using uncached_file = basic_file<uncached>;  ///< … through the page cache, which keeps nothing
+using direct_file = basic_file<direct>;      ///< … past the page cache
+using mapped_file = basic_file<mapped>;      ///< … in memory
 
 /// Files on a context. (cached_file::open(context, …) returns one; use these names for members and parameters.)
 template <file_mode Mode, class Engine = automatic>
 using async_file = basic_file<Mode, Engine>;
-using async_cached_file = async_file<cached>;
-using async_uncached_file = async_file<uncached>;
-using async_direct_file = async_file<direct>;
-using async_mapped_file = async_file<mapped>;
+using async_cached_file = async_file<cached>;      ///< a cached_file on a qio::context
+using async_uncached_file = async_file<uncached>;  ///< an uncached_file on a qio::context
+using async_direct_file = async_file<direct>;      ///< a direct_file on a qio::context
+using async_mapped_file = async_file<mapped>;      ///< a mapped_file on a qio::context
 
 namespace detail {
 

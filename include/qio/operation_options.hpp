@@ -12,15 +12,18 @@ namespace qio::inline QIO_CONFIGURATION {
 /// A point in time, given as one or as a duration from now. None by default.
 class deadline {
  public:
-  using clock = std::chrono::steady_clock;
+  using clock = std::chrono::steady_clock;  ///< the clock that it is a time of
 
   constexpr deadline() noexcept = default;
+  /// At that time.
   constexpr deadline(clock::time_point when) noexcept : when_(when) {}
   /// A duration longer than a century (hours::max(), say) is no deadline; one more than a century ago has passed.
   template <class Representation, class Period>
   deadline(std::chrono::duration<Representation, Period> from_now) noexcept : when_(after(from_now)) {}
 
+  /// False if there is none.
   constexpr bool exists() const noexcept { return when_ != clock::time_point::max(); }
+  /// The time; clock::time_point::max() if there is none.
   constexpr clock::time_point when() const noexcept { return when_; }
 
  private:
@@ -41,9 +44,11 @@ class deadline {
 class stop_reference {
  public:
   constexpr stop_reference() noexcept = default;
+  /// Refers to a token, which must exist until the operation has been made.
   stop_reference(const std::stop_token& token) noexcept : token_(&token) {}
   stop_reference(const std::stop_token&&) = delete;
 
+  /// The token, or one that never stops.
   std::stop_token token() const noexcept { return token_ == nullptr ? std::stop_token() : *token_; }
 
  private:
@@ -56,9 +61,12 @@ class stop_reference {
 /// byte. Later, ending early is a request, and the answer is what really happened: an operation that finished in spite
 /// of it succeeds; one that ended early fails with std::errc::timed_out or std::errc::operation_canceled, and
 /// error.transferred() is the number of bytes that it had moved by then.
+///
+///     const std::stop_token stop = source.get_token();  // named: see stop_reference
+///     auto bytes = co_await file.async_read_at(offset, buffer, {.deadline = 100ms, .stop = stop});
 struct operation_options {
-  qio::deadline deadline = {};
-  stop_reference stop = {};
+  qio::deadline deadline = {};  ///< ends it at this time, or after this duration
+  stop_reference stop = {};     ///< ends it when a stop is requested, by any thread
 };
 
 /// Options of one asynchronous write: `file.async_write_at(0, record, {.durable = true, .deadline = 5ms})`.

@@ -10,9 +10,9 @@
 #include <qio/engine/engine.hpp>
 #include <qio/engine/ready_event.hpp>
 #include <qio/engine/uring/completion.hpp>
-#include <qio/engine/uring/ending.hpp>
 #include <qio/engine/uring/entry.hpp>
 #include <qio/engine/uring/gate.hpp>
+#include <qio/engine/uring/lost_ring.hpp>
 #include <qio/engine/uring/places.hpp>
 #include <qio/engine/uring/polled_path.hpp>
 #include <qio/engine/uring/polling_support.hpp>
@@ -26,7 +26,6 @@
 #include <qio/system/linux/ring.hpp>
 
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -269,15 +268,15 @@ class uring : detail::no_hook {
 
   /// Does all the work that a normal turn skips. True if a request is already complete.
   [[gnu::noinline]] bool attend(completed_requests& completed) noexcept {
-    const bool something_is_over = finish_cancelled(completed);
+    const bool any_completed = finish_cancelled(completed);
     if (gate_.refusal() != 0) [[unlikely]]
-      return give_up_ring(completed) || something_is_over;
+      return give_up_ring(completed) || any_completed;
     hand_over_cancels();
     hand_over_backlog();
     if (!wake_event_.is_listened_to())
       if (io_uring_sqe* const entry = next_entry()) wake_event_.listen(*entry);
     if (wake_event_.is_listened_to()) submission_.open_straight_way(setup_.opcodes);
-    return something_is_over;
+    return any_completed;
   }
 
   /// Completes requests that were canceled in the backlog. True if there were any.
@@ -405,64 +404,18 @@ class uring : detail::no_hook {
     const std::size_t before = in_flight();
     take_completions(completed);
     if (polled_.is_open()) take_polled(completed);
-    take_back_untaken();
-    submission_.drop_cancels();
-    const std::size_t taken = places_.taken() + polled_.in_flight();
-    if (taken == 0)
+    detail::lost_ring lost{ring_, polled_, submission_, places_, waiter_, wake_event_};
+    lost.take_back_untaken();
+    if (lost.taken() == 0) {
       end();
-    else if (!detail::close_and_wait({&ring_, &polled_.ring().queues()}))
-      detail::fail_ring(
-          "the kernel refuses io_uring_enter and io_uring_register while operations are in flight, so it is unknown "
-          "how long it uses their memory; install a seccomp filter only while the process's contexts are idle");
-    else
-      fail_taken(taken, completed);
+    } else {
+      lost.close();
+      lost.fail_taken(activities_, setup_, platform::system_error(gate_.refusal()), completed);
+    }
     setup_.opcodes = 0;
     while (request* const r = submission_.pop_from_backlog()) give_to_workers(*r, completed);
     QIO_CHECK(places_.taken() == 0 && polled_.in_flight() == 0, "a ring was closed with requests in it");
     return in_flight() != before;
-  }
-
-  void take_back_untaken() noexcept {
-    ring_.take_back([&](const io_uring_sqe& entry) {
-      if (entry.user_data == detail::cancel_tag) return places_.give_back_cancel();
-      if (entry.user_data == detail::nap_tag) return waiter_.nap_ended();
-      if (entry.user_data == detail::wake_tag) return wake_event_.ignore();
-      request& r = detail::request_of(entry.user_data);
-      leave_ring(r);
-      if (r.queued) submission_.withdraw_cancel(r);
-      resume_later(r);
-    });
-    if (polled_.is_open()) polled_.take_back([&](request& r) { submission_.push_to_backlog(r); });
-  }
-
-  /// Completes the `taken` requests that were in the kernel when the rings were closed.
-  void fail_taken(std::size_t taken, completed_requests& completed) noexcept {
-    detail::queue<request> lost;
-    if (activities_ != nullptr)
-      activities_->for_each([&](file_activity& file) {
-        file.held.for_each([&](request& r) {
-          if (can_do(r) && !r.queued) lost.push(r);
-        });
-      });
-    const error reason = platform::system_error(gate_.refusal());
-    for (; request* const r = lost.pop(); --taken) {
-      if (r->in_polled_ring) {
-        polled_.lost(*r);
-        places_.leave_elsewhere();
-      } else {
-        leave_ring(*r);
-      }
-      r->failure = error::of_transfer(reason.code(), r->io.transferred());
-      // The error that the kernel would have reported is lost, and the next sync would not report it.
-      if (r->op == opcode::sync || r->is_durable_write()) r->activity->sync_failure.note(platform::system_error(EIO));
-      detail::complete(*r, completed);
-    }
-    if (taken != 0) detail::fail_ring("a ring was lost with requests that only the kernel knew of");
-  }
-
-  void leave_ring(request& r) noexcept {
-    places_.give_back();
-    if (waiter_.may_be_awake()) waiter_.completed(r);
   }
 
   void give_to_workers(request& r, completed_requests& completed) noexcept {

@@ -14,7 +14,7 @@
 namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// Handles any result other than "all that was left". True if `r` is finished.
-[[gnu::noinline]] inline bool is_over(request& r, int answer) noexcept {
+[[gnu::noinline]] inline bool ends_otherwise(request& r, int answer) noexcept {
   if (answer == -ECANCELED) {
     r.fail_as_canceled();
     return true;
@@ -33,7 +33,7 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// Handles the result of the last entry of `r`. True if `r` is finished; if not, the rest must be submitted.
 inline bool finishes(request& r, int answer) noexcept {
   QIO_CHECK(r.is_held(), "the kernel completed a request that is not in flight");
-  return r.io.is_finished_by(answer) || is_over(r, answer);
+  return r.io.is_finished_by(answer) || ends_otherwise(r, answer);
 }
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

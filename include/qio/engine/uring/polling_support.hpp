@@ -36,13 +36,13 @@ inline int read_polled(platform::native_handle handle, const alignment& needed) 
   entry.addr = reinterpret_cast<std::uintptr_t>(memory.value().data());
   entry.len = needed.read;
   int answer = -EINTR;
-  for (bool over = false; !over;) {
+  for (bool completed = false; !completed;) {
     const int entered = asking.enter(1);
     // Once the kernel has taken the entry, it uses the memory until the read completes.
     if (entered < 0 && entered != -EINTR && asking.pending() != 0) return entered;
     asking.take_completions([&](const io_uring_cqe& completion) {
       answer = completion.res;
-      over = true;
+      completed = true;
     });
   }
   return answer;

@@ -37,11 +37,11 @@ class registered_files {
     io_uring_rsrc_register table{};
     table.nr = slots;
     table.flags = IORING_RSRC_REGISTER_SPARSE;
-    const int told = of.configure(IORING_REGISTER_FILES2, &table, sizeof table);
-    if (told < 0) {
+    const int answer = of.configure(IORING_REGISTER_FILES2, &table, sizeof table);
+    if (answer < 0) {
       // The limit applies to the size of the table, not to the number of open files.
-      refusal_ = told == -EMFILE ? "the table has more slots than the process may have open files (RLIMIT_NOFILE)"
-                                 : platform::system_error(-told).message();
+      refusal_ = answer == -EMFILE ? "the table has more slots than the process may have open files (RLIMIT_NOFILE)"
+                                   : platform::system_error(-answer).message();
       return;
     }
     free_.reserve(slots);

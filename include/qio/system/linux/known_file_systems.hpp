@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the files that were opened before tell about the file systems of those to be opened.
+// File systems that a context has opened files on, so that it knows whether opening another one there may wait.
 #pragma once
 
 #include <qio/configuration.hpp>
@@ -15,8 +15,9 @@
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
-/// Remembers file systems until something is mounted or unmounted, since a device number may be another file system's
-/// then. To ask the file system itself could wait: FUSE and NFS hand fstatfs(2) on.
+/// Remembers file systems until something is mounted or unmounted where the calling thread sees it (its mount
+/// namespace), since a device number may be another file system's then. To ask the file system itself could wait: FUSE
+/// and NFS hand fstatfs(2) on.
 class known_file_systems {
  public:
   known_file_systems() noexcept = default;
@@ -28,7 +29,7 @@ class known_file_systems {
 
   /// That of an open regular file.
   void remember(const file_storage& of) noexcept {
-    if (mounts_ == invalid_handle) mounts_ = open_retrying("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC, 0);
+    if (mounts_ == invalid_handle) mounts_ = open_retrying("/proc/thread-self/mountinfo", O_RDONLY | O_CLOEXEC, 0);
     known_[of.device() % most] = of;
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the files that were opened before tell about the file systems of those to be opened: on Windows nothing, because
-// no open or close is attempted inline.
+// File systems that a context has opened files on: on Windows none is remembered, because no open or close is attempted
+// inline.
 #pragma once
 
 #include <qio/configuration.hpp>

@@ -6,6 +6,8 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -193,6 +195,22 @@ TEST_CASE("a coroutine that opens and closes many files needs no worker, and lea
   });
 }
 
+TEST_CASE("a coroutine that asks for missing files again and again leaves the others their turn") {
+  on_every_engine([&](auto& any) {
+    bool has_slept = false;
+    int asked = 0;
+    const auto ask_until = [&]() -> qio::task<void> {
+      for (; !has_slept && asked < 100'000; ++asked) CHECK_FALSE(co_await opening<qio::cached>(any, "missing"));
+    };
+    const auto sleep = [&]() -> qio::task<void> {
+      static_cast<void>(co_await any.sleep_for(1ms));
+      has_slept = true;
+    };
+    any.run(qio::when_all(ask_until(), sleep()));
+    CHECK(asked < 100'000);
+  });
+}
+
 TEST_CASE("a worker opens and closes what may wait, and all if asked to") {
   if (!grants_leases()) QIO_SKIP(no_leases);
   const fault::mounted mounted("tmpfs", 1 << 20);
@@ -247,6 +265,29 @@ TEST_CASE("the file system of the first file that is opened there is found out b
       return open_and_close<qio::cached>(context, path);
     }));
   });
+}
+
+TEST_CASE("a mount is noticed where only the context's thread sees it") {
+  if (!kernel_finds_at_once()) QIO_SKIP(finds_nothing_at_once);
+  if (!grants_leases()) QIO_SKIP(no_leases);
+  const fault::mounted mounted("tmpfs", 1 << 20);
+  if (!mounted.missing.empty()) QIO_SKIP(mounted.missing);
+  const std::string path = mounted.path + "/file";
+  std::ofstream(path) << "contents";
+  bool is_apart = false;
+  std::thread([&] {
+    is_apart =
+        ::unshare(CLONE_FS | CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+    if (!is_apart) return;
+    on_every_engine([&](auto& any) {
+      CHECK(needs_no_worker(any, path, [&](auto& context) { return open_and_close<qio::cached>(context, path); }));
+      CHECK(needs_a_worker(any, path, [&](auto& context) {
+        const fault::mounted another("tmpfs", 1 << 20);
+        return open_and_close<qio::cached>(context, path);
+      }));
+    });
+  }).join();
+  if (!is_apart) QIO_SKIP("no mount namespace of its own for a thread");
 }
 
 TEST_CASE("a missing file is reported without a worker, and a directory or a pipe by one") {

@@ -58,8 +58,8 @@ struct file_state {
     return state;
   }
 
-  /// open() of an existing file on the thread of its context, without waiting. No value if it might wait, or if that is
-  /// not known; or if the turn has had enough of that.
+  /// open() of an existing file on the thread of its context, without waiting. No value if it might wait, if
+  /// that is unknown, or if this turn has used up its time for inline work.
   template <class Loop>
   static std::optional<result<std::unique_ptr<file_state>>> open_at_once(path_view path, access wanted,
                                                                          const open_options& options, Loop& loop) {
@@ -77,14 +77,20 @@ struct file_state {
     const access granted = policy::needed_access(wanted);
     const System system = system_on<System>(loop);
     auto opening = system.begin_at_once(path, directory_of(options), granted, kind_of<Loop>(options), storage_on);
-    if (!opening && opening.error() == std::errc::resource_unavailable_try_again) return std::nullopt;
-    if (!opening) return opening.error();
+    if (!opening) {
+      turn.spend(clock::now() - begin);
+      if (opening.error() == std::errc::resource_unavailable_try_again) return std::nullopt;
+      return opening.error();
+    }
     auto state = complete(system, opening.value(), granted, options, loop);
-    if (state) note_time(state.value()->file.activity, turn, begin);
+    if (state)
+      note_time(state.value()->file.activity, turn, begin);
+    else
+      turn.spend(clock::now() - begin);
     return state;
   }
 
-  /// A worker has opened the file, so those of the same file system may be opened at once from now on.
+  /// A worker has opened the file; from now on, those of the same file system may be opened at once.
   template <class Loop>
   void tell_storage(Loop& loop) const noexcept {
     if (storage && storage->opens_at_once(true)) loop->work_inline().file_systems.remember(*storage);

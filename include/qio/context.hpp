@@ -42,7 +42,9 @@ class [[nodiscard]] scheduled final : posted {
   scheduled& operator=(const scheduled&) = delete;
   /// A coroutine that is destroyed before its turn is destroyed on the context's thread.
   ~scheduled() {
-    if (is_posted) loop_->withdraw(*this);
+    if (!is_posted) return;
+    loop_->require_own_thread("a coroutine that awaits schedule() was destroyed by another thread than that context's");
+    loop_->withdraw(*this);
   }
 
   bool await_ready() const noexcept { return false; }
@@ -155,7 +157,8 @@ class [[nodiscard]] basic_context {
     while (!own.idle());
   }
 
-  /// Does all work that is ready, without waiting. True if it resumed a coroutine or called a callback.
+  /// Does the work that is ready, without waiting; if that takes long, the rest is left to the next call. True if it
+  /// resumed a coroutine or called a callback.
   bool poll() { return session(loop()).turn(false); }
 
   /// Waits until one thing is ready, and does it: an operation that has completed (its coroutine is resumed or its

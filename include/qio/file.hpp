@@ -98,9 +98,9 @@ operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity
 /// assigned to. It keeps its context's resources until then, or until it is destroyed.
 ///
 /// Threads. Several threads may call blocking operations at once, except resize() and close(). Asynchronous operations
-/// belong to the context's thread. If something else extends a mapped file (another handle, or an asynchronous write)
-/// while one of its threads writes just below the new end, the kernel may zero what was written: it clears the rest of
-/// the old last page.
+/// belong to the context's thread. Close a file that has had some on that thread, or when it no longer runs the
+/// context. If something else extends a mapped file (another handle, or an asynchronous write) while one of its threads
+/// writes just below the new end, the kernel may zero what was written: it clears the rest of the old last page.
 ///
 /// Allocation. Opening, explain() and messages allocate; nothing else does.
 template <file_mode Mode, class Engine = no_engine>
@@ -244,7 +244,7 @@ class [[nodiscard]] basic_file {
   }
 
   /// The same on a worker thread, because closing may write data back (network file systems) or free many blocks (the
-  /// last link to a large file), unless that is not to be expected (see open_options::inline_opening). This object is
+  /// last link to a large file), unless neither is likely (see open_options::inline_opening). This object is
   /// closed immediately. Allocates the frame of the task.
   task<result<void>> async_close()
     requires engine<Engine>
@@ -586,7 +586,7 @@ class [[nodiscard]] basic_file {
     return is_opened;
   }
 
-  // Awaited after something was done inline: completes at once, or by a later turn if this one has had enough.
+  // Awaited after something was done inline: completes at once, or in a later turn if this one has used up its time.
   template <class Loop>
   static operation<Engine, void> turn_of_others(Loop& loop) noexcept {
     return {loop, [](request& r) { r.needs_no_engine = true; }};

@@ -34,7 +34,8 @@ namespace qio::inline QIO_CONFIGURATION {
 ///     while (scope.size() >= 32) co_await scope.join_one();
 ///
 /// Belongs to the context's thread, like the context's operations. A task that has moved to another context must be
-/// back before its scope is destroyed (see task). Not movable. A spawned task must not destroy its own scope.
+/// back before its scope is destroyed (see task; a task that waits there then is noticed where QIO_CHECKS is 1). Not
+/// movable. A spawned task must not destroy its own scope.
 class task_scope {
  public:
   /// A scope without tasks, for tasks of that context.
@@ -44,6 +45,9 @@ class task_scope {
   task_scope& operator=(const task_scope&) = delete;
   ~task_scope() {
     QIO_CHECK(joining_ == nullptr, "a task_scope was destroyed while a coroutine awaited join() or join_one()");
+    if (!is_empty())
+      loop_->require_own_thread(
+          "a task_scope was destroyed before its tasks ended, by another thread than its context's");
     request_stop();
     while (!is_empty()) first_->destroy();
   }
@@ -51,6 +55,7 @@ class task_scope {
   /// Takes `work` and starts it: at once if the context is running on this thread, otherwise in its next run() or
   /// poll(). Allocates a coroutine frame, which is freed when `work` has finished.
   void spawn(task<void> work) {
+    loop_->require_own_thread("a task was spawned in a task_scope by another thread than its context's");
     member* const added = carry_out(std::move(work)).promise;
     added->owner = this;
     added->previous = nullptr;

@@ -5,6 +5,7 @@
 #include <qio/when_any.hpp>
 
 #include <array>
+#include <chrono>
 #include <coroutine>
 #include <csignal>
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -219,6 +221,70 @@ MISTAKE("a scope ends, its task is elsewhere", "an operation was destroyed by an
   scope.spawn(move_and_read());
   w.on.poll();
   std::thread([&other] { other.on.poll(); }).join();
+}
+
+/// Runs once, by a thread of its own.
+void run_elsewhere(context& on) {
+  std::thread([&on] { on.poll(); }).join();
+}
+
+MISTAKE("an operation is canceled by another thread", "an operation was canceled by another thread than its con") {
+  world w;
+  w.on.poll();
+  auto read = w.read();
+  read.start(ignore);
+  std::thread([&read] { read.cancel(); }).join();
+}
+
+MISTAKE("a file is closed by another thread", "a file was closed by another thread than its context's") {
+  world w;
+  w.on.run([](world& in) -> qio::task<> {
+    static_cast<void>(co_await in.read());
+    std::thread([&in] { static_cast<void>(in.data.close()); }).join();
+  }(w));
+}
+
+MISTAKE("a scope ends on another thread", "a task_scope was destroyed before its tasks ended, by another thread") {
+  world w;
+  std::optional<qio::task_scope> scope(std::in_place, w.on);
+  scope->spawn(
+      [](context& on) -> qio::task<void> { static_cast<void>(co_await on.sleep_for(std::chrono::hours(1))); }(w.on));
+  w.on.poll();
+  std::thread([&scope] { scope.reset(); }).join();
+}
+
+MISTAKE("a task is spawned by another thread", "a task was spawned in a task_scope by another thread") {
+  world w;
+  w.on.poll();
+  qio::task_scope scope(w.on);
+  const auto read = [&]() -> qio::task<void> { static_cast<void>(co_await w.read()); };
+  std::thread([&] { scope.spawn(read()); }).join();
+}
+
+MISTAKE("a scope ends, its task sleeps elsewhere", "a sleeping coroutine was destroyed by another thread") {
+  world w, other;
+  const auto move_and_sleep = [&]() -> qio::task<void> {
+    co_await other.on.schedule();
+    static_cast<void>(co_await other.on.sleep_for(std::chrono::hours(1), std::stop_token()));
+  };
+  qio::task_scope scope(w.on);
+  scope.spawn(move_and_sleep());
+  w.on.poll();
+  run_elsewhere(other.on);
+}
+
+MISTAKE("a scope ends, its task moves elsewhere", "a coroutine that awaits schedule() was destroyed by an") {
+  world w, other;
+  run_elsewhere(other.on);
+  qio::task_scope scope(w.on);
+  scope.spawn([](context& to) -> qio::task<void> { co_await to.schedule(); }(other.on));
+  w.on.poll();
+}
+
+MISTAKE("next_deadline() on another thread", "next_deadline() was called by another thread than the one that runs") {
+  world w;
+  run_elsewhere(w.on);
+  static_cast<void>(w.on.next_deadline());
 }
 
 MISTAKE("a scope ends while it is joined", "a task_scope was destroyed while a coroutine awaited join() or join_one") {

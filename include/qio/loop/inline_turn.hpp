@@ -15,7 +15,7 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// Counts the time that a turn has spent on inline transfers. Up to the first limit, the coroutine that started a
 /// transfer continues immediately. Up to the second, transfers still complete inline, but the coroutine continues only
-/// after the others have had their turn.
+/// after the others have run.
 class inline_turn {
  public:
   using duration = std::chrono::nanoseconds;

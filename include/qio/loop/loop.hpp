@@ -4,7 +4,6 @@
 
 #include <qio/base/check.hpp>
 #include <qio/base/clock.hpp>
-#include <qio/base/thread_number.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
@@ -57,6 +56,7 @@ class loop final : public mailbox {
   /// Completes `r` at once, if that can be attempted and the attempt succeeds. Operations that have completed but wait
   /// for their turn count as company: the coroutines that they resume will start more, which makes one batch.
   bool try_inline(attempted_request& r) noexcept {
+    require_own_thread("an operation was started by another thread than its context's");
     return r.attempt != nullptr && r.attempt(r, inline_turn_, engine_->in_flight() + !completed_.empty());
   }
   /// Whether a coroutine whose operation completed at once may continue at once. If false, it is the turn of others,
@@ -86,13 +86,14 @@ class loop final : public mailbox {
   }
 
   void cancel(request& r) noexcept {
+    require_own_thread("an operation was canceled by another thread than its context's: use a stop token instead");
     if (r.is_held()) engine_->cancel(r);
   }
 
   /// `r` is about to be destroyed: cancels it, waits until the system no longer uses its memory, and forgets it.
   void abandon(request& r) noexcept {
     require_own_thread("an operation was destroyed by another thread than the one that runs its context");
-    cancel(r);
+    if (r.is_held()) engine_->cancel(r);
     while (r.is_held()) engine_->wait(completed_, wait_limit::unlimited());
     completed_.remove(r);
   }
@@ -100,10 +101,10 @@ class loop final : public mailbox {
   /// A file is about to be closed: cancels its operations, waits until the system no longer uses their memory, and
   /// forgets the file. The operations are called back by a later turn.
   void end(file_activity& activity) noexcept {
-    if (activity.in_flight != 0) {
-      require_own_thread("a file with operations in flight was closed by another thread than its context's");
-      cancel_all(activity);
-    }
+    // Without operations in flight, any thread may close it when the loop's thread no longer runs it.
+    if (activity.in_flight != 0 || (is_running_ && activity.is_linked()))
+      require_own_thread("a file was closed by another thread than its context's");
+    if (activity.in_flight != 0) cancel_all(activity);
     while (activity.in_flight != 0) engine_->wait(completed_, wait_limit::unlimited());
     activity.forget();  // only now: the engine may need the list
     if (!ended_) engine_->release(activity);
@@ -120,6 +121,10 @@ class loop final : public mailbox {
     require_own_thread("a coroutine slept on another thread than the one that runs the context");
     timers_.insert(node);
   }
+  void end_sleep(timer& node) noexcept {
+    require_own_thread("a sleeping coroutine was destroyed by another thread than the one that runs the context");
+    timers_.remove(node);
+  }
 
   // --- for the context ---
 
@@ -132,7 +137,10 @@ class loop final : public mailbox {
   }
 
   /// The earliest deadline of an operation in flight, or end of a sleep.
-  deadline next_deadline() const noexcept { return timers_.empty() ? deadline() : deadline(timers_.earliest()->when); }
+  deadline next_deadline() const noexcept {
+    require_own_thread("next_deadline() was called by another thread than the one that runs the context");
+    return timers_.empty() ? deadline() : deadline(timers_.earliest()->when);
+  }
 
   /// One call of run() or poll(): turns are taken within it.
   class session {
@@ -171,6 +179,7 @@ class loop final : public mailbox {
     activities_.clear();                   // of files that outlive it; several threads may close them
     engine_->end();
     ended_ = true;
+    give_up_ownership();
   }
 
  private:
@@ -178,18 +187,13 @@ class loop final : public mailbox {
 
   void enter() noexcept {
     QIO_CHECK(!is_running_, "run() or poll() was called by a callback or coroutine of the same context");
-    if (owner_ == 0) [[unlikely]] {
-      owner_ = this_thread_number();
+    if (!has_owner()) [[unlikely]] {
+      take_ownership();
       engine_->begin();
     }
     require_own_thread("a context was run by another thread than the one that first ran it");
     is_running_ = true;
     inline_turn_.waits.forget();  // the thread may have slept meanwhile
-  }
-
-  // The owner is the thread that first ran the loop. Before that, the program may use it from any one thread.
-  void require_own_thread([[maybe_unused]] const char* mistake) const noexcept {
-    QIO_CHECK(owner_ == 0 || ended_ || is_this_thread(owner_), mistake);
   }
 
   bool turn(bool may_wait) noexcept {
@@ -255,7 +259,7 @@ class loop final : public mailbox {
   }
 
   // Everything has been reaped before anything is resumed, so that what is started then finds free places in the
-  // queues. Ends early when the turn's time for inline work is used up: the next turn has more.
+  // queues. Ends early when the turn's time for inline work is used up, because what it resumes may do more of that.
   bool dispatch() noexcept {
     for (unsigned count = 0; count < dispatches_a_turn; ++count) {
       request* const r = completed_.pop();
@@ -273,7 +277,6 @@ class loop final : public mailbox {
   completed_requests completed_;
   timers timers_;
   inline_turn inline_turn_;
-  std::uint64_t owner_ = 0;  // this_thread_number() of the thread that runs it; 0 before the first run
   bool is_running_ = false;  // within run() or poll()
   bool closed_ = false;      // takes no more operations
   bool ended_ = false;       // calls nothing back any more

@@ -5,6 +5,7 @@
 #include <qio/base/check.hpp>
 #include <qio/base/intrusive.hpp>
 #include <qio/base/stack_depth.hpp>
+#include <qio/base/thread_number.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/posted.hpp>
 
@@ -52,6 +53,12 @@ class mailbox : list_hook {
   mailbox& operator=(const mailbox&) = delete;
 
   loop_number number() const noexcept { return number_; }
+
+  /// The owner is the thread that first ran the loop. Before that, and after the end, the program may use the loop from
+  /// any one thread.
+  void require_own_thread([[maybe_unused]] const char* mistake) const noexcept {
+    QIO_CHECK(owner_ == 0 || is_this_thread(owner_), mistake);
+  }
 
   /// Has the loop's thread run `node`, and wakes it if it sleeps. From any thread. The caller keeps the loop alive
   /// during the call; `node` may have run, and be gone, before it returns.
@@ -115,6 +122,10 @@ class mailbox : list_hook {
     return true;
   }
 
+  bool has_owner() const noexcept { return owner_ != 0; }
+  void take_ownership() noexcept { owner_ = this_thread_number(); }
+  void give_up_ownership() noexcept { owner_ = 0; }
+
   /// From now on, post_to() no longer finds this loop.
   void leave() noexcept {
     const std::lock_guard lock(loops().mutex);
@@ -150,6 +161,7 @@ class mailbox : list_hook {
 
   void (*const wake_)(mailbox&) noexcept;
   loop_number number_;
+  std::uint64_t owner_ = 0;  // this_thread_number(); 0 if there is none
   arrivals<posted> arrivals_;
   queue<posted> posted_;            // taken from arrivals_, not yet run
   posted* last_of_turn_ = nullptr;  // of those that run_posted() is running, the last; null if it is not

@@ -29,7 +29,7 @@ class [[nodiscard]] sleeping final : timer {
   sleeping(const sleeping&) = delete;
   sleeping& operator=(const sleeping&) = delete;
   ~sleeping() {
-    if (is_armed) loop_->disarm(*this);
+    if (is_armed) loop_->end_sleep(*this);
   }
 
   bool await_ready() const noexcept { return loop_->closed() || when <= loop_->now(); }
@@ -111,7 +111,7 @@ class [[nodiscard]] stoppable_sleeping final : timer, posted {
     // Waits for a stop that another thread is requesting at this moment; nothing is posted after it.
     stopper_.reset();
     if (is_posted) loop_->withdraw(*this);
-    if (is_armed) loop_->disarm(*this);
+    if (is_armed) loop_->end_sleep(*this);
   }
 
   std::shared_ptr<Loop> loop_;

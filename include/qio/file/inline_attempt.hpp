@@ -39,7 +39,7 @@ struct inline_activity : file_activity {
   return true;
 }
 
-/// Opening or closing took long: as a transfer.
+/// Opening or closing has ended: the same if it took long.
 inline void note_time(inline_activity& file, inline_turn& turn, clock::time_point begin) noexcept {
   const clock::time_point end = clock::now();
   turn.spend(end - begin);
@@ -54,13 +54,13 @@ inline constexpr std::size_t most_bytes_read_blindly = 1024 * 1024;
 inline bool attempt_plain_read(request& r, inline_turn& turn, std::size_t) noexcept {
   auto& file = *static_cast<inline_activity*>(r.activity);
   if (r.io.total() > most_bytes_read_blindly || !turn.has_time()) return false;
-  // A write in flight may hold the file's lock. Of many operations, only some are looked at.
+  // A write in flight may hold the file's lock. Of many operations, only the first are examined.
   const auto is_read = [](const request& each) { return each.op == opcode::read; };
   if (file.in_flight != 0 && !file.held.all_of_first(32, is_read)) return false;
   const clock::time_point begin = clock::now();
   if (!turn.pause_of(file.file_system).is_over(begin)) return false;
   turn.waits.look(begin);
-  // A short result may be the end of the file, which only the next call tells.
+  // A short result may be the end of the file, which only the next call shows.
   raw_result answer;
   bool is_complete;
   do {

@@ -51,12 +51,12 @@ class opening {
 
   /// begin() of an existing file, if that does not wait: the kernel has every name on the path in memory, nobody has a
   /// lease on the file, and `storage_on` returns other than null for the device that it is on. Otherwise fails with
-  /// std::errc::resource_unavailable_try_again. (A permission event of fanotify(7) is waited for.)
+  /// std::errc::resource_unavailable_try_again. (It does wait for permission events of fanotify(7).)
   template <class StorageOn>
   static result<opening> begin_at_once(path_view path, native_handle beneath, access wanted, detail::handle_kind kind,
                                        StorageOn&& storage_on) {
     opening self(path.c_str(), beneath, creation::open_existing);
-    // The file system does not learn of O_PATH, which opens nothing.
+    // O_PATH opens nothing, so it sends no request to the file system.
     self.handle_ = openat2::call_if_cached(beneath, path.c_str(), O_PATH | O_CLOEXEC);
     if (self.handle_ == invalid_handle) return errno == ENOENT ? last_error() : system_error(EAGAIN);
     const auto device = device_of_file(self.handle_);

@@ -75,7 +75,7 @@ class file_storage {
 
  private:
   // Other file systems may contact a server (NFS, FUSE) or are unknown. Those of an overlay end in memory if those of
-  // its layers do, which nothing tells.
+  // its layers do, which the system does not report.
   bool ends_in_memory() const noexcept {
     switch (type_) {
       case EXT4_SUPER_MAGIC:  // also ext2 and ext3

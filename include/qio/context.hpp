@@ -98,7 +98,8 @@ class [[nodiscard]] basic_context {
       if (!allocated) return allocated.error();
       memory = std::move(allocated).value();
     }
-    return basic_context(std::make_shared<detail::loop<Engine>>(std::move(engine).value(), std::move(memory)));
+    return basic_context(
+        std::make_shared<detail::loop<Engine>>(std::move(engine).value(), std::move(memory), options.polling));
   }
 
   /// Files, operations and tasks of the context continue to work.

@@ -51,7 +51,8 @@ struct open_options {
   inline_transfers inline_writes = inline_transfers::automatic;
   /// async_open() of an existing file opens it immediately if the kernel has every name on the path in memory (Linux
   /// 5.12) and the file system is one of those above; async_close() closes it immediately unless it is mapped, was
-  /// truncated, or has no name any more. A worker costs more than ten times as much. A wait pauses this as for reads.
+  /// truncated, or has no name any more. A worker costs more than ten times as much, and opens direct files if the
+  /// context polls, because finding out whether the device can takes a transfer. A wait pauses this as for reads.
   /// With `always`, also on other file systems. Use `never` if this thread answers permission events (fanotify(7)).
   inline_transfers inline_opening = inline_transfers::automatic;
   /// A write succeeds only when its data is durable, along with everything that is needed to read it back, such as the

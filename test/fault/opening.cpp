@@ -70,11 +70,11 @@ bool grants_leases() {
 /// Runs the task that `make(context)` returns on a new context, whose only worker is busy. Whether it had no need of a
 /// worker. The context knows where `beside` is, a file that has been opened on it.
 template <class Context, class Make>
-bool ends_before_worker(const std::string& beside, Make&& make) {
+bool ends_before_worker(const std::string& beside, Make&& make, qio::polling polling = qio::polling::off) {
   const fault::scratch directory;
   leased_file leased(directory.path);
   REQUIRE(leased.is_leased);
-  auto context = Context::create({.workers = 1}).value();
+  auto context = Context::create({.workers = 1, .polling = polling}).value();
   CHECK(context.run(qio::cached_file::async_open(context, beside)));
   bool has_ended = false, has_ended_before = false;
   const auto occupy = [&]() -> qio::task<void> {
@@ -170,6 +170,20 @@ TEST_CASE("opening and closing an existing file needs no worker on ext4, XFS, bt
       CHECK(needs_no_worker(any, path, [&](auto& context) { return open_and_close<qio::mapped>(context, path); }));
     });
   }
+}
+
+TEST_CASE("a worker opens direct files of a context that polls, which takes a transfer") {
+  if (!kernel_finds_at_once()) QIO_SKIP(finds_nothing_at_once);
+  if (!grants_leases()) QIO_SKIP(no_leases);
+  const fault::mounted mounted("ext4", 16 << 20);
+  if (!mounted.missing.empty()) QIO_SKIP(mounted.missing);
+  const std::string path = mounted.path + "/file";
+  std::ofstream(path) << "contents";
+  on_every_engine([&](auto& any) {
+    using Context = std::remove_cvref_t<decltype(any)>;
+    CHECK_FALSE(ends_before_worker<Context>(
+        path, [&](auto& context) { return open_and_close<qio::direct>(context, path); }, qio::polling::busy));
+  });
 }
 
 TEST_CASE("a coroutine that opens and closes many files needs no worker, and leaves the others their turn") {

@@ -64,6 +64,7 @@ struct file_state {
   static std::optional<result<std::unique_ptr<file_state>>> open_at_once(path_view path, access wanted,
                                                                          const open_options& options, Loop& loop) {
     inline_turn& turn = loop->work_inline();
+    if (Mode::is_direct && loop->is_to_poll()) return std::nullopt;  // allow_polling() would read from the device
     const clock::time_point begin = clock::now();
     if (!turn.has_time()) return std::nullopt;
     turn.waits.look(begin);

@@ -12,6 +12,7 @@
 #include <qio/loop/mailbox.hpp>
 #include <qio/loop/timers.hpp>
 #include <qio/operation_options.hpp>
+#include <qio/options.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,11 +29,12 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 template <engine Engine>
 class loop final : public mailbox {
  public:
-  loop(std::unique_ptr<Engine> engine, std::optional<aligned_buffer>&& memory)
+  loop(std::unique_ptr<Engine> engine, std::optional<aligned_buffer>&& memory, polling wanted)
       : mailbox([](mailbox& self) noexcept { static_cast<loop&>(self).engine_->wake(); }),
         memory_(std::move(memory)),
         engine_(std::move(engine)),
-        why_not_registered_(memory_ ? engine_->register_memory(*memory_) : "not requested") {
+        why_not_registered_(memory_ ? engine_->register_memory(*memory_) : "not requested"),
+        is_to_poll_(wanted != polling::off) {
     engine_->observe(activities_);
   }
   ~loop() { QIO_CHECK(idle() && timers_.empty(), "bug in qio: a loop was destroyed with operations in flight"); }
@@ -40,6 +42,8 @@ class loop final : public mailbox {
   const Engine& engine() const noexcept { return *engine_; }
   std::span<std::byte> memory() noexcept { return memory_ ? std::span<std::byte>(*memory_) : std::span<std::byte>(); }
   bool closed() const noexcept { return closed_; }
+  /// Whether polling was requested. Then opening a direct file takes a transfer.
+  bool is_to_poll() const noexcept { return is_to_poll_; }
   bool idle() const noexcept { return engine_->in_flight() == 0 && completed_.empty(); }
 
   /// Binds a file that is being opened to the engine. From any thread.
@@ -277,6 +281,7 @@ class loop final : public mailbox {
   completed_requests completed_;
   timers timers_;
   inline_turn inline_turn_;
+  const bool is_to_poll_;
   bool is_running_ = false;  // within run() or poll()
   bool closed_ = false;      // takes no more operations
   bool ended_ = false;       // calls nothing back any more

@@ -50,6 +50,7 @@ class task_scope {
           "a task_scope was destroyed before its tasks ended, by another thread than its context's");
     request_stop();
     while (!is_empty()) first_->destroy();
+    if (joining_ != nullptr) joining_->scope = nullptr;
   }
 
   /// Takes `work` and starts it: at once if the context is running on this thread, otherwise in its next run() or
@@ -71,13 +72,14 @@ class task_scope {
   /// called again.
   auto join() noexcept {
     struct awaiter : joining {
-      bool await_ready() const noexcept { return joining::scope.is_empty(); }
+      using joining::joining;
+      bool await_ready() const noexcept { return joining::scope->is_empty(); }
       void await_resume() const {
-        joining::scope.finished_ = 0;
-        joining::scope.rethrow();
+        joining::scope->finished_ = 0;
+        joining::scope->rethrow();
       }
     };
-    return awaiter{{*this, false}};
+    return awaiter(*this, false);
   }
 
   /// The same, but continues when one task has finished: at once and with true if more have finished since the last
@@ -85,15 +87,16 @@ class task_scope {
   /// like join(), and has then counted one. Allocates nothing.
   auto join_one() noexcept {
     struct awaiter : joining {
-      bool await_ready() const noexcept { return joining::scope.finished_ != 0 || joining::scope.is_empty(); }
+      using joining::joining;
+      bool await_ready() const noexcept { return joining::scope->finished_ != 0 || joining::scope->is_empty(); }
       bool await_resume() const {
-        const bool one = joining::scope.finished_ != 0;
-        joining::scope.finished_ -= one;
-        joining::scope.rethrow();
+        const bool one = joining::scope->finished_ != 0;
+        joining::scope->finished_ -= one;
+        joining::scope->rethrow();
         return one;
       }
     };
-    return awaiter{{*this, true}};
+    return awaiter(*this, true);
   }
 
   /// Asks the tasks to end, which those notice that use stop_token(), for example in operation_options. May be called
@@ -163,16 +166,24 @@ class task_scope {
     promise_type* promise;
   };
 
-  // A coroutine that waits for all tasks, or for one.
+  // A coroutine that waits for all tasks, or for one. It may be destroyed before.
   struct joining {
-    task_scope& scope;
-    bool for_one;
-
-    void await_suspend(std::coroutine_handle<> awaiting) const noexcept {
-      QIO_CHECK(scope.joining_ == nullptr, "two coroutines await join() or join_one() of the same task_scope");
-      scope.joining_ = awaiting;
-      scope.joins_one_ = for_one;
+    joining(task_scope& of, bool one) noexcept : scope(&of), for_one(one) {}
+    joining(const joining&) = delete;
+    joining& operator=(const joining&) = delete;
+    ~joining() {
+      if (scope != nullptr && scope->joining_ == this) scope->joining_ = nullptr;
     }
+
+    void await_suspend(std::coroutine_handle<> awaiting) noexcept {
+      QIO_CHECK(scope->joining_ == nullptr, "two coroutines await join() or join_one() of the same task_scope");
+      waiting = awaiting;
+      scope->joining_ = this;
+    }
+
+    task_scope* scope;  // null if it was destroyed
+    bool for_one;
+    std::coroutine_handle<> waiting;
   };
 
   void rethrow() {
@@ -194,16 +205,15 @@ class task_scope {
   std::coroutine_handle<> finish(member& finished) noexcept {
     finished.destroy();
     ++finished_;
-    if (joining_ == nullptr || !(joins_one_ || is_empty())) return std::noop_coroutine();
-    return std::exchange(joining_, nullptr);
+    if (joining_ == nullptr || !(joining_->for_one || is_empty())) return std::noop_coroutine();
+    return std::exchange(joining_, nullptr)->waiting;
   }
 
   std::shared_ptr<detail::mailbox> loop_;
   member* first_ = nullptr;  // of those that have not finished
   std::size_t size_ = 0;
   std::size_t finished_ = 0;  // that join_one() has not counted
-  std::coroutine_handle<> joining_;
-  bool joins_one_ = false;
+  joining* joining_ = nullptr;
   std::exception_ptr failure_;
   std::stop_source stop_;
 };

@@ -120,6 +120,44 @@ PROMISE(scope_destroys, asynchronous, "the destructor of a task_scope cancels op
   CHECK(right <= 32);
 }
 
+PROMISE(scope_destroyed_joining, each_engine, "a coroutine may be destroyed while it awaits join() or join_one()") {
+  gate closed;
+  int alive = 0, continued = 0;
+  bool passed = false;
+  const auto join_own = [&]() -> qio::task<void> {
+    qio::task_scope own(*w.context);
+    own.spawn(wait_at(closed, alive, passed));
+    co_await own.join();
+    ++continued;
+  };
+  const auto join_one_of = [&](qio::task_scope& scope) -> qio::task<void> {
+    co_await scope.join_one();
+    ++continued;
+  };
+  {
+    qio::task_scope outer(*w.context);
+    outer.spawn(join_own());
+    w.context->poll();
+    CHECK(alive == 1);
+  }
+  CHECK(alive == 0);
+
+  qio::task_scope lasting(*w.context);
+  lasting.spawn(wait_at(closed, alive, passed));
+  for (int i = 0; i < 2; ++i) {
+    qio::task_scope outer(*w.context);
+    outer.spawn(join_one_of(lasting));
+    w.context->poll();
+  }
+  closed.open();
+  w.context->poll();
+  CHECK(lasting.is_empty());
+  CHECK(passed);
+  CHECK(continued == 0);
+  w.context->run(join_one_of(lasting));
+  CHECK(continued == 1);
+}
+
 PROMISE(scope_throws, each_engine, "join() throws the first exception, once, after all tasks have finished") {
   gate closed;
   int alive = 0;

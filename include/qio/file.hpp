@@ -564,7 +564,7 @@ class [[nodiscard]] basic_file {
         co_return done.error().of_opening(path.c_str());
       if constexpr (Engine::system::has_page_cache) opened.value()->tell_storage(loop);
     } else {
-      co_await turn_of_others(*loop);
+      static_cast<void>(co_await turn_of_others(*loop));
     }
     if (!opened) co_return opened.error().of_opening(path.c_str());
     co_return basic_file(std::move(opened).value(), std::move(loop));
@@ -596,7 +596,7 @@ class [[nodiscard]] basic_file {
     if (closed == nullptr) co_return not_open();
     if constexpr (Engine::system::has_page_cache)
       if (auto done = closed->close_at_once(loop)) {
-        co_await turn_of_others(*loop);
+        static_cast<void>(co_await turn_of_others(*loop));
         co_return *done;
       }
     file_activity activity;

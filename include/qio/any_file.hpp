@@ -2,6 +2,7 @@
 // any_file: a file whose mode is chosen at run time.
 #pragma once
 
+#include <qio/batch.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/context.hpp>
@@ -170,6 +171,39 @@ class [[nodiscard]] any_file {
   auto async_write_at(std::uint64_t offset, Buffer&& buffer, const Options& options) {
     check_borrowed<Buffer>();
     return visit([&](auto& file) { return file.async_write_at(offset, to_send(buffer), options); });
+  }
+
+  /// See basic_file::read_many().
+  result<std::size_t> read_many(std::span<read_request> requests) const {
+    return visit([&](auto& file) { return file.read_many(requests); });
+  }
+  /// See basic_file::write_many().
+  result<std::size_t> write_many(std::span<write_request> requests, const blocking_write_options& options = {}) {
+    return visit([&](auto& file) { return file.write_many(requests, options); });
+  }
+  /// See basic_file::async_read_many().
+  auto async_read_many(std::span<read_request> requests)
+    requires engine<Engine>
+  {
+    return visit([&](auto& file) { return file.async_read_many(requests); });
+  }
+  /// See basic_file::async_read_many().
+  auto async_read_many(std::span<read_request> requests, const operation_options& options)
+    requires engine<Engine>
+  {
+    return visit([&](auto& file) { return file.async_read_many(requests, options); });
+  }
+  /// See basic_file::async_write_many().
+  auto async_write_many(std::span<write_request> requests)
+    requires engine<Engine>
+  {
+    return visit([&](auto& file) { return file.async_write_many(requests); });
+  }
+  /// See basic_file::async_write_many().
+  auto async_write_many(std::span<write_request> requests, const write_options& options)
+    requires engine<Engine>
+  {
+    return visit([&](auto& file) { return file.async_write_many(requests, options); });
   }
 
   /// See basic_file::sync().

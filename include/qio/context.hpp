@@ -139,8 +139,8 @@ class [[nodiscard]] basic_context {
   /// Carries out one operation of a file of this context: for a blocking transfer that waits as the context does
   /// (wait_policy), `context.run(file.async_read_at(offset, buffer))`. Everything else that was started here continues
   /// meanwhile.
-  template <class Answer, class Control>
-  result<Answer> run(operation<Engine, Answer, Control>&& single) {
+  template <class Answer, class Control, class Work>
+  result<Answer> run(operation<Engine, Answer, Control, Work>&& single) {
     if (loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));
     QIO_CHECK(&single.loop_ == loop_.get(), "run() was given an operation of another context's file");
     session running(*loop_);

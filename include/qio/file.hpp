@@ -4,11 +4,13 @@
 
 #include <qio/base/check.hpp>
 #include <qio/base/exceptions.hpp>
+#include <qio/batch.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/context.hpp>
 #include <qio/directory.hpp>
 #include <qio/explanation.hpp>
+#include <qio/file/batch.hpp>
 #include <qio/file/buffers.hpp>
 #include <qio/file/state.hpp>
 #include <qio/mode.hpp>
@@ -328,6 +330,65 @@ class [[nodiscard]] basic_file {
                           write_options{.deadline = options.deadline, .stop = options.stop});
   }
 
+  // --- batches: see docs/batches.md ---
+
+  /// Carries out all reads of the span, and writes the answer of each: what read_at() would return. Returns the number
+  /// of those that failed. The reads are in no order, may be of the same bytes, and fail one by one: a misaligned read
+  /// of a direct file fails, and the others take place. Fails as a whole, with all answers the same error, if the file
+  /// is closed. Reads of a cached file that are not in the page cache wait for the device at the same time, those of
+  /// other modes one after another; asynchronous batches always at the same time.
+  result<std::size_t> read_many(std::span<read_request> requests) const {
+    if (!is_open()) return detail::refuse_each(requests, not_open());
+    return detail::read_each(*state_, requests);
+  }
+
+  /// The same of writes, one after another. No two of them may overlap: then nothing is written, and all answers are
+  /// errc::overlapping_writes, with the places of two of them in the span.
+  result<std::size_t> write_many(std::span<write_request> requests, const blocking_write_options& options = {}) {
+    if (!is_open()) return detail::refuse_each(requests, not_open());
+    return detail::write_each(*state_, requests, state_->durable_if(options.durable));
+  }
+
+  /// Like read_many(), asynchronously, as one operation: see operation. It borrows the requests and their buffers,
+  /// which must not change or move from this call until the operation ends; a request is of one operation at a time.
+  /// Memory that the answers need belongs to the requests, so nothing is allocated, however many there are.
+  ///
+  /// If the operation is canceled, destroyed or out of time, the answers of reads that had completed are theirs, and
+  /// those of the others are std::errc::operation_canceled or std::errc::timed_out. The operation then succeeds; they
+  /// count as failures. It fails only if no read was started: the file or the context is closed, or the stop was
+  /// requested or the deadline has passed before; then all answers are the same error.
+  batch_operation<Engine> async_read_many(std::span<read_request> requests)
+    requires engine<Engine>
+  {
+    return {*loop_, [&](detail::batch& all) { describe_reads(all, requests); }};
+  }
+  /// The same, with a deadline or a stop token.
+  auto async_read_many(std::span<read_request> requests, const operation_options& options)
+    requires engine<Engine>
+  {
+    return controlled_batch([&](detail::batch& all) { describe_reads(all, requests); }, options);
+  }
+
+  /// The same of writes: see write_many(). They are in no order.
+  batch_operation<Engine> async_write_many(std::span<write_request> requests)
+    requires engine<Engine>
+  {
+    return {*loop_, [&](detail::batch& all) { describe_writes(all, requests, false); }};
+  }
+  /// The same, each write durable when it completes, with a deadline or a stop token: see write_options.
+  auto async_write_many(std::span<write_request> requests, const write_options& options)
+    requires engine<Engine>
+  {
+    return controlled_batch([&](detail::batch& all) { describe_writes(all, requests, options.durable); },
+                            {options.deadline, options.stop});
+  }
+  /// The same, for options that reads and syncs have, too. (A template, so that `{.deadline = …}` means write_options.)
+  template <std::same_as<operation_options> Options>
+    requires engine<Engine>
+  auto async_write_many(std::span<write_request> requests, const Options& options) {
+    return async_write_many(requests, write_options{.deadline = options.deadline, .stop = options.stop});
+  }
+
   // --- durability ---
 
   /// Waits until everything written before is durable, to the extent that `kind` specifies, on devices that keep their
@@ -531,6 +592,31 @@ class [[nodiscard]] basic_file {
     r.flags |= more;
     // What waits for the device is nothing to attempt.
     detail::attempted_request::of(r) = more == 0 ? state_->file.activity.attempt_of_writes : nullptr;
+  }
+  template <class Describe>
+  auto controlled_batch(Describe&& describe, const operation_options& options) {
+    using control = detail::control<detail::loop<Engine>, detail::batch>;
+    return operation<Engine, std::size_t, control, detail::batch>(*loop_, describe, options);
+  }
+  void describe_reads(detail::batch& all, std::span<read_request> requests) noexcept {
+    all.take(requests, [this](request& r, const read_request& each) {
+      if (is_open()) describe_read(r, each.offset, mutable_buffer(each.buffer));
+    });
+    describe_batch(all, &detail::attempt_reads, {});
+  }
+  void describe_writes(detail::batch& all, std::span<write_request> requests, bool durable) noexcept {
+    const platform::transfer_flags more = is_open() ? state_->durable_if(durable) : 0;
+    all.take(requests, [&](request& r, const write_request& each) {
+      if (is_open()) describe_write(r, each.offset, detail::buffers_to_send(each.buffer), more);
+    });
+    describe_batch(all, &detail::attempt_writes, is_open() ? detail::overlap_of(all, requests) : error());
+  }
+  void describe_batch(detail::batch& all, detail::inline_attempt attempt, const error& refusal) noexcept {
+    if (!is_open()) return refuse(all, not_open());
+    if (refusal.exists()) return refuse(all, refusal);
+    all.activity = &state_->file.activity;
+    all.attempt = attempt;
+    all.needs_no_engine = all.unfinished() == 0;
   }
   void describe_sync(request& r, sync_kind kind) noexcept {
     describe(r, opcode::sync);

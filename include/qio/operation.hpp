@@ -30,18 +30,19 @@ class basic_context;
 /// the buffer, for as long as the device takes. Its callback is then not called, and its coroutine not resumed.
 ///
 /// For the context's thread, or before the context first runs, for any one thread.
-template <class Engine, class Answer, class Control = detail::no_control>
-class [[nodiscard]] operation final : private detail::attempted_request {
+/// `Work` is detail::batch for the operation of read_many() or write_many(), which borrows the requests as well.
+template <class Engine, class Answer, class Control = detail::no_control, class Work = detail::attempted_request>
+class [[nodiscard]] operation final : private Work {
   static_assert(engine<Engine>);
 
  public:
   using result_type = result<Answer>;  ///< what awaiting it returns, and what a callback is given
 
-  /// For files: `describe(request&)` fills in the request. Always inlined, so that its values go straight there.
-  template <std::invocable<request&> Describe, class... ControlArguments>
+  /// For files: `describe(Work&)` fills in the request. Always inlined, so that its values go straight there.
+  template <std::invocable<Work&> Describe, class... ControlArguments>
   [[gnu::always_inline]] operation(detail::loop<Engine>& loop, Describe&& describe, ControlArguments&&... control)
       : loop_(loop), control_(std::forward<ControlArguments>(control)...) {
-    describe(static_cast<request&>(*this));
+    describe(static_cast<Work&>(*this));
   }
 
   operation(const operation&) = delete;
@@ -50,7 +51,7 @@ class [[nodiscard]] operation final : private detail::attempted_request {
   ~operation() {
     if (stage_ != stage::started) return;
     control_.disarm(loop_);
-    loop_.abandon(*this);
+    loop_.abandon(work());
   }
 
   // --- awaiting it ---
@@ -107,7 +108,7 @@ class [[nodiscard]] operation final : private detail::attempted_request {
   /// Asks a started operation to end early; see operation_options for what its result is then. Before the start and
   /// after completion it does nothing.
   void cancel() noexcept {
-    if (stage_ == stage::started) loop_.cancel(*this);
+    if (stage_ == stage::started) loop_.cancel(work());
   }
 
  private:
@@ -115,6 +116,11 @@ class [[nodiscard]] operation final : private detail::attempted_request {
   friend class basic_context;
 
   enum class stage : std::uint8_t { made, started, completed };
+
+  // With `Work` a parameter, names of the base need a declaration.
+  using Work::completed, Work::failed, Work::fail_as_canceled, Work::failure, Work::io, Work::needs_no_engine;
+
+  Work& work() noexcept { return *this; }
 
   bool completes_at_once() noexcept {
     if (needs_no_engine || loop_.closed() || !control_.may_start(loop_)) [[unlikely]] {
@@ -135,8 +141,8 @@ class [[nodiscard]] operation final : private detail::attempted_request {
   void begin() noexcept {
     stage_ = stage::started;
     if (needs_no_engine) return loop_.complete_later(*this);
-    loop_.submit(*this);
-    control_.arm(loop_, *this);
+    loop_.submit(work());
+    control_.arm(loop_, work());
   }
 
   void end() noexcept {
@@ -144,7 +150,8 @@ class [[nodiscard]] operation final : private detail::attempted_request {
     control_.disarm(loop_);
   }
 
-  result_type answer() const noexcept {
+  result_type answer() noexcept {
+    if constexpr (std::is_same_v<Work, detail::batch>) return Work::conclude(control_.timed_out());
     if (failed()) {
       if (control_.timed_out() && failure == std::errc::operation_canceled)
         return error::of_transfer(std::make_error_code(std::errc::timed_out), failure.transferred());

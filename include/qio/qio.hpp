@@ -3,6 +3,7 @@
 // any mode (qio/any_file.hpp) and waiting for the first of several tasks (qio/when_any.hpp).
 #pragma once
 
+#include <qio/batch.hpp>
 #include <qio/buffer.hpp>
 #include <qio/context.hpp>
 #include <qio/directory.hpp>

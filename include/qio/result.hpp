@@ -52,6 +52,7 @@ enum class errc : int {
   cannot_be_released,      ///< Windows: a handle stays bound to the completion port of its context
   handle_is_shared,        ///< other files use the handle, so it cannot be released
   cannot_be_shared,        ///< Windows: a handle can be bound to one completion port only
+  overlapping_writes,      ///< two writes of a batch overlap
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION
@@ -115,6 +116,7 @@ class qio_category final : public std::error_category {
       case errc::handle_is_shared: return "the handle cannot be released: other files use it (share_with)";
       case errc::cannot_be_shared:
         return "on Windows, a handle can be bound to one context only: open the file once for each context";
+      case errc::overlapping_writes: return "two writes of the batch overlap, so their order would matter";
     }
     return "unknown qio error " + std::to_string(value);
   }
@@ -133,6 +135,7 @@ class qio_category final : public std::error_category {
       case errc::handle_is_direct:
       case errc::handle_is_not_direct:
       case errc::handle_is_not_durable:
+      case errc::overlapping_writes:
       case errc::beyond_end: return std::errc::invalid_argument;
       case errc::offset_too_large: return std::errc::file_too_large;
       case errc::direct_not_supported:
@@ -257,7 +260,8 @@ class error {
   /// Whether the library itself reports it: then it is one of errc.
   bool is_qio() const noexcept { return category_ == &qio_category(); }
 
-  /// The number that was wrong, in bytes: an offset, a length, an address. 0 if the error has none.
+  /// The number that was wrong, in bytes: an offset, a length, an address. Of errc::overlapping_writes, the place of
+  /// the first write in the span, and needed() that of the second. 0 if the error has none.
   std::uint64_t given() const noexcept { return is_qio() ? given_ : 0; }
   /// The number that `given` must be a multiple of, or must not exceed, in bytes. 0 if the error has none.
   std::uint64_t needed() const noexcept { return is_qio() ? needed_ : 0; }
@@ -307,6 +311,9 @@ class error {
       case errc::too_many_workers:
         return std::to_string(given_) + " workers were requested, but a context may have at most " +
                std::to_string(needed_);
+      case errc::overlapping_writes:
+        return "writes " + std::to_string(given_) + " and " + std::to_string(needed_) +
+               " of the batch overlap (counted from 0), so their order would matter: put them into separate batches";
       default: return code().message();
     }
   }

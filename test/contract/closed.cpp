@@ -17,6 +17,10 @@ std::string answers_otherwise(World& w, typename World::file& file) {
   };
   if (!is_right(file.read_at(0, buffer.all()))) return "read_at";
   if (!is_right(file.write_at(0, buffer.all()))) return "write_at";
+  std::array<qio::read_request, 1> reads;
+  std::array<qio::write_request, 1> writes;
+  if (!is_right(file.read_many(reads)) || !is_right(reads[0].answer)) return "read_many";
+  if (!is_right(file.write_many(writes)) || !is_right(writes[0].answer)) return "write_many";
   if (!is_right(file.sync())) return "sync";
   if (!is_right(file.size())) return "size";
   if (!is_right(file.resize(4096))) return "resize";
@@ -31,6 +35,9 @@ std::string answers_otherwise(World& w, typename World::file& file) {
   if constexpr (World::is_async) {
     if (!is_right(w.read(file, 0, buffer.all()))) return "async_read_at";
     if (!is_right(w.write(file, 0, buffer.all()))) return "async_write_at";
+    if (!is_right(w.template run<std::size_t>([&] { return file.async_read_many(reads); }))) return "async_read_many";
+    if (!is_right(w.template run<std::size_t>([&] { return file.async_write_many(writes); })))
+      return "async_write_many";
     if (!is_right(w.sync(file, qio::sync_kind::data))) return "async_sync";
     if (!is_right(w.resize(file, 1))) return "async_resize";
     if (!is_right(w.context->run(file.async_close()))) return "async_close";

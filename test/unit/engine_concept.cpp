@@ -29,7 +29,9 @@ struct without_end {
   qio::polling_support find_polling(qio::platform::native_handle, const qio::alignment&) const { return {}; }
   std::string register_memory(std::span<std::byte>) { return {}; }
   void begin() noexcept {}
+  bool gathers() const noexcept { return false; }
   void submit(qio::request&) noexcept {}
+  void submit_all(qio::request*) noexcept {}
   void cancel(qio::request&) noexcept {}
   void wait(qio::completed_requests&, qio::wait_limit) noexcept {}
   std::size_t in_flight() const noexcept { return 0; }
@@ -62,6 +64,7 @@ struct inherits_end_in_silence : without_end<inherits_end_in_silence>, private d
   using without_end::attach;
   using without_end::begin;
   using without_end::find_polling;
+  using without_end::gathers;
   using without_end::observe;
   using without_end::prepare_to_wait;
   using without_end::register_memory;
@@ -76,6 +79,7 @@ struct names_end_of_no_hook : without_end<names_end_of_no_hook>, private detail:
   using without_end::attach;
   using without_end::begin;
   using without_end::find_polling;
+  using without_end::gathers;
   using without_end::observe;
   using without_end::prepare_to_wait;
   using without_end::register_memory;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,25 @@ void read(const std::string& path, std::size_t operations, shape of = {}) {
   }
 }
 
+qio::task<> read_batches(auto& file, std::span<qio::read_request> batch, std::size_t batches) {
+  for (; batches != 0; --batches) {
+    const auto failures = co_await file.async_read_many(batch);
+    if (!failures || failures.value() != 0) fail();
+  }
+}
+
+// The file is in the page cache, so no read waits.
+template <class Engine, class Mode>
+void read_many(const std::string& path, std::size_t operations, std::size_t size) {
+  auto context = had(qio::basic_context<Engine>::create());
+  auto file = had(qio::basic_file<Mode>::open(context, path));
+  auto memory = had(qio::aligned_buffer::allocate(size * block));
+  std::vector<qio::read_request> batch;
+  for (std::size_t i = 0; i < size; ++i)
+    batch.push_back({.offset = i % blocks * block, .buffer = memory.view(i * block, block)});
+  context.run(read_batches(file, batch, operations / size));
+}
+
 void write_file(const std::string& path) {
   auto file = had(qio::cached_file::open(path, qio::access::read_write, qio::creation::always_new));
   const std::vector<std::byte> contents(block * blocks, std::byte{7});
@@ -109,6 +129,10 @@ int main(int argc, char** argv) {
   else if (workload == "inline")
     read<qio::automatic, qio::cached>(path, operations);
 #if QIO_HAS_URING
+  else if (workload == "batch_of_32")
+    read_many<qio::automatic, qio::cached>(path, operations, 32);
+  else if (workload == "batch_of_32_direct")
+    read_many<qio::automatic, qio::direct>(path, operations, 32);
   else if (workload == "ring")
     read<qio::uring, qio::direct>(path, operations);
   else if (workload == "ring_by_default_context")

@@ -96,8 +96,14 @@ class automatic {
   void end() noexcept {
     ask([](auto& engine) { engine.end(); });
   }
+  bool gathers() const noexcept {
+    return ask([](const auto& engine) { return engine.gathers(); });
+  }
   void submit(request& r) noexcept {
     ask([&](auto& engine) { engine.submit(r); });
+  }
+  void submit_all(request* first) noexcept {
+    ask([&](auto& engine) { engine.submit_all(first); });
   }
   void cancel(request& r) noexcept {
     ask([&](auto& engine) { engine.cancel(r); });

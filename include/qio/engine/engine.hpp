@@ -60,6 +60,7 @@ struct no_hook {
   }
   void observe(list<file_activity>&) noexcept {}
   void begin() noexcept {}
+  bool gathers() const noexcept { return false; }
   void release(file_activity&) noexcept {}
   void end() noexcept {}
   wait_statistics waits() const noexcept { return {}; }
@@ -95,6 +96,12 @@ struct no_hook {
 ///   engine that binds to a thread must not bind to that one.
 /// - `submit(r)` takes `r`, which no engine holds. It cannot fail: errors are in `r.failure` of the completed request.
 ///   Each submitted request completes exactly once.
+/// - `gathers()`: whether wait() hands several submitted requests to the system in one call. Then it serves several
+/// reads
+///   of what is in the page cache faster than as many system calls do.
+/// - `submit_all(first)` is submit() of several transfers of one file, in one direction and with the same flags, which
+/// are
+///   linked by `next`.
 /// - `cancel(r)` asks for `r` to end early. `r` is submitted and not completed. No such request is lost: `r` completes
 ///   with its real result, ended early or not, which includes the bytes that were moved.
 /// - `wait(completed, limit)` appends completed requests to `completed`. It hands submitted requests to the system, and
@@ -125,6 +132,8 @@ concept engine =
     detail::hook<decltype(&Engine::observe), void(detail::list<file_activity>&) noexcept> &&
     detail::hook<decltype(&Engine::begin), void() noexcept> &&
     detail::hook<decltype(&Engine::submit), void(request&) noexcept> &&
+    detail::hook<decltype(&Engine::gathers), bool() const noexcept> &&
+    detail::hook<decltype(&Engine::submit_all), void(request*) noexcept> &&
     detail::hook<decltype(&Engine::cancel), void(request&) noexcept> &&
     detail::hook<decltype(&Engine::wait), void(completed_requests&, wait_limit) noexcept> &&
     detail::hook<decltype(&Engine::in_flight), std::size_t() const noexcept> &&
@@ -147,6 +156,16 @@ inline void take_over(request& r) noexcept {
             "a transfer was submitted that has nothing left to move");
   r.submitted.set(true);
   ++r.activity->in_flight;
+}
+
+/// For engines that have no faster way to submit_all().
+template <class Engine>
+void submit_each(Engine& to, request* first) noexcept {
+  while (first != nullptr) {
+    request& r = *first;
+    first = r.next;  // which the engine may use from then on
+    to.submit(r);
+  }
 }
 
 /// … and this when the request completes.

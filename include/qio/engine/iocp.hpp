@@ -57,6 +57,7 @@ class iocp : detail::no_hook {
   using no_hook::begin;
   using no_hook::end;
   using no_hook::find_polling;
+  using no_hook::gathers;
   using no_hook::observe;
   using no_hook::prepare_to_wait;
   using no_hook::register_memory;
@@ -82,6 +83,8 @@ class iocp : detail::no_hook {
     if (r.system.by_worker) return workers_.submit(r);
     start(r);
   }
+
+  void submit_all(request* first) noexcept { detail::submit_each(*this, first); }
 
   void cancel(request& r) noexcept {
     QIO_CHECK(r.is_held(), "a request was canceled that is not in flight");

@@ -41,6 +41,7 @@ class pool : detail::no_hook {
   using no_hook::begin;
   using no_hook::end;
   using no_hook::find_polling;
+  using no_hook::gathers;
   using no_hook::observe;
   using no_hook::register_memory;
   using no_hook::release;
@@ -51,6 +52,8 @@ class pool : detail::no_hook {
     detail::take_over(r);
     workers_.submit(r);
   }
+
+  void submit_all(request* first) noexcept { detail::submit_each(*this, first); }
 
   void cancel(request& r) noexcept {
     QIO_CHECK(r.is_held(), "a request was canceled that is not in flight");

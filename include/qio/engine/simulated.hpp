@@ -56,6 +56,7 @@ class simulated : detail::no_hook {
   using no_hook::begin;
   using no_hook::end;
   using no_hook::find_polling;
+  using no_hook::gathers;
   using no_hook::observe;
   using no_hook::prepare_to_wait;
   using no_hook::register_memory;
@@ -68,6 +69,8 @@ class simulated : detail::no_hook {
     backlog_.push_back(&r);
     admit();
   }
+
+  void submit_all(request* first) noexcept { detail::submit_each(*this, first); }
 
   void cancel(request& r) noexcept {
     QIO_CHECK(r.is_held(), "a request was canceled that is not in flight");

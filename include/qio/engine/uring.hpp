@@ -80,6 +80,8 @@ class uring : detail::no_hook {
   using no_hook::attach;
   void observe(detail::list<file_activity>& activities) noexcept { activities_ = &activities; }
 
+  bool gathers() const noexcept { return ring_.is_open() && setup_.has(opcode::read); }
+
   void submit(request& r) noexcept {
     detail::take_over(r);
     if (polled_.is_open() && submit_polled(r)) [[unlikely]]
@@ -89,6 +91,13 @@ class uring : detail::no_hook {
     if (waiter_.may_be_awake()) [[unlikely]]
       waiter_.handed_over(r);
     if (r.activity->is_direct && ring_.pending() >= most_gathered) give_to_device();
+  }
+
+  /// As many as possible by a loop that looks only at what differs between them.
+  void submit_all(request* first) noexcept {
+    const bool needs_a_look = polled_.is_open() || waiter_.may_be_awake() || first->activity->is_direct;
+    if (!needs_a_look) first = submission_.try_straight_all(first, ring_, places_, detail::take_over);
+    detail::submit_each(*this, first);
   }
 
   void cancel(request& r) noexcept {

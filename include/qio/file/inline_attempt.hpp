@@ -26,6 +26,8 @@ struct inline_activity : file_activity {
   const char* why_no_plain_reads = nullptr;  ///< if the file system cannot tell whether a read would wait
   bool syncs_at_once = false;                ///< a sync has nothing to do
   bool closes_at_once = false;               ///< closing rarely waits
+  bool engine_gathers = false;               ///< see the engine concept
+  bool has_told_hits = false;                ///< the file system tells whether a read would wait; known from a batch
   std::uint8_t file_system = 0;              ///< number of its pause: see inline_turn
   inline_writes writes;
 };

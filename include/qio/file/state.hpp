@@ -247,6 +247,7 @@ struct file_state {
     if (auto prepared = state->mode.prepare(state->file, opening, options); !prepared) return prepared.error();
     if constexpr (is_on_context<Loop>) {
       if (auto attached = loop->attach(opened); !attached) return attached.error();
+      state->file.activity.engine_gathers = loop->engine().gathers();
       if constexpr (System::has_page_cache) state->allow_inline_transfers(options, opening.storage());
       state->mode.allow_polling(loop->engine(), state->file, opened);
     }

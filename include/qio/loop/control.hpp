@@ -22,15 +22,15 @@ class no_control {
   static constexpr bool may_start(const Loop&) noexcept {
     return true;
   }
-  template <class Loop>
-  void arm(Loop&, request&) noexcept {}
+  template <class Loop, class Work>
+  void arm(Loop&, Work&) noexcept {}
   template <class Loop>
   void disarm(Loop&) noexcept {}
   static constexpr bool timed_out() noexcept { return false; }
 };
 
-/// The deadline and the stop token of one operation.
-template <class Loop>
+/// The deadline and the stop token of one operation. `Work` is what they cancel: a request or a batch.
+template <class Loop, class Work = request>
 class control final : timer, posted {
  public:
   explicit control(const operation_options& options) noexcept
@@ -49,10 +49,10 @@ class control final : timer, posted {
 
   bool timed_out() const noexcept { return timed_out_; }
 
-  /// `r` has been submitted: cancels it when the time comes.
-  void arm(Loop& owner, request& r) noexcept {
+  /// `work` has been submitted: cancels it when the time comes.
+  void arm(Loop& owner, Work& work) noexcept {
     loop_ = &owner;
-    request_ = &r;
+    work_ = &work;
     if (has_timer_) {
       when = deadline_.when();
       expired = [](timer& self) noexcept {
@@ -65,7 +65,7 @@ class control final : timer, posted {
     if (stop_.stop_possible()) stopper_.emplace(stop_, stop_notice{this});
   }
 
-  /// `r` has completed, or is about to be destroyed.
+  /// It has completed, or is about to be destroyed.
   void disarm(Loop& owner) noexcept {
     if (is_armed) owner.disarm(*this);
     // Waits for a stop that another thread is requesting at this moment; nothing is posted after it.
@@ -80,7 +80,7 @@ class control final : timer, posted {
     void operator()() const noexcept {
       self->run = [](posted& node) noexcept {
         auto& stopped = static_cast<control&>(node);
-        stopped.loop_->cancel(*stopped.request_);
+        stopped.loop_->cancel(*stopped.work_);
       };
       self->loop_->post(*self);
     }
@@ -88,13 +88,13 @@ class control final : timer, posted {
 
   void expire() noexcept {
     timed_out_ = true;
-    loop_->cancel(*request_);
+    loop_->cancel(*work_);
   }
 
   deadline deadline_;
   std::stop_token stop_;
   Loop* loop_ = nullptr;
-  request* request_ = nullptr;
+  Work* work_ = nullptr;
   std::optional<std::stop_callback<stop_notice>> stopper_;
   bool has_timer_ = false;
   bool timed_out_ = false;

@@ -10,6 +10,7 @@
 #include <qio/system/platform.hpp>
 
 #include <cstddef>
+#include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
@@ -25,6 +26,26 @@ class inline_turn {
 
   bool may_go_on() const noexcept { return spent_ < without_a_pause; }
   bool has_time() const noexcept { return spent_ < altogether; }
+
+  /// For a batch, whose transfers have no coroutine to continue between them: they may use the time up to the second
+  /// limit. What they have spent counts when the share ends.
+  class long_share {
+   public:
+    explicit long_share(inline_turn& turn) noexcept : turn_(turn) {}
+    long_share(const long_share&) = delete;
+    long_share& operator=(const long_share&) = delete;
+    ~long_share() { turn_.spent_ += spent_; }
+
+    /// Before each transfer: whether there is time left.
+    bool begin_next() noexcept {
+      spent_ += std::exchange(turn_.spent_, duration::zero());
+      return spent_ < altogether;
+    }
+
+   private:
+    inline_turn& turn_;
+    duration spent_{};
+  };
 
   /// About how long a system call takes that copies this many bytes between buffers.
   static constexpr duration time_of_copy(std::size_t bytes) noexcept { return duration(512 + bytes / 8); }

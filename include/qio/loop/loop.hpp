@@ -8,6 +8,7 @@
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/loop/attempted_request.hpp>
+#include <qio/loop/batch.hpp>
 #include <qio/loop/inline_turn.hpp>
 #include <qio/loop/mailbox.hpp>
 #include <qio/loop/timers.hpp>
@@ -81,6 +82,20 @@ class loop final : public mailbox {
     r.activity->held.insert(r);
     engine_->submit(r);
   }
+  void submit(batch& all) noexcept {
+    require_own_thread("a batch was started by another thread than its context's");
+    if (!all.activity->is_linked()) [[unlikely]]
+      activities_.insert(*all.activity);
+    request* first = nullptr;
+    request** end = &first;
+    all.for_each_unfinished([&](batch_part& part) {
+      all.activity->held.insert(part);
+      *end = &part;
+      end = &part.next;
+    });
+    *end = nullptr;
+    engine_->submit_all(first);
+  }
 
   /// `r` has completed without the engine; the loop calls it back like any other. If the loop has ended, this function
   /// calls it back, because nothing else would.
@@ -93,6 +108,9 @@ class loop final : public mailbox {
     require_own_thread("an operation was canceled by another thread than its context's: use a stop token instead");
     if (r.is_held()) engine_->cancel(r);
   }
+  void cancel(batch& all) noexcept {
+    all.for_each_unfinished([this](batch_part& part) { cancel(static_cast<request&>(part)); });
+  }
 
   /// `r` is about to be destroyed: cancels it, waits until the system no longer uses its memory, and forgets it.
   void abandon(request& r) noexcept {
@@ -100,6 +118,16 @@ class loop final : public mailbox {
     if (r.is_held()) engine_->cancel(r);
     while (r.is_held()) engine_->wait(completed_, wait_limit::unlimited());
     completed_.remove(r);
+  }
+  void abandon(batch& all) noexcept {
+    require_own_thread("a batch was destroyed by another thread than the one that runs its context");
+    if (all.needs_no_engine) {
+      completed_.remove(all);
+    } else {
+      cancel(all);  // all, before it waits for the first
+      all.for_each_unfinished([this](batch_part& part) { abandon(static_cast<request&>(part)); });
+    }
+    static_cast<void>(all.conclude(false));
   }
 
   /// A file is about to be closed: cancels its operations, waits until the system no longer uses their memory, and

@@ -74,6 +74,18 @@ inline void prepare(io_uring_sqe& entry, const request& r, const registered_memo
     prepare_piece(entry, r.io.next(), r.op, memory);
 }
 
+/// prepare() for a transfer of one buffer. Always inlined: its caller prepares many.
+[[gnu::always_inline]] inline void prepare_one_of_many(io_uring_sqe& entry, const request& r,
+                                                       const registered_memory& memory) noexcept {
+  QIO_CHECK(r.is_held() && r.io.has_one_buffer() && r.io.transferred() < r.io.total(),
+            "a transfer was handed to the kernel as one of many that is complete or has several buffers");
+  entry.user_data = reinterpret_cast<std::uintptr_t>(&r);
+  QIO_CHECK(is_of_request(entry.user_data), "the address of a request is odd");
+  entry.off = r.io.next_offset();
+  entry.rw_flags = r.flags;
+  prepare_single(entry, r.io.rest_of_buffer(), r.op, memory);
+}
+
 inline void prepare_cancel(io_uring_sqe& entry, const request& of) noexcept {
   entry.opcode = IORING_OP_ASYNC_CANCEL;
   entry.fd = -1;

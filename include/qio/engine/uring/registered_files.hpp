@@ -61,6 +61,11 @@ class registered_files {
     entry.flags |= IOSQE_FIXED_FILE;
   }
 
+  /// The flags of entries for a file that has a slot.
+  static std::uint8_t flags_of(const file_activity& file) noexcept {
+    return static_cast<std::uint8_t>(IOSQE_FIXED_FILE | (file.system.waits_in_submission ? IOSQE_ASYNC : 0u));
+  }
+
   /// Frees the slot of a file that has one, so that only its own descriptor keeps the file open.
   [[gnu::cold, gnu::noinline]] void remove(ring& from, file_activity& file) noexcept {
     put(from, file.system.slot, -1);

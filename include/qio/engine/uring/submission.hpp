@@ -39,6 +39,28 @@ class submission {
     return true;
   }
 
+  /// The same for transfers of one registered file, linked by `next`; calls `take_over(r)` for each. Returns the first
+  /// that it did not put into the ring; null if there is none.
+  template <class TakeOver>
+  request* try_straight_all(request* first, ring& into, places& room, TakeOver&& take_over) noexcept {
+    const int slot = first->activity->system.slot;
+    if (slot < 0 || !goes_straight(first->op)) return first;
+    const std::uint8_t flags = registered_files::flags_of(*first->activity);
+    while (first != nullptr && room.has_free()) {
+      io_uring_sqe* const entry = into.next_entry();
+      if (entry == nullptr) [[unlikely]]
+        break;
+      request& r = *first;
+      first = r.next;
+      take_over(r);
+      room.take();
+      prepare_one_of_many(*entry, r, memory);
+      entry->fd = slot;
+      entry->flags = flags;
+    }
+    return first;
+  }
+
   // --- requests that wait for a place ---
 
   void push_to_backlog(request& r) noexcept {

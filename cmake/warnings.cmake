@@ -10,9 +10,9 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
     -Wundef -Wextra-semi -Wimplicit-fallthrough)
 endif()
 if(MSVC)
-  target_compile_options(qio_warnings INTERFACE /W4 /permissive- /utf-8 /Zc:__cplusplus /Zc:preprocessor)
-  # It warns of attributes that it does not know ([[gnu::noinline]], C5030), and of std::getenv (C4996).
-  target_compile_options(qio_warnings INTERFACE /wd5030)
+  # /bigobj: a file of the contract suite has more sections than an object holds by default. /MP: several at a time.
+  target_compile_options(qio_warnings INTERFACE /W4 /permissive- /utf-8 /Zc:__cplusplus /Zc:preprocessor /bigobj /MP)
+  # It warns of std::getenv (C4996).
   target_compile_definitions(qio_warnings INTERFACE _CRT_SECURE_NO_WARNINGS)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -19,6 +19,22 @@
 #include "qio requires std::stop_token"
 #endif
 
+// Attributes by the names that each compiler has for them. MSVC warns about attributes that it does not know.
+#if defined(__GNUC__)
+#define QIO_COLD [[gnu::cold, gnu::noinline]]
+#define QIO_NOINLINE [[gnu::noinline]]
+#define QIO_ALWAYS_INLINE [[gnu::always_inline]]
+#else
+#define QIO_COLD
+#define QIO_NOINLINE
+#define QIO_ALWAYS_INLINE
+#endif
+#if defined(_MSC_VER)
+#define QIO_NO_UNIQUE_ADDRESS [[msvc::no_unique_address]]
+#else
+#define QIO_NO_UNIQUE_ADDRESS [[no_unique_address]]
+#endif
+
 /// QIO_HAS_URING: 1 where qio can use io_uring, which needs the header <liburing.h>, but not the library. To build
 /// without it, define QIO_WITHOUT_LIBURING (to anything).
 #if defined(__linux__) && __has_include(<liburing.h>) && !defined(QIO_WITHOUT_LIBURING)
@@ -95,6 +111,8 @@
 #define QIO_CONFIGURATION                                                                                          \
   QIO_TAG_JOIN_VALUES(QIO_VERSION_MAJOR, QIO_VERSION_MINOR, QIO_VERSION_PATCH, QIO_TAG_ENGINE, QIO_TAG_EXCEPTIONS, \
                       QIO_TAG_CHECKS)
+
+static_assert(sizeof(void*) == 8, "qio requires a 64-bit system");
 
 namespace qio {
 

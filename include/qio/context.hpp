@@ -242,7 +242,7 @@ class [[nodiscard]] basic_context {
   /// still exist then. A task that is awaited there returns to the context that started it when it finishes: see task.
   /// The result of co_await is true. If the context is being destroyed, the coroutine continues inside the destructor,
   /// and the result is false. The destructor waits for the coroutines that await schedule(), so one that awaits it
-  /// again and again must end then: `while (co_await context.schedule()) …`.
+  /// again and again must end then: `while (co_await context.schedule()) ...`.
   [[nodiscard]] detail::scheduled<Engine> schedule() const noexcept {
     static_cast<void>(loop());
     return detail::scheduled<Engine>(loop_);
@@ -298,7 +298,7 @@ class [[nodiscard]] basic_context {
     const auto now = loop().now();
     // Also if it is not a number.
     if (!(approximately <= std::chrono::duration<double>(detail::longest_wait)))
-      return detail::clock::time_point::max();
+      return (detail::clock::time_point::max)();
     if (approximately <= std::chrono::duration<double>::zero()) return now;
     return now + std::chrono::duration_cast<detail::clock::duration>(time);
   }

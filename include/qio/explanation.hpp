@@ -11,10 +11,10 @@
 
 namespace qio::inline QIO_CONFIGURATION {
 
-/// One line: "engine: pool (io_uring is forbidden: …)".
+/// One line: "engine: pool (io_uring is forbidden: ...)".
 struct fact {
-  std::string name;    ///< "engine", "alignment", "inline reads" …
-  std::string value;   ///< "io_uring", "512", "off" …
+  std::string name;    ///< "engine", "alignment", "inline reads" ...
+  std::string value;   ///< "io_uring", "512", "off" ...
   std::string reason;  ///< why, if this is not what was requested or could be better; otherwise empty
 };
 

@@ -322,7 +322,8 @@ class [[nodiscard]] basic_file {
         },
         {options.deadline, options.stop});
   }
-  /// The same, for options that reads and syncs have, too. (A template, so that `{.deadline = …}` means write_options.)
+  /// The same, for options that reads and syncs have, too. (A template, so that `{.deadline = ...}` means
+  /// write_options.)
   template <class Buffer, std::same_as<operation_options> Options>
     requires((detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
   auto async_write_at(std::uint64_t offset, Buffer&& buffer, const Options& options) {
@@ -382,7 +383,8 @@ class [[nodiscard]] basic_file {
     return controlled_batch([&](detail::batch& all) { describe_writes(all, requests, options.durable); },
                             {options.deadline, options.stop});
   }
-  /// The same, for options that reads and syncs have, too. (A template, so that `{.deadline = …}` means write_options.)
+  /// The same, for options that reads and syncs have, too. (A template, so that `{.deadline = ...}` means
+  /// write_options.)
   template <std::same_as<operation_options> Options>
     requires engine<Engine>
   auto async_write_many(std::span<write_request> requests, const Options& options) {
@@ -424,8 +426,9 @@ class [[nodiscard]] basic_file {
     return state_->size();
   }
 
-  /// Truncates the file to `bytes`, or extends it with a hole that reads as zeros. Views of the part of a mapped file
-  /// that was cut off must not be accessed any more.
+  /// Truncates the file to `bytes`, or extends it by a part that reads as zeros. On Linux that is a hole. On Windows it
+  /// takes space unless the file is sparse, and the first write in it zeroes everything before (docs/windows.md). Views
+  /// of the part of a mapped file that was cut off must not be accessed any more.
   result<void> resize(std::uint64_t bytes) {
     if (!is_open()) return not_open();
     return state_->resize(bytes);
@@ -540,13 +543,13 @@ class [[nodiscard]] basic_file {
 
   // An operation of a closed file is made by another function, out of line, to keep this one short.
   template <class Answer, class Describe>
-  [[gnu::always_inline]] operation<Engine, Answer> operation_of(Describe&& describe) {
+  QIO_ALWAYS_INLINE operation<Engine, Answer> operation_of(Describe&& describe) {
     if (!is_open()) [[unlikely]]
       return refused_operation<Answer>();
     return {*loop_, describe};
   }
   template <class Answer>
-  [[gnu::cold, gnu::noinline]] operation<Engine, Answer> refused_operation() {
+  QIO_COLD operation<Engine, Answer> refused_operation() {
     return {*loop_, [](request& r) { refuse(r, not_open()); }};
   }
 
@@ -556,9 +559,7 @@ class [[nodiscard]] basic_file {
     return operation<Engine, Answer, typename detail::file_loop<Engine>::control_type>(*loop_, describe_any, options);
   }
 
-  [[gnu::cold, gnu::noinline]] static error not_open() noexcept {
-    return std::make_error_code(std::errc::bad_file_descriptor);
-  }
+  QIO_COLD static error not_open() noexcept { return std::make_error_code(std::errc::bad_file_descriptor); }
 
   // The operation fails before it begins.
   static void refuse(request& r, const error& why) noexcept {
@@ -696,16 +697,16 @@ class [[nodiscard]] basic_file {
       if (loop_ != nullptr) loop_->end(state_->file.activity);
   }
 
-  [[no_unique_address]] loop_pointer loop_;  // first, so destroyed last: the file's storage may belong to the engine
+  QIO_NO_UNIQUE_ADDRESS loop_pointer loop_;  // first, so destroyed last: the file's storage may belong to the engine
   std::unique_ptr<state> state_;
 };
 
 using cached_file = basic_file<cached>;      ///< a file without a context, through the page cache
-using uncached_file = basic_file<uncached>;  ///< … through the page cache, which keeps nothing
-using direct_file = basic_file<direct>;      ///< … past the page cache
-using mapped_file = basic_file<mapped>;      ///< … in memory
+using uncached_file = basic_file<uncached>;  ///< ... through the page cache, which keeps nothing
+using direct_file = basic_file<direct>;      ///< ... past the page cache
+using mapped_file = basic_file<mapped>;      ///< ... in memory
 
-/// Files on a context. (cached_file::open(context, …) returns one; use these names for members and parameters.)
+/// Files on a context. (cached_file::open(context, ...) returns one; use these names for members and parameters.)
 template <file_mode Mode, class Engine = automatic>
 using async_file = basic_file<Mode, Engine>;
 using async_cached_file = async_file<cached>;      ///< a cached_file on a qio::context

@@ -22,7 +22,7 @@ namespace qio::inline QIO_CONFIGURATION {
 template <engine Engine>
 class basic_context;
 
-/// One asynchronous operation. A file makes it (`file.async_read_at(…)`); it is then awaited, or started with a
+/// One asynchronous operation. A file makes it (`file.async_read_at(...)`); it is then awaited, or started with a
 /// callback, once. To start another in the same place, use an operation_slot.
 ///
 /// It lives where the caller puts it, allocates nothing, and cannot move. It borrows the buffer until it completes; the
@@ -40,7 +40,7 @@ class [[nodiscard]] operation final : private Work {
 
   /// For files: `describe(Work&)` fills in the request. Always inlined, so that its values go straight there.
   template <std::invocable<Work&> Describe, class... ControlArguments>
-  [[gnu::always_inline]] operation(detail::loop<Engine>& loop, Describe&& describe, ControlArguments&&... control)
+  QIO_ALWAYS_INLINE operation(detail::loop<Engine>& loop, Describe&& describe, ControlArguments&&... control)
       : loop_(loop), control_(std::forward<ControlArguments>(control)...) {
     describe(static_cast<Work&>(*this));
   }
@@ -130,7 +130,7 @@ class [[nodiscard]] operation final : private Work {
     return loop_.try_inline(*this);
   }
 
-  [[gnu::cold, gnu::noinline]] void refuse() noexcept {
+  QIO_COLD void refuse() noexcept {
     if (needs_no_engine) return;
     if (loop_.closed())
       failure = errc::context_closed;
@@ -166,7 +166,7 @@ class [[nodiscard]] operation final : private Work {
   detail::loop<Engine>& loop_;
   alignas(void*) std::byte storage_[4 * sizeof(void*)];  // the coroutine or the callback that waits
   stage stage_ = stage::made;
-  [[no_unique_address]] Control control_;
+  QIO_NO_UNIQUE_ADDRESS Control control_;
 };
 
 /// Room for operations of one type, one after another: in a class, an array, a container. An operation cannot move, so
@@ -178,7 +178,7 @@ class [[nodiscard]] operation final : private Work {
 ///
 /// The callback may emplace the next operation in the slot of its own.
 ///
-/// To await the operation, name it first (`auto& read = slot.emplace(…); co_await read;`): GCC 12 otherwise tries to
+/// To await the operation, name it first (`auto& read = slot.emplace(...); co_await read;`): GCC 12 otherwise tries to
 /// copy what emplace() or operator* returns, which does not compile.
 template <class Operation>
 class operation_slot {

@@ -22,7 +22,7 @@ class deadline {
   deadline(std::chrono::duration<Representation, Period> from_now) noexcept : when_(after(from_now)) {}
 
   /// False if there is none.
-  constexpr bool exists() const noexcept { return when_ != clock::time_point::max(); }
+  constexpr bool exists() const noexcept { return when_ != (clock::time_point::max)(); }
   /// The time; clock::time_point::max() if there is none.
   constexpr clock::time_point when() const noexcept { return when_; }
 
@@ -31,12 +31,12 @@ class deadline {
   static clock::time_point after(Duration from_now) noexcept {
     constexpr std::chrono::duration<double> century = std::chrono::hours(24 * 36525);
     const std::chrono::duration<double> approximately = from_now;
-    if (approximately < -century) return clock::time_point::min();
+    if (approximately < -century) return (clock::time_point::min)();
     if (approximately <= century) return clock::now() + std::chrono::duration_cast<clock::duration>(from_now);
-    return clock::time_point::max();  // for a duration that is not a number, too
+    return (clock::time_point::max)();  // for a duration that is not a number, too
   }
 
-  clock::time_point when_ = clock::time_point::max();
+  clock::time_point when_ = (clock::time_point::max)();
 };
 
 /// Refers to a stop token until the operation is made, which copies it. Trivially destructible on purpose: GCC 12

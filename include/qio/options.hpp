@@ -15,7 +15,7 @@ class simulated_disk;
 
 /// What open() does if direct or uncached I/O is unavailable.
 enum class if_unavailable : std::uint8_t {
-  fail,       ///< errc::direct_not_supported, errc::direct_in_memory …, or errc::uncached_not_supported
+  fail,       ///< errc::direct_not_supported, errc::direct_in_memory ..., or errc::uncached_not_supported
   use_cache,  ///< opens through the page cache; is_direct() or is_uncached() is false, and file.explain() says why
 };
 
@@ -42,7 +42,7 @@ struct open_options {
   /// If this thread, or one that waits for it, serves the file system (FUSE), such a read would never return. So do not
   /// use `always` there, and use `never` on an overlay above such a file system.
   inline_transfers inline_reads = inline_transfers::automatic;
-  /// Writes of at most 128 KiB, and up to 1 MiB where the file takes less than 128 µs for them, are served immediately
+  /// Writes of at most 128 KiB, and up to 1 MiB where the file takes less than 128 us for them, are served immediately
   /// on file systems where a write normally ends in memory (ext4, XFS, btrfs, tmpfs, overlay). That is several times
   /// faster than a kernel worker. Such a write can still wait if the kernel throttles writers, if the file system
   /// commits its journal, or if a page must be read before a part of it is written. This counts, and pauses, as for
@@ -82,7 +82,7 @@ struct open_options {
 
 /// How a context waits for transfers of direct files. An interrupt costs a few microseconds, but leaves the CPU free
 /// for other work. Polling saves the interrupt, but keeps the context's thread busy while such a transfer is in flight.
-/// It pays off for devices that complete in about 10 µs (NVMe), and requires polled queues (NVMe: module parameter
+/// It pays off for devices that complete in about 10 us (NVMe), and requires polled queues (NVMe: module parameter
 /// nvme.poll_queues). Files on other devices, and all other operations, are waited for without polling; file.explain()
 /// reports that.
 ///
@@ -99,7 +99,7 @@ enum class polling : std::uint8_t {
 };
 
 /// How a context waits for the operations that a ring carries out. Waiting asleep costs the least. Waiting awake
-/// (spinning) saves the time of falling asleep and waking up, some 10 µs per operation, but keeps a CPU busy. Use it
+/// (spinning) saves the time of falling asleep and waking up, some 10 us per operation, but keeps a CPU busy. Use it
 /// for a thread that has a CPU to itself; if other threads need that CPU, waiting awake makes everything slower.
 ///
 /// A context waits awake for at most 0.2 ms, then it sleeps. It does not wait awake while the ring is empty, or for

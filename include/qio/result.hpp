@@ -270,7 +270,7 @@ class error {
   std::uint64_t transferred() const noexcept { return is_qio() ? 0 : given_; }
 
   /// Describes the error in one line, with the numbers, and with the path if an open failed: "offset 1000 is not a
-  /// multiple of 512 …", "cannot open data.bin: No such file or directory". Allocates.
+  /// multiple of 512 ...", "cannot open data.bin: No such file or directory". Allocates.
   std::string message() const {
     const std::string path = detail::failed_opens::of_this_program().find(path_);
     return path.empty() ? reason() : "cannot open " + path + ": " + reason();

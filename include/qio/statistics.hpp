@@ -15,7 +15,7 @@ struct file_statistics {
   std::uint64_t polled = 0;            ///< of those by io_uring: completed by polling the device
   std::uint64_t served_by_worker = 0;  ///< by a blocking call on a worker thread
   /// Inline transfers that made the context's thread wait: see open_options::inline_reads. Waits of writes to whole
-  /// pages count from 200 µs on, others from about 20 µs on.
+  /// pages count from 200 us on, others from about 20 us on.
   std::uint64_t blocked_submissions = 0;
 };
 

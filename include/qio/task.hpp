@@ -81,7 +81,7 @@ class task_promise_base : posted {
   /// continues when the task has finished. (Symmetric transfer would be simpler, but GCC makes it a tail call from -O2
   /// on only; in a debug build a loop over tasks that never suspend would overflow the stack.) Never inlined, because
   /// Clang before 17 then keeps local variables in the frame of `awaiting`, which may be destroyed here.
-  [[gnu::noinline]] bool start(std::coroutine_handle<> self, std::coroutine_handle<> awaiting) noexcept {
+  QIO_NOINLINE bool start(std::coroutine_handle<> self, std::coroutine_handle<> awaiting) noexcept {
     QIO_CHECK(continuation_ == nullptr, "a task was awaited or run twice: it runs once");
     continuation_ = awaiting;
     home_ = running_loop;
@@ -104,7 +104,7 @@ class task_promise_base : posted {
   }
 
   // The stack is deep: the loop starts the task, from its own depth. False if no loop is running.
-  [[gnu::cold, gnu::noinline]] bool start_later(std::coroutine_handle<> self) noexcept {
+  QIO_COLD bool start_later(std::coroutine_handle<> self) noexcept {
     if (home_ == 0) return false;
     self_ = self;
     run = [](posted& node) noexcept {
@@ -124,7 +124,7 @@ class task_promise_base : posted {
 
   // The task has finished on another loop, on none, or deep in the stack: the loop that started it resumes who awaits
   // it. False if there is no such loop (any more).
-  [[gnu::cold, gnu::noinline]] bool go_home() noexcept {
+  QIO_COLD bool go_home() noexcept {
     if (home_ == 0) return false;
     run = [](posted& node) noexcept {
       auto& finished = static_cast<task_promise_base&>(node);
@@ -318,7 +318,7 @@ class join_all final : started::listener {
 
   bool await_ready() const noexcept { return tasks_.empty(); }
   // Not inlined: see task_promise_base::start().
-  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> awaiting) noexcept {
+  QIO_NOINLINE bool await_suspend(std::coroutine_handle<> awaiting) noexcept {
     awaiting_ = awaiting;
     for (started& each : tasks_)
       if (!watch_.outlives([&] { each.start(*this); })) return true;

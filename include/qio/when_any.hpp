@@ -39,7 +39,7 @@ class race final {
 
   bool await_ready() const noexcept { return false; }
   // Not inlined: see task_promise_base::start().
-  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> awaiting) noexcept {
+  QIO_NOINLINE bool await_suspend(std::coroutine_handle<> awaiting) noexcept {
     awaiting_ = awaiting;
     left_.store(contenders_.size() + 1, std::memory_order_relaxed);
     std::size_t begun = 0;

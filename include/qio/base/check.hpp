@@ -11,8 +11,7 @@
 namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// Prints `sentence`, and ends the program.
-[[noreturn, gnu::cold, gnu::noinline]] inline void check_failed(const char* sentence, const char* file,
-                                                                int line) noexcept {
+[[noreturn]] QIO_COLD inline void check_failed(const char* sentence, const char* file, int line) noexcept {
   std::fprintf(stderr, "qio: %s (%s:%d)\n", sentence, file, line);
   std::abort();
 }

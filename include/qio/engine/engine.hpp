@@ -28,12 +28,12 @@ namespace qio::inline QIO_CONFIGURATION {
 struct wait_limit {
   using time_point = std::chrono::steady_clock::time_point;
 
-  static constexpr wait_limit none() noexcept { return {time_point::min()}; }
+  static constexpr wait_limit none() noexcept { return {(time_point::min)()}; }
   static constexpr wait_limit until(time_point time) noexcept { return {time}; }
-  static constexpr wait_limit unlimited() noexcept { return {time_point::max()}; }
+  static constexpr wait_limit unlimited() noexcept { return {(time_point::max)()}; }
 
-  constexpr bool may_wait() const noexcept { return time != time_point::min(); }
-  constexpr bool is_unlimited() const noexcept { return time == time_point::max(); }
+  constexpr bool may_wait() const noexcept { return time != (time_point::min)(); }
+  constexpr bool is_unlimited() const noexcept { return time == (time_point::max)(); }
 
   time_point time;
 };
@@ -147,7 +147,7 @@ concept engine =
 
 namespace detail {
 
-/// Every engine calls this when it takes a request …
+/// Every engine calls this when it takes a request ...
 inline void take_over(request& r) noexcept {
   QIO_CHECK(r.activity != nullptr && r.is_held(),
             "a request was submitted that is not in the list of its file's requests");
@@ -168,7 +168,7 @@ void submit_each(Engine& to, request* first) noexcept {
   }
 }
 
-/// … and this when the request completes.
+/// ... and this when the request completes.
 inline void complete(request& r, completed_requests& completed) noexcept {
   QIO_CHECK(r.is_held() && r.activity->in_flight != 0, "a request completed that is not in flight");
   r.submitted.set(false);

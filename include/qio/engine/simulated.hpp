@@ -45,7 +45,7 @@ class simulated : detail::no_hook {
   explicit simulated(const context_options& options)
       : own_disk_(options.disk == nullptr ? std::make_unique<simulated_disk>() : nullptr),
         disk_(options.disk == nullptr ? *own_disk_ : *options.disk),
-        places_(std::max(options.queue_depth, 1u)) {}
+        places_((std::max)(options.queue_depth, 1u)) {}
   simulated(const simulated&) = delete;
   simulated& operator=(const simulated&) = delete;
   ~simulated() { QIO_CHECK(in_flight() == 0, "an engine was destroyed while requests were in flight"); }
@@ -79,7 +79,7 @@ class simulated : detail::no_hook {
     if (under_way == events_.end()) return;
     // Completes it sooner, or when it would have completed anyway.
     const auto& [due, moved] = *under_way;
-    const auto left = std::max(due.first - disk_.now_, detail::clock::duration::zero());
+    const auto left = (std::max)(due.first - disk_.now_, detail::clock::duration::zero());
     schedule(moved, detail::clock::duration(disk_.chance_.below(static_cast<std::uint64_t>(left.count()) + 1)));
     events_.erase(under_way);
   }
@@ -88,7 +88,7 @@ class simulated : detail::no_hook {
     if (limit.may_wait() && !woken_.take()) {
       // Only another thread can provide work.
       if (in_flight() == 0 && limit.is_unlimited()) return woken_.wait(limit);
-      disk_.now_ = std::max(disk_.now_, std::min(next_time(), limit.time));
+      disk_.now_ = (std::max)(disk_.now_, (std::min)(next_time(), limit.time));
     }
     disk_.pass_a_moment();
     while (!events_.empty() && events_.begin()->first.first <= disk_.now_) {
@@ -130,7 +130,7 @@ class simulated : detail::no_hook {
   }
 
   detail::clock::time_point next_time() const noexcept {
-    return events_.empty() ? detail::clock::time_point::max() : events_.begin()->first.first;
+    return events_.empty() ? (detail::clock::time_point::max)() : events_.begin()->first.first;
   }
 
   /// True if the request is complete. A canceled one may end before, in the middle, or as if it had not been canceled.

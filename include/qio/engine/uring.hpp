@@ -263,20 +263,20 @@ class uring : detail::no_hook {
     gate_.pass(ring_);
   }
 
-  [[gnu::cold, gnu::noinline]] void submit_later(request& r) noexcept {
+  QIO_COLD void submit_later(request& r) noexcept {
     places_.enter_elsewhere();
     if (!can_do(r)) return workers_.submit(r);
     submission_.push_to_backlog(r);
   }
 
-  [[gnu::noinline]] bool submit_polled(request& r) noexcept {
+  QIO_NOINLINE bool submit_polled(request& r) noexcept {
     if (!begun_ || !polled_.submit(r, submission_.memory)) return false;
     places_.enter_elsewhere();
     return true;
   }
 
   /// Does all the work that a normal turn skips. True if a request is already complete.
-  [[gnu::noinline]] bool attend(completed_requests& completed) noexcept {
+  QIO_NOINLINE bool attend(completed_requests& completed) noexcept {
     const bool any_completed = finish_cancelled(completed);
     if (gate_.refusal() != 0) [[unlikely]]
       return give_up_ring(completed) || any_completed;
@@ -299,7 +299,7 @@ class uring : detail::no_hook {
   }
 
   /// Moves what was submitted before begin() to the polled ring, where possible.
-  [[gnu::cold, gnu::noinline]] void poll_backlog() noexcept {
+  QIO_COLD void poll_backlog() noexcept {
     detail::queue<request> early;
     while (request* const r = submission_.pop_from_backlog()) early.push(*r);
     while (request* const r = early.pop()) {
@@ -338,7 +338,7 @@ class uring : detail::no_hook {
 
   /// Polled requests complete only when they are polled. While there are any, the thread must not sleep in the ordinary
   /// ring, so the two rings take turns. If nothing else can complete, the kernel polls until something does.
-  [[gnu::noinline]] wait_limit poll(completed_requests& completed, wait_limit limit) noexcept {
+  QIO_NOINLINE wait_limit poll(completed_requests& completed, wait_limit limit) noexcept {
     QIO_CHECK(polled_.in_flight() <= places_.elsewhere(), "more requests are polled than are in flight");
     const bool alone = places_.taken() == 0 && places_.elsewhere() == polled_.in_flight();
     gate_.check(polled_.ring().ask(alone && limit.is_unlimited()));
@@ -387,19 +387,19 @@ class uring : detail::no_hook {
   }
 
   /// Part of `r` is done. The rest waits in the backlog.
-  [[gnu::cold, gnu::noinline]] void resume_later(request& r) noexcept {
+  QIO_COLD void resume_later(request& r) noexcept {
     places_.enter_elsewhere();
     submission_.push_to_backlog(r);
   }
 
   /// Handles the completion of an entry without a request. True if that entry listened for wake().
-  [[gnu::noinline]] bool take_other(std::uint64_t tag) noexcept {
+  QIO_NOINLINE bool take_other(std::uint64_t tag) noexcept {
     if (tag == detail::cancel_tag) places_.give_back_cancel();
     if (tag == detail::nap_tag) waiter_.nap_ended();
     return tag == detail::wake_tag;
   }
 
-  [[gnu::cold, gnu::noinline]] void was_woken(completed_requests& completed) noexcept {
+  QIO_COLD void was_woken(completed_requests& completed) noexcept {
     wake_event_.heard();
     submission_.call_attention();
     take_arrivals(completed);
@@ -408,7 +408,7 @@ class uring : detail::no_hook {
   // --- without a ring ---
 
   /// True if a request is complete.
-  [[gnu::cold, gnu::noinline]] bool give_up_ring(completed_requests& completed) noexcept {
+  QIO_COLD bool give_up_ring(completed_requests& completed) noexcept {
     if (!ring_.is_open()) return false;
     const std::size_t before = in_flight();
     take_completions(completed);
@@ -434,7 +434,7 @@ class uring : detail::no_hook {
   }
 
   /// Called by any thread before begin(), and by the ring's thread after the ring was given up.
-  [[gnu::cold, gnu::noinline]] void wait_without_ring(completed_requests& completed, wait_limit limit) noexcept {
+  QIO_COLD void wait_without_ring(completed_requests& completed, wait_limit limit) noexcept {
     QIO_CHECK(ring_.is_open() || gate_.refusal() != 0, "an engine was waited for after its end()");
     if (begun_) require_own_thread();
     if (finish_cancelled(completed)) limit = wait_limit::none();

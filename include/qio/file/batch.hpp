@@ -73,7 +73,7 @@ inline error overlap_of(std::span<write_request> requests) noexcept {
 
 /// Refuses a batch as a whole: all answers are the same error, and so is the result.
 template <class Request>
-[[gnu::cold, gnu::noinline]] error refuse_each(std::span<Request> requests, const error& why) noexcept {
+QIO_COLD error refuse_each(std::span<Request> requests, const error& why) noexcept {
   for (Request& each : requests) each.answer = why;
   return why;
 }

@@ -33,8 +33,8 @@ struct inline_activity : file_activity {
 };
 
 /// A transfer took long. True if it waited, for which it counts.
-[[gnu::cold, gnu::noinline]] inline bool note_wait(inline_activity& file, inline_turn& turn, clock::time_point begin,
-                                                   clock::time_point end) noexcept {
+QIO_COLD inline bool note_wait(inline_activity& file, inline_turn& turn, clock::time_point begin,
+                               clock::time_point end) noexcept {
   if (!turn.waits.has_waited(platform::switches_of_this_thread(), end - begin)) return false;
   turn.pause_of(file.file_system).begin(end, end - begin);
   ++file.statistics.blocked_submissions;
@@ -77,7 +77,7 @@ inline bool attempt_plain_read(request& r, inline_turn& turn, std::size_t) noexc
 }
 
 /// The file system of `r`'s file cannot tell whether a read would wait.
-[[gnu::cold, gnu::noinline]] inline bool attempt_other_read(request& r, inline_turn& turn) noexcept {
+QIO_COLD inline bool attempt_other_read(request& r, inline_turn& turn) noexcept {
   auto& file = *static_cast<inline_activity*>(r.activity);
   file.why_no_reads = file.why_no_plain_reads;
   file.attempt_of_reads = file.why_no_reads == nullptr ? &attempt_plain_read : nullptr;

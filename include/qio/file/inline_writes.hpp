@@ -53,7 +53,7 @@ class inline_writes {
 
   static duration::rep pages_of(std::size_t bytes) noexcept { return static_cast<duration::rep>(bytes / 4096); }
 
-  // Whether copying `bytes` bytes takes no longer than 128 µs, by what longer writes to this file took so far. The
+  // Whether copying `bytes` bytes takes no longer than 128 us, by what longer writes to this file took so far. The
   // estimate shrinks with each write that is not attempted, so that one is attempted again some dozen writes later.
   bool is_short(std::size_t bytes) noexcept {
     if (bytes <= always_short) return true;

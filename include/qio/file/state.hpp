@@ -165,11 +165,11 @@ struct file_state {
 
   /// Why a transfer does not fit. An empty one has no error: it is complete.
   template <class Buffers>
-  [[gnu::cold, gnu::noinline]] error misfit(const transfer& io, Buffers buffers, std::uint32_t block) const noexcept {
+  QIO_COLD error misfit(const transfer& io, Buffers buffers, std::uint32_t block) const noexcept {
     const std::uint64_t offset = io.offset(), total = io.total();
     if (offset > max_offset || total > max_offset - offset) {
       const bool overflows = offset + total < offset;
-      return error(errc::offset_too_large, overflows ? std::numeric_limits<std::uint64_t>::max() : offset + total,
+      return error(errc::offset_too_large, overflows ? (std::numeric_limits<std::uint64_t>::max)() : offset + total,
                    max_offset);
     }
     return mode.fits(io, buffers, block) ? error() : mode.misfit(io, buffers, block);
@@ -215,7 +215,7 @@ struct file_state {
   }
 
   system_file<System> file;
-  [[no_unique_address]] policy mode;
+  QIO_NO_UNIQUE_ADDRESS policy mode;
   std::optional<platform::file_storage> storage = {};  // of a file on a context
 
  private:
@@ -296,8 +296,7 @@ struct file_state {
   }
 
   template <class Buffers>
-  [[gnu::cold, gnu::noinline]] result<std::size_t> refuse(std::uint64_t offset, Buffers buffers,
-                                                          std::uint32_t block) const noexcept {
+  QIO_COLD result<std::size_t> refuse(std::uint64_t offset, Buffers buffers, std::uint32_t block) const noexcept {
     const error failure = misfit(transfer(offset, buffers), buffers, block);
     if (failure.exists()) return failure;
     return std::size_t(0);

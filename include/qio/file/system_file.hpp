@@ -68,7 +68,7 @@ struct system_file {
   bool may_read() const noexcept { return activity.may_read(); }
   bool may_write() const noexcept { return activity.may_write(); }
 
-  [[no_unique_address]] System files;
+  QIO_NO_UNIQUE_ADDRESS System files;
   platform::native_handle handle = platform::invalid_handle;
   inline_activity activity;
   std::shared_ptr<shared_handle> sharing;  // null as long as no other file uses the handle
@@ -77,9 +77,8 @@ struct system_file {
   // Continue a transfer whose first system call returned `answer`. They make the transfer again from its parts, because
   // one whose address is taken would not stay in registers.
   template <class Buffers>
-  [[gnu::noinline]] result<std::size_t> finish_read(std::uint64_t offset, Buffers buffers,
-                                                    platform::transfer_flags flags, std::uint32_t end_block,
-                                                    raw_result answer) const {
+  QIO_NOINLINE result<std::size_t> finish_read(std::uint64_t offset, Buffers buffers, platform::transfer_flags flags,
+                                               std::uint32_t end_block, raw_result answer) const {
     transfer io(offset, buffers);
     error failure;
     while (io.after_read(answer, end_block, failure) == transfer::progress::unfinished)
@@ -88,8 +87,8 @@ struct system_file {
     return io.transferred();
   }
   template <class Buffers>
-  [[gnu::noinline]] result<std::size_t> finish_write(std::uint64_t offset, Buffers buffers,
-                                                     platform::transfer_flags flags, raw_result answer) {
+  QIO_NOINLINE result<std::size_t> finish_write(std::uint64_t offset, Buffers buffers, platform::transfer_flags flags,
+                                                raw_result answer) {
     transfer io(offset, buffers);
     error failure;
     while (io.after_write(answer, failure) == transfer::progress::unfinished)

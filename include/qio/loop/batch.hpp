@@ -58,7 +58,7 @@ class batch_place {
 
  private:
   alignas(batch_part) std::byte room_[sizeof(batch_part)];
-  [[no_unique_address]] checked_flag is_used_;
+  QIO_NO_UNIQUE_ADDRESS checked_flag is_used_;
 };
 
 /// The base of an operation that is a batch. Its own request never goes to an engine: its parts do, and the last of

@@ -57,7 +57,7 @@ class inline_turn {
   /// The same for opening or closing a file.
   static constexpr duration longest_opening = std::chrono::microseconds(200);
 
-  /// Long enough to make a turn cheap (some 60 transfers of 4 KiB) …
+  /// Long enough to make a turn cheap (some 60 transfers of 4 KiB) ...
   static constexpr duration without_a_pause = std::chrono::microseconds(64);
 
   /// The pause of a file system, by its device number. Two file systems may share one.
@@ -69,7 +69,7 @@ class inline_turn {
   platform::known_file_systems file_systems;  ///< of files that were opened asynchronously
 
  private:
-  // … and short enough for operations that the engine has completed meanwhile.
+  // ... and short enough for operations that the engine has completed meanwhile.
   static constexpr duration altogether = std::chrono::milliseconds(1);
 
   duration spent_{};

@@ -205,7 +205,7 @@ class loop final : public mailbox {
     inline_turn_.renew();  // and nothing is spent from now on, because what is refused completes at once
     activities_.for_each([&](file_activity& each) { cancel_all(each); });
     while (engine_->in_flight() != 0) engine_->wait(completed_, wait_limit::unlimited());
-    while (run_posted() || dispatch() || expire_first(clock::time_point::max())) {}
+    while (run_posted() || dispatch() || expire_first((clock::time_point::max)())) {}
     leave();
     while (run_posted() || dispatch()) {}  // what was posted until then
     activities_.clear();                   // of files that outlive it; several threads may close them

@@ -18,7 +18,7 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// `when`, as far as every engine can wait without an overflow; beyond that, forever.
 inline clock::time_point limited(clock::time_point when, clock::time_point now) noexcept {
-  return when - now > longest_wait ? clock::time_point::max() : when;
+  return when - now > longest_wait ? (clock::time_point::max)() : when;
 }
 
 /// The result of sleep_until() and sleep_for(). Destroying it, with the coroutine that awaits it, ends the wait.

@@ -39,7 +39,7 @@ struct file_activity : detail::list_hook {
   access granted = access::read_write;  ///< what the file was opened for
   file_statistics statistics;
   detail::sync_failure sync_failure;
-  [[no_unique_address]] platform::activity_state system;
+  QIO_NO_UNIQUE_ADDRESS platform::activity_state system;
 
   bool may_read() const noexcept { return granted != access::write; }
   bool may_write() const noexcept { return granted != access::read; }

@@ -13,14 +13,14 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// A durable write that fails counts as a failed sync: the system has reported the error to the write, and will not
 /// report it to the next sync.
-[[gnu::cold, gnu::noinline]] inline void note_failed_write(file_activity& activity, platform::transfer_flags flags,
-                                                           const error& failure) noexcept {
+QIO_COLD inline void note_failed_write(file_activity& activity, platform::transfer_flags flags,
+                                       const error& failure) noexcept {
   if (activity.writes_durably || (flags & platform::durable) != 0) activity.sync_failure.note(failure);
 }
 
 /// `r`, a transfer, has failed with the system's error. Systems have different errors for a transfer that the file was
 /// not opened for; qio has one.
-[[gnu::cold, gnu::noinline]] inline void judge_failure(request& r) noexcept {
+QIO_COLD inline void judge_failure(request& r) noexcept {
   file_activity& file = *r.activity;
   if (r.op == opcode::read ? !file.may_read() : !file.may_write())
     r.failure = errc::access_not_granted;

@@ -47,8 +47,8 @@ struct request : detail::list_hook {
   request* previous;
   bool queued = false;  ///< in a queue of the engine
   bool in_polled_ring = false;
-  [[no_unique_address]] platform::request_state system;
-  [[no_unique_address]] detail::checked_flag submitted;
+  QIO_NO_UNIQUE_ADDRESS platform::request_state system;
+  QIO_NO_UNIQUE_ADDRESS detail::checked_flag submitted;
   std::atomic<bool> cancel_requested = false;  ///< atomic: workers read it between two pieces
 
   /// The context calls it on its thread when the request is complete.

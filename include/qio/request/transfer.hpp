@@ -40,7 +40,7 @@ class transfer {
   std::size_t transferred() const noexcept { return transferred_; }
 
   /// The next piece to transfer. Something must be left.
-  [[gnu::always_inline]] piece next() const noexcept {
+  QIO_ALWAYS_INLINE piece next() const noexcept {
     QIO_CHECK(transferred_ < total_, "the next piece of a transfer was requested, but nothing is left to move");
     if (!has_one_buffer()) [[unlikely]]
       return next_of_several(next_offset());
@@ -83,7 +83,7 @@ class transfer {
     return {static_cast<std::byte*>(buffer.data) + done, lesser_of(buffer.size - done, max_transfer_bytes)};
   }
 
-  [[gnu::cold, gnu::noinline]] piece next_of_several(std::uint64_t offset) const noexcept {
+  QIO_COLD piece next_of_several(std::uint64_t offset) const noexcept {
     if (within_ != 0) return {offset, nullptr, 0, rest_of(vector_[0], within_)};
     return {offset, vector_, lesser_of(count_, max_transfer_buffers), {}};
   }

@@ -17,9 +17,9 @@ class chance {
 
   std::uint64_t number() { return numbers_(); }
 
-  /// 0 … end - 1; `end` is not 0. (Some numbers are more likely than others, by end / 2^64.)
+  /// 0 ... end - 1; `end` is not 0. (Some numbers are more likely than others, by end / 2^64.)
   std::uint64_t below(std::uint64_t end) { return number() % end; }
-  /// first … last.
+  /// first ... last.
   std::uint64_t between(std::uint64_t first, std::uint64_t last) { return first + below(last - first + 1); }
 
   /// True with this probability. A probability of 0 consumes no number, so switching a fault off leaves the rest of the

@@ -28,7 +28,7 @@ class simulated_contents {
   /// How many bytes of a range, from its beginning, lie before the end and before a bad sector.
   std::size_t readable(std::uint64_t offset, std::size_t bytes) const {
     if (offset >= size_) return 0;
-    const std::uint64_t end = offset + std::min<std::uint64_t>(bytes, size_ - offset);
+    const std::uint64_t end = offset + (std::min<std::uint64_t>)(bytes, size_ - offset);
     const auto bad = bad_.lower_bound(offset / sector_);
     if (bad == bad_.end() || *bad * sector_ >= end) return static_cast<std::size_t>(end - offset);
     return *bad * sector_ <= offset ? 0 : static_cast<std::size_t>(*bad * sector_ - offset);
@@ -134,7 +134,7 @@ class simulated_contents {
   void apply_in_part(const change& what, chance& chance) {
     const std::uint64_t end = what.offset + what.data.size();
     for (std::uint64_t at = what.offset; at < end;) {
-      const std::uint64_t next = std::min((at / sector_ + 1) * sector_, end);
+      const std::uint64_t next = (std::min)((at / sector_ + 1) * sector_, end);
       if (chance.comes_true(0.5))
         durable_.write(at, std::span(what.data).subspan(static_cast<std::size_t>(at - what.offset),
                                                         static_cast<std::size_t>(next - at)));

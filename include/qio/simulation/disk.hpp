@@ -256,7 +256,7 @@ class simulated_disk {
 
   static std::string_view directory_of(std::string_view path) {
     const std::size_t slash = path.rfind('/');
-    return slash == std::string_view::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
+    return slash == std::string_view::npos ? "." : path.substr(0, (std::max<std::size_t>)(slash, 1));
   }
 
   // --- helpers ---
@@ -280,7 +280,7 @@ class simulated_disk {
     std::size_t done = 0;
     for (std::size_t each = 0; done < bytes; ++each) {
       const mutable_buffer& memory = single ? what.single : what.vector[each];
-      const std::size_t part = std::min(memory.size, bytes - done);
+      const std::size_t part = (std::min)(memory.size, bytes - done);
       if (part != 0) visit(what.offset + done, std::span(static_cast<std::byte*>(memory.data), part));
       done += part;
     }
@@ -295,7 +295,7 @@ class simulated_disk {
   std::size_t fitting(const detail::simulated_contents& file, std::uint64_t offset, std::size_t bytes) const {
     std::uint64_t used = 0;
     for (const auto& [name, each] : names_) used += each->pages();
-    const std::uint64_t free = options_.capacity / page - std::min(options_.capacity / page, used);
+    const std::uint64_t free = options_.capacity / page - (std::min)(options_.capacity / page, used);
     while (bytes != 0 && file.new_pages(offset, bytes) > free) {
       const std::uint64_t last = (offset + bytes - 1) / page * page;
       bytes = last > offset ? static_cast<std::size_t>(last - offset) : 0;
@@ -326,7 +326,7 @@ class simulated_disk {
   std::chrono::nanoseconds duration() noexcept {
     const auto first = static_cast<std::uint64_t>(options_.shortest.count());
     return std::chrono::nanoseconds(
-        chance_.between(first, std::max(first, static_cast<std::uint64_t>(options_.longest.count()))));
+        chance_.between(first, (std::max)(first, static_cast<std::uint64_t>(options_.longest.count()))));
   }
 
   static constexpr std::uint64_t page = detail::sparse_bytes::page_bytes;

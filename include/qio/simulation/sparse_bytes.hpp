@@ -56,7 +56,7 @@ class sparse_bytes {
     for (std::size_t done = 0; done < bytes;) {
       const std::uint64_t at = offset + done;
       const auto within = static_cast<std::size_t>(at % page_bytes);
-      const std::size_t part = std::min(bytes - done, static_cast<std::size_t>(page_bytes) - within);
+      const std::size_t part = (std::min)(bytes - done, static_cast<std::size_t>(page_bytes) - within);
       visit(at / page_bytes, within, done, part);
       done += part;
     }

@@ -21,7 +21,7 @@ inline constexpr std::size_t max_transfer_bytes = 0x7ffff000;
 /// The most buffers in one vectored call (IOV_MAX, readv(2)).
 inline constexpr std::size_t max_transfer_buffers = 1024;
 /// The largest offset in a file, in bytes (off_t is signed).
-inline constexpr std::uint64_t max_offset = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::uint64_t max_offset = (std::numeric_limits<std::int64_t>::max)();
 
 /// A borrowed array of mutable_buffer or, for a write, of const_buffer; both have the layout of POSIX's iovec. Elements
 /// are read as copies, because an object of one type must not be accessed as an object of the other.

@@ -14,7 +14,7 @@
 namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// Handles any result other than "all that was left". True if `r` is finished.
-[[gnu::noinline]] inline bool ends_otherwise(request& r, int answer) noexcept {
+QIO_NOINLINE inline bool ends_otherwise(request& r, int answer) noexcept {
   if (answer == -ECANCELED) {
     r.fail_as_canceled();
     return true;

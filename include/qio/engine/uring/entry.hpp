@@ -44,8 +44,8 @@ inline void prepare_single(io_uring_sqe& entry, const mutable_buffer& buffer, op
   memory.name(entry);
 }
 
-[[gnu::noinline]] inline void prepare_piece(io_uring_sqe& entry, const piece& piece, opcode op,
-                                            const registered_memory& memory) noexcept {
+QIO_NOINLINE inline void prepare_piece(io_uring_sqe& entry, const piece& piece, opcode op,
+                                       const registered_memory& memory) noexcept {
   if (piece.vector == nullptr) return prepare_single(entry, piece.single, op, memory);
   entry.opcode = kernel_opcode(IORING_OP_READV, op);
   entry.addr = reinterpret_cast<std::uintptr_t>(piece.vector.data());
@@ -75,8 +75,8 @@ inline void prepare(io_uring_sqe& entry, const request& r, const registered_memo
 }
 
 /// prepare() for a transfer of one buffer. Always inlined: its caller prepares many.
-[[gnu::always_inline]] inline void prepare_one_of_many(io_uring_sqe& entry, const request& r,
-                                                       const registered_memory& memory) noexcept {
+QIO_ALWAYS_INLINE inline void prepare_one_of_many(io_uring_sqe& entry, const request& r,
+                                                  const registered_memory& memory) noexcept {
   QIO_CHECK(r.is_held() && r.io.has_one_buffer() && r.io.transferred() < r.io.total(),
             "a transfer was handed to the kernel as one of many that is complete or has several buffers");
   entry.user_data = reinterpret_cast<std::uintptr_t>(&r);

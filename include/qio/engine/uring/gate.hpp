@@ -17,7 +17,7 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// Prints `why` and ends the program: for errors after which nothing in flight can complete, while the kernel still
 /// uses its memory.
-[[noreturn, gnu::cold]] inline void fail_ring(const char* why) noexcept {
+[[noreturn]] QIO_COLD inline void fail_ring(const char* why) noexcept {
   std::fprintf(stderr, "qio: io_uring: %s\n", why);
   std::abort();
 }
@@ -48,14 +48,14 @@ class gate {
   }
 
  private:
-  [[gnu::noinline]] void wait_until(ring& in, wait_limit::time_point time) noexcept {
+  QIO_NOINLINE void wait_until(ring& in, wait_limit::time_point time) noexcept {
     const auto left =
         greater_of(std::chrono::nanoseconds(0), std::chrono::nanoseconds(time - std::chrono::steady_clock::now()));
     const __kernel_timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
     check(in.enter(1, &timeout));
   }
 
-  [[gnu::cold, gnu::noinline]] void look_at_failure(int code) noexcept {
+  QIO_COLD void look_at_failure(int code) noexcept {
     const bool passes = code == EINTR || code == ETIME || code == EAGAIN || code == EBUSY;
     if (passes) return;
     // The descriptor no longer refers to the ring, but the kernel still holds what is in flight.

@@ -26,7 +26,7 @@ class polled_path {
   std::size_t in_flight() const noexcept { return ring_.in_flight(); }
 
   /// False if `r` cannot be polled, or if there is no place; then it belongs in the ordinary ring.
-  [[gnu::noinline]] bool submit(request& r, const registered_memory& memory) noexcept {
+  QIO_NOINLINE bool submit(request& r, const registered_memory& memory) noexcept {
     if (!r.activity->is_polled(r.op)) return false;
     if (r.io.total() > most_polled_bytes || r.io.next().vector != nullptr) return false;
     if ((r.flags & platform::durable) != 0) return false;  // it takes more than one request to the device

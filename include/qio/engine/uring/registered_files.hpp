@@ -67,7 +67,7 @@ class registered_files {
   }
 
   /// Frees the slot of a file that has one, so that only its own descriptor keeps the file open.
-  [[gnu::cold, gnu::noinline]] void remove(ring& from, file_activity& file) noexcept {
+  QIO_COLD void remove(ring& from, file_activity& file) noexcept {
     put(from, file.system.slot, -1);
     free_.push_back(file.system.slot);
     file.system.slot = platform::activity_state::no_slot;
@@ -85,7 +85,7 @@ class registered_files {
   static constexpr int slots = 256;
 
   // Gives a busy file a slot, if one is free.
-  [[gnu::cold, gnu::noinline]] void add(ring& to, file_activity& file, platform::native_handle handle) noexcept {
+  QIO_COLD void add(ring& to, file_activity& file, platform::native_handle handle) noexcept {
     file.system.slot = platform::activity_state::no_slot;
     if (!file.system.may_have_slot || free_.empty() || !put(to, free_.back(), handle)) return;
     file.system.slot = free_.back();

@@ -72,7 +72,7 @@ class waiter {
 
  private:
   /// Sleeps in the kernel until `time` has passed or something completes. False if it cannot. Uses an entry of its own,
-  /// because timeouts of io_uring_enter may be late by the thread's timer slack, 50 µs.
+  /// because timeouts of io_uring_enter may be late by the thread's timer slack, 50 us.
   bool nap(ring& in, gate& through, std::chrono::nanoseconds time) noexcept {
     io_uring_sqe* const entry = is_napping_ ? nullptr : in.next_entry();
     if (entry == nullptr) return false;

@@ -18,11 +18,11 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// A wait awake holds a CPU that the completion itself may need: part of it runs in a kernel thread bound to that CPU
 /// (the end of a write to blocks never written before, a softirq on a busy machine), and then waits for the scheduler's
 /// next tick. So each wait awake is bounded, and an unsuccessful one is followed by waits asleep: one, then two, four
-/// …, up to 64, until one succeeds.
+/// ..., up to 64, until one succeeds.
 ///
 /// A nap may cost more than expected: on an idle KVM guest reads took 50 % longer with naps than without any waiting
 /// awake (Linux 6.18). So waits with a nap are compared with waits without one, and every eighth wait has none. If naps
-/// make waits longer, they are left out: one, two, four …, up to 1024 times, until they do not.
+/// make waits longer, they are left out: one, two, four ..., up to 1024 times, until they do not.
 class waiting {
  public:
   using clock = std::chrono::steady_clock;
@@ -92,17 +92,17 @@ class waiting {
   /// Updates a moving average, in which the latest value counts for an eighth.
   static void take_average(duration& average, duration latest) noexcept { average += (latest - average) / 8; }
 
-  // Beyond that, a wait awake saves less than a tenth (some 10 µs of falling asleep and waking up).
+  // Beyond that, a wait awake saves less than a tenth (some 10 us of falling asleep and waking up).
   static constexpr duration longest_worth = std::chrono::microseconds(100);
   static constexpr duration longest_awake = 2 * longest_worth;
-  // A timer's wake-up costs some 10 µs: a shorter wait would end before it.
+  // A timer's wake-up costs some 10 us: a shorter wait would end before it.
   static constexpr duration shortest_nap_worth = std::chrono::microseconds(20);
   static constexpr unsigned most_asleep = 64;
   static constexpr unsigned most_naps_left_out = 1024;
 
   wait_policy policy_;
   unsigned asleep_left_ = 0;  // waits that must still be asleep
-  unsigned penalty_ = 1;      // … after the next unsuccessful wait awake
+  unsigned penalty_ = 1;      // ... after the next unsuccessful wait awake
   unsigned waits_ = 0;        // that could have begun with a nap
   unsigned naps_left_out_ = 0;
   unsigned nap_penalty_ = 1;

@@ -110,7 +110,7 @@ class ring {
 
   /// Returns a zeroed entry of the submission queue, or null if the queue is full. The next enter() hands it to the
   /// kernel. Always inlined: every transfer uses it, and in a large program GCC would not inline it.
-  [[gnu::always_inline]] io_uring_sqe* next_entry() noexcept {
+  QIO_ALWAYS_INLINE io_uring_sqe* next_entry() noexcept {
     if (tail_ == full_) [[unlikely]] {
       full_ = acquire(*submission_head_) + submission_capacity();
       if (tail_ == full_) return nullptr;
@@ -131,7 +131,7 @@ class ring {
       return enter_at_once(wanted);
     return enter_until(wanted, *timeout);
   }
-  [[gnu::noinline]] int enter_until(unsigned wanted, const __kernel_timespec& timeout) noexcept {
+  QIO_NOINLINE int enter_until(unsigned wanted, const __kernel_timespec& timeout) noexcept {
     if (!offers(IORING_FEAT_EXT_ARG)) return enter_and_poll(timeout);
     io_uring_getevents_arg argument{};
     argument.ts = reinterpret_cast<std::uintptr_t>(&timeout);
@@ -215,10 +215,10 @@ class ring {
   }
 
   // Without a timeout, in a function of its own: the most frequent system call has the fewest parameters.
-  [[gnu::noinline]] int enter_at_once(unsigned wanted) noexcept { return enter(wanted, 0, nullptr, 0); }
+  QIO_NOINLINE int enter_at_once(unsigned wanted) noexcept { return enter(wanted, 0, nullptr, 0); }
 
-  [[gnu::always_inline]] int enter(unsigned wanted, unsigned flags, const void* argument,
-                                   std::size_t argument_bytes) noexcept {
+  QIO_ALWAYS_INLINE int enter(unsigned wanted, unsigned flags, const void* argument,
+                              std::size_t argument_bytes) noexcept {
     QIO_CHECK(is_open(), "a ring was entered that is closed");
     release(*submission_tail_, tail_);
     const long answer =

@@ -35,7 +35,7 @@ inline const iovec* as_iovec(detail::buffer_array buffers) noexcept {
 
 inline detail::raw_result answer(ssize_t returned) noexcept { return returned < 0 ? -errno : returned; }
 
-/// Options of a transfer: RWF_… of preadv2(2).
+/// Options of a transfer: RWF_... of preadv2(2).
 using transfer_flags = int;
 inline constexpr transfer_flags drop_pages = RWF_DONTCACHE;
 inline constexpr transfer_flags durable = RWF_DSYNC;  ///< of a write: see write_options::durable

@@ -5,14 +5,30 @@
 
 #include <qio/configuration.hpp>
 
-// Only the core of Windows' headers, without the macros min and max.
+// Only the core of Windows' headers, without the macros min and max. What is defined for that is undefined afterwards:
+// what the program includes later is its own choice.
 #if !defined(WIN32_LEAN_AND_MEAN)
 #define WIN32_LEAN_AND_MEAN
+#define QIO_DEFINES_LEAN
 #endif
 #if !defined(NOMINMAX)
 #define NOMINMAX
+#define QIO_DEFINES_NOMINMAX
 #endif
 #include <windows.h>
+#if defined(QIO_DEFINES_LEAN)
+#undef QIO_DEFINES_LEAN
+#undef WIN32_LEAN_AND_MEAN
+#endif
+#if defined(QIO_DEFINES_NOMINMAX)
+#undef QIO_DEFINES_NOMINMAX
+#undef NOMINMAX
+#endif
+
+#if _WIN32_WINNT < 0x0602
+#error "qio requires the interface of Windows 8: define _WIN32_WINNT as 0x0602 or more (0x0A00 for Windows 10)"
+#include "qio requires _WIN32_WINNT to be 0x0602 or more"
+#endif
 
 namespace qio::inline QIO_CONFIGURATION::platform::calls {
 
@@ -23,6 +39,7 @@ using ::CreateFileMappingW;
 using ::CreateFileW;
 using ::CreateIoCompletionPort;
 using ::DeleteFileW;
+using ::DeviceIoControl;
 using ::FlushFileBuffers;
 using ::FlushViewOfFile;
 using ::GetDiskFreeSpaceW;
@@ -36,6 +53,7 @@ using ::GetFullPathNameW;
 using ::GetLastError;
 using ::GetOverlappedResult;
 using ::GetQueuedCompletionStatusEx;
+using ::GetVolumeInformationByHandleW;
 using ::GetVolumePathNameW;
 using ::MapViewOfFileEx;
 using ::MoveFileExW;
@@ -46,7 +64,31 @@ using ::SetEvent;
 using ::SetFileAttributesW;
 using ::SetFileCompletionNotificationModes;
 using ::SetFileInformationByHandle;
+using ::Sleep;
 using ::UnmapViewOfFile;
 using ::WriteFile;
+
+/// The address of a function of ntdll.dll that no import library names; null if this Windows lacks it.
+template <class Function>
+Function* function_of_ntdll(const char* name) noexcept {
+  const HMODULE ntdll = ::GetModuleHandleW(L"ntdll.dll");
+  const FARPROC found = ntdll == nullptr ? nullptr : ::GetProcAddress(ntdll, name);
+  return reinterpret_cast<Function*>(reinterpret_cast<void*>(found));
+}
+
+/// Flushes only the data of a file, what is needed to read it back, and the device's cache (NtFlushBuffersFileEx with
+/// FLUSH_FLAGS_FILE_DATA_SYNC_ONLY, which NTFS supports). Returns an NTSTATUS.
+inline LONG flush_data(HANDLE handle) noexcept {
+  struct status_block {
+    void* status;
+    ULONG_PTR information;
+  };
+  using function = LONG NTAPI(HANDLE, ULONG, void*, ULONG, status_block*);
+  static function* const flush = function_of_ntdll<function>("NtFlushBuffersFileEx");
+  constexpr ULONG file_data_sync_only = 4;
+  status_block status{};
+  constexpr auto not_implemented = static_cast<LONG>(0xc0000002);
+  return flush == nullptr ? not_implemented : flush(handle, file_data_sync_only, nullptr, 0, &status);
+}
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform::calls

@@ -67,7 +67,7 @@ inline direct_support make_direct(const opening& file) {
     source = "assumed: neither the device nor the file system reports it";
     bytes = 4096;
   }
-  return {{}, {std::max(bytes, sector::of_memory(file.handle())), bytes, bytes}, std::move(source)};
+  return {{}, {(std::max)(bytes, sector::of_memory(file.handle())), bytes, bytes}, std::move(source)};
 }
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

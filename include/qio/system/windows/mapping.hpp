@@ -40,14 +40,14 @@ class mapping {
   std::byte* data() const noexcept { return base_; }
   std::size_t size() const noexcept { return size_; }
 
-  /// Unmaps the file, but remembers the address …
+  /// Unmaps the file, but remembers the address ...
   void hide() noexcept {
     if (base_ != nullptr && base_ != &nothing) calls::UnmapViewOfFile(base_);
     place_ = std::exchange(base_, nullptr);
   }
 
-  /// … and maps what the file contains now, at that address if there is one. An empty file cannot be mapped; data() is
-  /// then not null, and size() is 0. If this fails, nothing is mapped.
+  /// ... and maps what the file contains now, at that address if there is one. An empty file cannot be mapped; data()
+  /// is then not null, and size() is 0. If this fails, nothing is mapped.
   result<void> show(native_handle handle) noexcept {
     const std::size_t wanted = std::exchange(size_, 0);
     const auto end = platform::size(handle);

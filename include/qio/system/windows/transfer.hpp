@@ -27,7 +27,7 @@ inline bool takes_flags(native_handle, transfer_flags) noexcept { return false; 
 inline mutable_buffer first_of(const detail::piece& piece) noexcept {
   if (piece.vector == nullptr) return piece.single;
   const mutable_buffer first = piece.vector[0];
-  return {first.data, std::min(first.size, detail::max_transfer_bytes)};
+  return {first.data, (std::min)(first.size, detail::max_transfer_bytes)};
 }
 
 inline void set_offset(OVERLAPPED& overlapped, std::uint64_t offset) noexcept {

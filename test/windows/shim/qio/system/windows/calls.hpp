@@ -45,7 +45,19 @@ enum class canceling : std::uint8_t {
   by_turns,
 };
 
-enum class call : std::uint8_t { create_file, create_port, set_modes, create_event, transfer, flush, post, last_ };
+enum class call : std::uint8_t {
+  create_file,
+  create_port,
+  set_modes,
+  create_event,
+  transfer,
+  flush,
+  flush_view,
+  post,
+  move,
+  remove,
+  last_
+};
 
 struct rules {
   std::atomic<completion> completes = completion::as_it_is;
@@ -53,7 +65,20 @@ struct rules {
   /// FILE_FLAG_NO_BUFFERING is enforced: sectors of 512 bytes, or else ERROR_INVALID_PARAMETER.
   std::atomic<bool> minds_sectors = false;
   std::atomic<bool> maps_nothing = false;  ///< ERROR_NOT_ENOUGH_MEMORY
+  /// What Wine lacks: where the valid data of each file ends, in bytes; nothing if negative.
+  std::atomic<std::int64_t> valid_end = -1;
+  std::atomic<bool> knows_only_disk = false;  ///< the same, in the way of ReFS
+  std::atomic<DWORD> attributes = 0;          ///< further attributes of each file: FILE_ATTRIBUTE_COMPRESSED, …
+  std::atomic<DWORD> volume_flags = 0;
+  std::atomic<bool> is_remote = false;
+  /// The result of a flush of only the data, an NTSTATUS; by default, STATUS_NOT_IMPLEMENTED.
+  std::atomic<LONG> data_flush = static_cast<LONG>(0xc0000002);
+  std::atomic<std::int64_t> device_bytes = -1;  ///< files are devices of this length, which have no size as files have
+  std::atomic<DWORD> longest_in_memory = 0xffffffff;  ///< longer transfers fail with ERROR_NO_SYSTEM_RESOURCES
   std::array<std::atomic<DWORD>, static_cast<std::size_t>(call::last_)> next_failure{};
+  std::array<std::atomic<unsigned>, static_cast<std::size_t>(call::last_)> failures_left{};
+  std::atomic<unsigned> data_flushes = 0, full_flushes = 0, questions = 0, sleeps = 0;
+  std::atomic<DWORD> longest_transfer = 0;
   std::atomic<unsigned> completions_at_once = 0, completions_late = 0, aborted = 0, found_too_late = 0, refused = 0;
   std::atomic<unsigned> events_made = 0;
 
@@ -67,12 +92,18 @@ struct rules {
 };
 inline rules now;
 
-inline void fail_next(call which, DWORD code) { now.next_failure[static_cast<std::size_t>(which)] = code; }
+inline void fail_next(call which, DWORD code, unsigned times = 1) {
+  now.failures_left[static_cast<std::size_t>(which)] = times;
+  now.next_failure[static_cast<std::size_t>(which)] = code;
+}
 
 inline bool fails(call which) {
-  const DWORD code = now.next_failure[static_cast<std::size_t>(which)].exchange(0);
-  if (code != 0) ::SetLastError(code);
-  return code != 0;
+  std::atomic<DWORD>& next = now.next_failure[static_cast<std::size_t>(which)];
+  const DWORD code = next.exchange(0);
+  if (code == 0) return false;
+  if (--now.failures_left[static_cast<std::size_t>(which)] != 0) next = code;
+  ::SetLastError(code);
+  return true;
 }
 
 // --- what is known about handles ---
@@ -81,6 +112,7 @@ struct known_handle {
   bool unbuffered = false;
   bool is_disk_file = false;
   bool writes_through = false;
+  bool is_overlapped = false;
   HANDLE port = nullptr;
   ULONG_PTR key = 0;
 };
@@ -149,7 +181,9 @@ inline BOOL failed(DWORD code) {
 /// The result of a transfer, or nothing: then the system carries it out unchanged.
 inline std::optional<BOOL> transfer(HANDLE handle, bool writes, void* memory, DWORD bytes, OVERLAPPED* overlapped) {
   if (fails(call::transfer)) return FALSE;
+  if (bytes > now.longest_in_memory) return failed(ERROR_NO_SYSTEM_RESOURCES);
   const std::lock_guard lock(mutex);
+  if (bytes > now.longest_transfer) now.longest_transfer = bytes;
   const auto known = handles.find(handle);
   if (known == handles.end() || !known->second.is_disk_file) return std::nullopt;
   const known_handle& file = known->second;
@@ -217,18 +251,15 @@ using ::DeleteFileW;
 using ::GetDiskFreeSpaceW;
 using ::GetFileAttributesW;
 using ::GetFileInformationByHandle;
-using ::GetFileSizeEx;
 using ::GetFileType;
 using ::GetFinalPathNameByHandleW;
 using ::GetFullPathNameW;
 using ::GetLastError;
 using ::GetOverlappedResult;
 using ::GetVolumePathNameW;
-using ::MoveFileExW;
 using ::ResetEvent;
 using ::SetEvent;
 using ::SetFileAttributesW;
-using ::SetFileInformationByHandle;
 using ::UnmapViewOfFile;
 
 inline HANDLE CreateFileW(LPCWSTR name, DWORD access, DWORD share, LPSECURITY_ATTRIBUTES security, DWORD disposition,
@@ -239,7 +270,7 @@ inline HANDLE CreateFileW(LPCWSTR name, DWORD access, DWORD share, LPSECURITY_AT
   if (handle != INVALID_HANDLE_VALUE) {
     const std::lock_guard lock(shim::mutex);
     shim::handles[handle] = {(flags & FILE_FLAG_NO_BUFFERING) != 0, ::GetFileType(handle) == FILE_TYPE_DISK,
-                             (flags & FILE_FLAG_WRITE_THROUGH) != 0};
+                             (flags & FILE_FLAG_WRITE_THROUGH) != 0, (flags & FILE_FLAG_OVERLAPPED) != 0};
   }
   ::SetLastError(said);
   return handle;
@@ -284,7 +315,82 @@ inline BOOL WriteFile(HANDLE handle, LPCVOID memory, DWORD bytes, LPDWORD moved,
   return ::WriteFile(handle, memory, bytes, moved, overlapped);
 }
 
+template <class Function>
+Function* function_of_ntdll(const char* name) noexcept {
+  const HMODULE ntdll = ::GetModuleHandleW(L"ntdll.dll");
+  const FARPROC found = ntdll == nullptr ? nullptr : ::GetProcAddress(ntdll, name);
+  return reinterpret_cast<Function*>(reinterpret_cast<void*>(found));
+}
+
+inline LONG flush_data(HANDLE) noexcept {
+  ++shim::now.data_flushes;
+  return shim::now.data_flush;
+}
+
+inline void Sleep(DWORD milliseconds) {
+  ++shim::now.sleeps;
+  ::Sleep(milliseconds);
+}
+
+inline BOOL MoveFileExW(LPCWSTR from, LPCWSTR to, DWORD flags) {
+  return shim::fails(shim::call::move) ? FALSE : ::MoveFileExW(from, to, flags);
+}
+
+inline BOOL SetFileInformationByHandle(HANDLE handle, FILE_INFO_BY_HANDLE_CLASS what, LPVOID information, DWORD bytes) {
+  if (what == FileDispositionInfo && shim::fails(shim::call::remove)) return FALSE;
+  return ::SetFileInformationByHandle(handle, what, information, bytes);
+}
+
+inline BOOL GetFileSizeEx(HANDLE handle, PLARGE_INTEGER bytes) {
+  if (shim::now.device_bytes >= 0) return shim::failed(ERROR_INVALID_FUNCTION);
+  return ::GetFileSizeEx(handle, bytes);
+}
+
+inline BOOL GetVolumeInformationByHandleW(HANDLE handle, LPWSTR name, DWORD name_size, LPDWORD serial, LPDWORD longest,
+                                          LPDWORD flags, LPWSTR system, DWORD system_size) {
+  const BOOL done =
+      ::GetVolumeInformationByHandleW(handle, name, name_size, serial, longest, flags, system, system_size);
+  if (shim::now.volume_flags == 0) return done;
+  *flags |= shim::now.volume_flags;
+  return TRUE;
+}
+
+/// IOCTL_DISK_GET_LENGTH_INFO, and FSCTL_QUERY_FILE_REGIONS as NTFS and ReFS answer it.
+inline BOOL DeviceIoControl(HANDLE handle, DWORD code, LPVOID question, DWORD question_bytes, LPVOID answer,
+                            DWORD answer_bytes, LPDWORD bytes, LPOVERLAPPED overlapped) {
+  struct regions_question {
+    std::int64_t offset, length;
+    std::uint32_t usage, reserved;
+  };
+  struct region {
+    std::int64_t offset, length;
+    std::uint32_t usage, reserved;
+  };
+  struct regions {
+    std::uint32_t flags, total, count, reserved;
+    region each[2];
+  };
+  ++shim::now.questions;
+  if (code == 0x7405c && shim::now.device_bytes >= 0) {
+    static_cast<LARGE_INTEGER*>(answer)->QuadPart = shim::now.device_bytes;
+    shim::note(*overlapped, {0, sizeof(LARGE_INTEGER)});
+    ::SetEvent(overlapped->hEvent);
+    return TRUE;
+  }
+  if (code == 0x90284 && shim::now.valid_end >= 0 && answer_bytes >= sizeof(regions)) {
+    const auto& asked = *static_cast<const regions_question*>(question);
+    if (asked.usage != (shim::now.knows_only_disk ? 2u : 1u)) return shim::failed(ERROR_INVALID_PARAMETER);
+    const std::int64_t end = std::min<std::int64_t>(shim::now.valid_end, asked.length);
+    *static_cast<regions*>(answer) = {0, 2, 2, 0, {{0, end, asked.usage, 0}, {end, asked.length - end, 0, 0}}};
+    shim::note(*overlapped, {0, sizeof(regions)});
+    ::SetEvent(overlapped->hEvent);
+    return TRUE;
+  }
+  return ::DeviceIoControl(handle, code, question, question_bytes, answer, answer_bytes, bytes, overlapped);
+}
+
 inline BOOL FlushFileBuffers(HANDLE handle) {
+  ++shim::now.full_flushes;
   return shim::fails(shim::call::flush) ? FALSE : ::FlushFileBuffers(handle);
 }
 
@@ -295,6 +401,7 @@ inline LPVOID MapViewOfFileEx(HANDLE section, DWORD access, DWORD high, DWORD lo
 }
 
 inline BOOL FlushViewOfFile(LPCVOID view, SIZE_T bytes) {
+  if (shim::fails(shim::call::flush_view)) return FALSE;
   {
     const std::lock_guard lock(shim::mutex);
     shim::flushed_views.insert(view);
@@ -328,7 +435,11 @@ inline BOOL GetFileInformationByHandleEx(HANDLE handle, FILE_INFO_BY_HANDLE_CLAS
     static_cast<FILE_ALIGNMENT_INFO*>(information)->AlignmentRequirement = 3;
     return TRUE;
   }
-  return ::GetFileInformationByHandleEx(handle, what, information, bytes);
+  if (shim::now.is_remote && what == FileRemoteProtocolInfo) return TRUE;
+  const BOOL done = ::GetFileInformationByHandleEx(handle, what, information, bytes);
+  if (done != 0 && what == FileBasicInfo)
+    static_cast<FILE_BASIC_INFO*>(information)->FileAttributes |= shim::now.attributes;
+  return done;
 }
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform::calls

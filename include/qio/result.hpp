@@ -14,6 +14,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -63,7 +64,73 @@ struct std::is_error_code_enum<qio::errc> : std::true_type {};
 namespace qio::inline QIO_CONFIGURATION {
 namespace detail {
 
-class qio_category final : public std::error_category {
+/// A category that knows its copies in other modules (shared libraries, DLLs) by an id of 64 bits: each module may have
+/// an object of its own, and then std::error_category, which compares addresses, takes one for another. Two categories
+/// with the same id give the same meaning to each number.
+///
+/// A category is asked for its id through default_error_condition(), the only function that any category has and that
+/// returns a number: one half for each of two values that are no error codes.
+class identified_category : public std::error_category {
+ public:
+  /// `condition_of(value)` for an error code of the category.
+  std::error_condition default_error_condition(int value) const noexcept final {
+    if (value == asks_for_upper_half) return {static_cast<int>(id() >> 32), *this};
+    if (value == asks_for_lower_half) return {static_cast<int>(id() & 0xffffffff), *this};
+    return condition_of(value);
+  }
+  bool equivalent(int value, const std::error_condition& condition) const noexcept final {
+    const std::error_condition own = condition_of(value);
+    return own.value() == condition.value() && is_same(own.category(), condition.category());
+  }
+  bool equivalent(const std::error_code& code, int value) const noexcept final {
+    return code.value() == value && is_same(code.category(), *this);
+  }
+
+  /// Whether two categories are copies of the same. Those of the standard, which modules with a C++ library of their
+  /// own have copies of as well, are known by their names.
+  static bool is_same(const std::error_category& one, const std::error_category& other) noexcept {
+    return &one == &other || are_copies(one, other);
+  }
+
+ protected:
+  identified_category() noexcept = default;
+  ~identified_category() = default;
+
+ private:
+  static constexpr int asks_for_upper_half = -0x51494f01, asks_for_lower_half = -0x51494f02;
+
+  virtual std::uint64_t id() const noexcept = 0;
+  virtual std::error_condition condition_of(int value) const noexcept = 0;
+
+  QIO_COLD static bool are_copies(const std::error_category& one, const std::error_category& other) noexcept {
+    const std::string_view name = one.name();
+    if (name != other.name()) return false;
+    if (name == std::generic_category().name() || name == std::system_category().name()) return true;
+    const std::uint64_t id = id_of(one);
+    return id != 0 && id == id_of(other);
+  }
+
+  // 0 for a category that has none: it returns the values that it is asked about.
+  static std::uint64_t id_of(const std::error_category& of) noexcept {
+    const int upper = of.default_error_condition(asks_for_upper_half).value();
+    const int lower = of.default_error_condition(asks_for_lower_half).value();
+    if (upper == asks_for_upper_half || lower == asks_for_lower_half) return 0;
+    return std::uint64_t{static_cast<std::uint32_t>(upper)} << 32 | static_cast<std::uint32_t>(lower);
+  }
+};
+
+inline bool is_same_code(const std::error_code& one, const std::error_code& other) noexcept {
+  return one.value() == other.value() && identified_category::is_same(one.category(), other.category());
+}
+
+/// code == condition, also if they come from modules with a C++ library of their own each.
+inline bool is_equivalent(const std::error_code& code, const std::error_condition& condition) noexcept {
+  if (code == condition) return true;
+  const std::error_condition own = code.default_error_condition();
+  return own.value() == condition.value() && identified_category::is_same(own.category(), condition.category());
+}
+
+class qio_category final : public identified_category {
  public:
   const char* name() const noexcept override { return "qio"; }
 
@@ -121,8 +188,11 @@ class qio_category final : public std::error_category {
     return "unknown qio error " + std::to_string(value);
   }
 
+ private:
+  std::uint64_t id() const noexcept override { return 0x7c1e5a9043d8f26b; }
+
   // Lets portable code compare with std::errc, without knowing qio::errc.
-  std::error_condition default_error_condition(int value) const noexcept override {
+  std::error_condition condition_of(int value) const noexcept override {
     switch (static_cast<errc>(value)) {
       case errc::misaligned_offset:
       case errc::misaligned_length:
@@ -161,8 +231,9 @@ class qio_category final : public std::error_category {
 
 }  // namespace detail
 
-/// The category of qio::errc. There is one object per program, whatever the number of translation
-/// units; a shared library that is loaded at run time may have its own.
+/// The category of qio::errc. A module (DLL, shared library) may have an object of its own, with another address.
+/// qio::error, and comparisons of a std::error_code with a qio::errc, take all of them for the same; comparisons of two
+/// std::error_code do not. An error must not outlive the module that it comes from.
 inline const std::error_category& qio_category() noexcept {
   static const detail::qio_category category;
   return category;
@@ -170,6 +241,11 @@ inline const std::error_category& qio_category() noexcept {
 
 inline std::error_code make_error_code(errc condition) noexcept {
   return {static_cast<int>(condition), qio_category()};
+}
+
+/// Also if the code comes from another module.
+inline bool operator==(const std::error_code& code, errc condition) noexcept {
+  return detail::is_same_code(code, make_error_code(condition));
 }
 
 namespace detail {
@@ -218,7 +294,8 @@ inline std::string printable(const char* path) {
 /// A std::error_code, and the numbers that explain it.
 ///
 /// Converts to std::error_code and compares with error codes and conditions, so code that knows only `<system_error>`
-/// need not know this class. Trivially copyable. Only message() and of_opening() allocate.
+/// need not know this class. Comparisons hold across DLLs and shared libraries. Trivially copyable. Only message() and
+/// of_opening() allocate.
 class error {
  public:
   /// No error. (Outcome requires a cheap default state; user code never sees an error without a code.)
@@ -258,7 +335,9 @@ class error {
   /// False only for error().
   bool exists() const noexcept { return category_ != nullptr; }
   /// Whether the library itself reports it: then it is one of errc.
-  bool is_qio() const noexcept { return category_ == &qio_category(); }
+  bool is_qio() const noexcept {
+    return category_ != nullptr && detail::identified_category::is_same(*category_, qio_category());
+  }
 
   /// The number that was wrong, in bytes: an offset, a length, an address. Of errc::overlapping_writes, the place of
   /// the first write in the span, and needed() that of the second. 0 if the error has none.
@@ -277,14 +356,19 @@ class error {
   }
 
   /// Whether the codes are equal.
-  friend bool operator==(const error& a, const std::error_code& b) noexcept { return a.code() == b; }
+  friend bool operator==(const error& a, const std::error_code& b) noexcept {
+    return detail::is_same_code(a.code(), b);
+  }
   /// Whether the codes are equal; the numbers may differ.
-  friend bool operator==(const error& a, const error& b) noexcept { return a.code() == b.code(); }
+  friend bool operator==(const error& a, const error& b) noexcept { return detail::is_same_code(a.code(), b.code()); }
   /// Compares with an errc, or with a condition: `error == std::errc::no_space_on_device`.
   template <class Enum>
     requires(std::is_error_code_enum<Enum>::value || std::is_error_condition_enum<Enum>::value)
   friend bool operator==(const error& a, Enum b) noexcept {
-    return a.code() == b;
+    if constexpr (std::is_error_code_enum<Enum>::value)
+      return detail::is_same_code(a.code(), std::error_code(b));
+    else
+      return detail::is_equivalent(a.code(), std::error_condition(b));
   }
 
  private:
@@ -321,7 +405,8 @@ class error {
   // The library's own failures that have a std::errc are in the generic category; those of the system are in the system
   // category. The generic texts would mislead: an expired deadline is not a "Connection timed out".
   std::string reason_of_system() const {
-    if (*category_ == std::generic_category()) switch (static_cast<std::errc>(value_)) {
+    if (detail::identified_category::is_same(*category_, std::generic_category()))
+      switch (static_cast<std::errc>(value_)) {
         case std::errc::bad_file_descriptor: return "the file is not open";
         case std::errc::timed_out: return "the deadline passed before the operation completed";
         case std::errc::operation_canceled: return "the operation was canceled";

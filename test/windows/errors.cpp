@@ -17,6 +17,12 @@ TEST_CASE("a Windows error keeps its code, and equals its std::errc") {
       {ERROR_BROKEN_PIPE, std::errc::broken_pipe},
       {ERROR_OPERATION_ABORTED, std::errc::operation_canceled},
       {ERROR_CRC, std::errc::io_error},
+      {ERROR_FILE_CORRUPT, std::errc::io_error},     // 1392
+      {ERROR_DISK_CORRUPT, std::errc::io_error},     // 1393
+      {323, std::errc::io_error},                    // ERROR_DATA_CHECKSUM_ERROR
+      {483, std::errc::io_error},                    // ERROR_DEVICE_HARDWARE_ERROR
+      {ERROR_UNEXP_NET_ERR, std::errc::io_error},    // 59
+      {ERROR_NETNAME_DELETED, std::errc::io_error},  // 64
       {ERROR_NO_SYSTEM_RESOURCES, std::errc::not_enough_memory},
       {ERROR_DIRECTORY, std::errc::not_a_directory},
       {qio::platform::error_is_a_directory, std::errc::is_a_directory},

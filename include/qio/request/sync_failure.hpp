@@ -59,7 +59,7 @@ class sync_failure {
 
   // The sync was canceled or was invalid. Any other failure may mean that written data is lost.
   static bool loses_nothing(const error& failure) noexcept {
-    if (failure.code().category() != platform::system_category()) return true;
+    if (!identified_category::is_same(failure.code().category(), platform::system_category())) return true;
     for (const std::errc harmless :
          {std::errc::interrupted, std::errc::operation_canceled, std::errc::bad_file_descriptor,
           std::errc::invalid_argument, std::errc::bad_address, std::errc::file_too_large, std::errc::permission_denied,

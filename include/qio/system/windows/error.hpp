@@ -6,6 +6,7 @@
 #include <qio/result.hpp>
 #include <qio/system/windows/calls.hpp>
 
+#include <cstdint>
 #include <string>
 #include <system_error>
 
@@ -14,21 +15,17 @@ namespace qio::inline QIO_CONFIGURATION::platform {
 // From winerror.h, for older headers that lack them.
 inline constexpr DWORD error_is_a_directory = 336;   // ERROR_DIRECTORY_NOT_SUPPORTED
 inline constexpr DWORD error_quota_exceeded = 1295;  // ERROR_DISK_QUOTA_EXCEEDED
+inline constexpr DWORD error_data_checksum = 323;    // ERROR_DATA_CHECKSUM_ERROR
+inline constexpr DWORD error_device_hardware = 483;  // ERROR_DEVICE_HARDWARE_ERROR
 inline constexpr DWORD error_interrupted = 10004;    // WSAEINTR, from another header
 
 /// Win32 codes, and the std::errc conditions that they compare equal to. qio has its own category because the standard
 /// library's varies between implementations and versions in which codes it maps, and in whether it treats them as errno
 /// values.
-class windows_category final : public std::error_category {
+class windows_category final : public detail::identified_category {
  public:
   const char* name() const noexcept override { return "windows"; }
   std::string message(int value) const override { return std::system_category().message(value); }
-
-  std::error_condition default_error_condition(int value) const noexcept override {
-    for (const auto& [code, condition] : conditions)
-      if (code == static_cast<DWORD>(value)) return condition;
-    return {value, *this};
-  }
 
   /// A code for a condition; 0 if there is none.
   static constexpr DWORD code_of(std::errc wanted) noexcept {
@@ -38,6 +35,14 @@ class windows_category final : public std::error_category {
   }
 
  private:
+  std::uint64_t id() const noexcept override { return 0x39b4e0d75f12ac86; }
+
+  std::error_condition condition_of(int value) const noexcept override {
+    for (const auto& [code, condition] : conditions)
+      if (code == static_cast<DWORD>(value)) return condition;
+    return {value, *this};
+  }
+
   struct row {
     DWORD code;
     std::errc condition;
@@ -99,6 +104,12 @@ class windows_category final : public std::error_category {
       {ERROR_GEN_FAILURE, std::errc::io_error},
       {ERROR_IO_DEVICE, std::errc::io_error},
       {ERROR_SECTOR_NOT_FOUND, std::errc::io_error},
+      {ERROR_FILE_CORRUPT, std::errc::io_error},
+      {ERROR_DISK_CORRUPT, std::errc::io_error},
+      {ERROR_UNEXP_NET_ERR, std::errc::io_error},
+      {ERROR_NETNAME_DELETED, std::errc::io_error},
+      {error_data_checksum, std::errc::io_error},
+      {error_device_hardware, std::errc::io_error},
       {ERROR_NOT_READY, std::errc::resource_unavailable_try_again},
       {ERROR_BROKEN_PIPE, std::errc::broken_pipe},
       {ERROR_NO_DATA, std::errc::broken_pipe},
@@ -126,5 +137,22 @@ inline error system_error(DWORD code) noexcept {
   return error(std::error_code(static_cast<int>(code), system_category()));
 }
 inline error last_error() noexcept { return system_error(calls::GetLastError()); }
+
+/// Whether an NTSTATUS means that the file system, or this Windows, lacks what was requested.
+constexpr bool is_unsupported(LONG status) noexcept {
+  for (const std::uint32_t each : {0xc0000002u,   // STATUS_NOT_IMPLEMENTED
+                                   0xc000000du,   // STATUS_INVALID_PARAMETER
+                                   0xc0000010u,   // STATUS_INVALID_DEVICE_REQUEST
+                                   0xc00000bbu})  // STATUS_NOT_SUPPORTED
+    if (status == static_cast<LONG>(each)) return true;
+  return false;
+}
+
+/// The Win32 code that the system's own calls report for an NTSTATUS.
+inline DWORD code_of_status(LONG status) noexcept {
+  using function = ULONG NTAPI(LONG);
+  static function* const convert = calls::function_of_ntdll<function>("RtlNtStatusToDosError");
+  return convert == nullptr ? DWORD{ERROR_GEN_FAILURE} : convert(status);
+}
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -81,3 +81,42 @@ TEST_CASE("ERROR_INVALID_PARAMETER means the end of the file past it, and is an 
     CHECK(answer.error().code().value() == static_cast<int>(code));
   }
 }
+
+TEST_CASE("a file that may use a cache is not direct: compressed, encrypted, in memory, on a share") {
+  const directory where;
+  const auto open = [&](qio::if_unavailable fallback) {
+    return qio::direct_file::open(where / "file", access::read_write, creation::if_needed, {.fallback = fallback});
+  };
+  const auto check = [&](errc reason) {
+    CHECK(open(qio::if_unavailable::fail).error() == reason);
+    auto file = open(qio::if_unavailable::use_cache);
+    REQUIRE(file);
+    CHECK(!file.value().is_direct());
+    CHECK(file.value().explain().find("direct")->value == "off");
+    CHECK(file.value().alignment() == qio::alignment{4096, 4096, 4096});  // the handle itself has no cache
+  };
+  for (const auto attribute : {FILE_ATTRIBUTE_COMPRESSED, FILE_ATTRIBUTE_ENCRYPTED}) {
+    shim::now.attributes = static_cast<DWORD>(attribute);
+    check(errc::direct_not_supported);
+  }
+  shim::now.attributes = FILE_ATTRIBUTE_SPARSE_FILE;
+  CHECK(open(qio::if_unavailable::fail).value().is_direct());
+  shim::now.attributes = 0;
+  shim::now.volume_flags = 0x20000000;  // FILE_DAX_VOLUME
+  check(errc::direct_not_supported);
+  shim::now.volume_flags = 0;
+  shim::now.is_remote = true;
+  check(errc::direct_unknown);
+  shim::now.is_remote = false;
+  CHECK(open(qio::if_unavailable::fail).value().is_direct());
+}
+
+TEST_CASE("the size of a volume or a disk is the length that its device reports") {
+  const directory where;
+  auto file = qio::cached_file::open(where / "file", access::read_write, creation::if_needed).value();
+  shim::now.device_bytes = 123'456'512;
+  const auto size = file.size();
+  shim::now.device_bytes = -1;
+  CHECK(size.value() == 123'456'512);
+  CHECK(file.size().value() == 0);
+}

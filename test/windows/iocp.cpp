@@ -21,7 +21,13 @@ struct strange : world<here> {
     shim::now.completes = completes;
     shim::now.cancels = cancels;
   }
-  ~strange() { shim::now.completes = completion::as_it_is; }
+  ~strange() {
+    shim::now.completes = completion::as_it_is;
+    shim::now.valid_end = -1;
+    shim::now.knows_only_disk = false;
+    shim::now.attributes = 0;
+    shim::now.longest_in_memory = 0xffffffff;
+  }
 };
 
 }  // namespace
@@ -141,17 +147,132 @@ TEST_CASE("a transfer that Windows has no memory for waits for another to comple
   }
 }
 
-TEST_CASE("a write that extends the file goes to a worker, and others do not") {
+TEST_CASE("a write beyond the valid data goes to a worker, whatever the size of the file") {
+  for (const bool is_like_refs : {false, true}) {
+    strange w(completion::late);
+    shim::now.knows_only_disk = is_like_refs;
+    auto file = w.with(4096);
+    REQUIRE(file.resize(64 * 4096));  // on NTFS, this moves the end of the file, and not that of the valid data
+    shim::now.valid_end = 8 * 4096;
+    memory buffer(4096);
+    const auto by_worker = [&](std::uint64_t block) {
+      const auto before = file.statistics();
+      CHECK(w.write(file, block * 4096, buffer.all()).value() == 4096);
+      const auto after = file.statistics();
+      CHECK(after.served_by_worker + after.served_by_ring == before.served_by_worker + before.served_by_ring + 1);
+      return after.served_by_worker != before.served_by_worker;
+    };
+    CHECK(by_worker(0));  // this one finds out how far the valid data reaches
+    CHECK(!by_worker(0));
+    CHECK(!by_worker(7));
+    CHECK(by_worker(8));
+    CHECK(!by_worker(8));
+    CHECK(by_worker(40));
+    CHECK(!by_worker(40));
+    CHECK(!by_worker(20));  // zeros were written there
+  }
+}
+
+TEST_CASE("where valid data is not reported, only completed writes count as such") {
+  strange w(completion::late);
+  auto file = w.with(64 * 4096);
+  memory buffer(4096);
+  const auto workers = [&] { return file.statistics().served_by_worker; };
+  const auto before = workers();
+  CHECK(w.write(file, 8 * 4096, buffer.all()).value() == 4096);
+  CHECK(workers() == before + 1);
+  CHECK(w.write(file, 8 * 4096, buffer.all()).value() == 4096);
+  CHECK(workers() == before + 1);
+  CHECK(w.write(file, 9 * 4096, buffer.all()).value() == 4096);
+  CHECK(workers() == before + 2);
+}
+
+TEST_CASE("a failed write does not count as valid data") {
+  strange w(completion::late);
+  auto file = w.with(64 * 4096);
+  shim::now.valid_end = 4096;
+  memory buffer(4096);
+  const auto workers = [&] { return file.statistics().served_by_worker; };
+  const auto before = workers();
+  for (std::uint64_t attempt = 1; attempt <= 2; ++attempt) {
+    shim::fail_next(call::transfer, ERROR_DISK_FULL);
+    CHECK(!w.write(file, 8 * 4096, buffer.all()));
+    CHECK(workers() == before + attempt);
+  }
+}
+
+TEST_CASE("after a truncation, writes beyond the new end go to a worker again") {
+  strange w(completion::late);
+  auto file = w.with(8 * 4096);
+  memory buffer(4096);
+  const auto workers = [&] { return file.statistics().served_by_worker; };
+  CHECK(w.write(file, 7 * 4096, buffer.all()).value() == 4096);
+  REQUIRE(file.resize(4096));
+  REQUIRE(file.resize(8 * 4096));
+  const auto before = workers();
+  CHECK(w.write(file, 0, buffer.all()).value() == 4096);
+  CHECK(workers() == before);
+  CHECK(w.write(file, 7 * 4096, buffer.all()).value() == 4096);
+  CHECK(workers() == before + 1);
+}
+
+TEST_CASE("valid data ends with the first region that is not valid") {
+  using qio::platform::end_of_valid_data;
+  using qio::platform::file_regions;
+  const auto end_of = [](std::uint32_t count, qio::platform::file_region a, qio::platform::file_region b,
+                         qio::platform::file_region c) {
+    return end_of_valid_data(file_regions{0, count, count, 0, {a, b, c}});
+  };
+  CHECK(end_of(0, {}, {}, {}) == 0);
+  CHECK(end_of(1, {0, 4096, 1, 0}, {}, {}) == 4096);
+  CHECK(end_of(2, {0, 4096, 1, 0}, {4096, 4096, 1, 0}, {}) == 8192);
+  CHECK(end_of(2, {0, 4096, 1, 0}, {4096, 4096, 0, 0}, {}) == 4096);
+  CHECK(end_of(2, {0, 4096, 1, 0}, {8192, 4096, 1, 0}, {}) == 4096);
+  CHECK(end_of(3, {0, 4096, 1, 0}, {4096, 4096, 0, 0}, {8192, 4096, 1, 0}) == 4096);
+  CHECK(end_of(1, {4096, 4096, 1, 0}, {}, {}) == 0);
+}
+
+TEST_CASE("transfers of compressed and encrypted files go to workers") {
+  for (const DWORD attribute : {DWORD{FILE_ATTRIBUTE_COMPRESSED}, DWORD{FILE_ATTRIBUTE_ENCRYPTED}, DWORD{0}}) {
+    strange w(completion::late);
+    shim::now.attributes = attribute;
+    auto file = w.with(8 * 4096);
+    memory buffer(4096);
+    CHECK(w.write(file, 0, buffer.all()).value() == 4096);
+    const auto before = file.statistics();
+    CHECK(w.write(file, 0, buffer.all()).value() == 4096);
+    CHECK(w.read(file, 0, buffer.all()).value() == 4096);
+    const auto after = file.statistics();
+    CHECK(after.served_by_worker == before.served_by_worker + (attribute != 0 ? 2 : 0));
+    CHECK(after.served_by_ring == before.served_by_ring + (attribute != 0 ? 0 : 2));
+  }
+}
+
+TEST_CASE("one call transfers at most 32 MiB") {
+  strange w(completion::at_once);
+  auto file = w.with(4096);
+  memory buffer((33u << 20));
+  shim::now.longest_transfer = 0;
+  CHECK(w.write(file, 0, buffer.all()).value() == 33u << 20);  // by a worker
+  CHECK(w.write(file, 0, buffer.all()).value() == 33u << 20);  // by the port
+  CHECK(w.read(file, 0, buffer.all()).value() == 33u << 20);
+  CHECK(file.write_at(0, buffer.all()).value() == 33u << 20);
+  CHECK(shim::now.longest_transfer == 32u << 20);
+}
+
+TEST_CASE("a transfer that Windows has no memory for is made in smaller parts") {
   strange w(completion::late);
   auto file = w.with(4096);
-  const auto before = file.statistics();
-  memory buffer(4096);
-  CHECK(w.write(file, 0, buffer.all()).value() == 4096);
-  CHECK(file.statistics().served_by_ring == before.served_by_ring + 1);
-  CHECK(w.write(file, 4096, buffer.all()).value() == 4096);
-  CHECK(file.statistics().served_by_worker == before.served_by_worker + 1);
-  CHECK(w.write(file, 4096, buffer.all()).value() == 4096);
-  CHECK(file.statistics().served_by_ring == before.served_by_ring + 2);
+  shim::now.longest_in_memory = 100'000;
+  constexpr std::size_t bytes = 1'000'000;
+  memory buffer(bytes);
+  CHECK(w.write(file, 0, buffer.all()).value() == bytes);
+  CHECK(w.write(file, 0, buffer.all()).value() == bytes);
+  CHECK(w.read(file, 0, buffer.all()).value() == bytes);
+  CHECK(file.read_at(0, buffer.all()).value() == bytes);
+  shim::now.longest_in_memory = 1000;
+  CHECK(w.read(file, 0, buffer.all()).error() == std::errc::not_enough_memory);
+  CHECK(file.read_at(0, buffer.all()).error() == std::errc::not_enough_memory);
 }
 
 TEST_CASE("a handle belongs to one port, and opening a file that cannot be bound fails") {

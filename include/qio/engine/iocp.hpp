@@ -27,10 +27,11 @@ namespace qio::inline QIO_CONFIGURATION {
 /// the port nor a system call in wait(). All other transfers complete through the port, many completions per call. The
 /// OVERLAPPED that the system uses is a part of the request.
 ///
-/// Windows carries out some operations synchronously, whatever the handle: opcode::sync, opcode::call, and writes that
-/// extend the file ("Asynchronous disk I/O appears as synchronous on Windows", KB156932), judging by its last known
-/// end. Worker threads carry these out, and durable writes, which end with a flush; they complete through the same
-/// wait().
+/// Windows carries out some operations synchronously, whatever the handle ("Asynchronous disk I/O appears as
+/// synchronous on Windows", KB156932): opcode::sync, opcode::call, all transfers of compressed and encrypted files, and
+/// writes that end beyond the valid data of the file (whatever its size: to make a file longer in advance does not
+/// help). Worker threads carry these out, and durable writes, which end with a flush; they complete through the same
+/// wait(). How far the valid data reaches is unknown at first, so the first write goes to a worker, which finds out.
 class iocp : detail::no_hook {
  public:
   using system = detail::operating_system;
@@ -79,7 +80,7 @@ class iocp : detail::no_hook {
     detail::take_over(r);
     ++in_flight_;
     r.system.owner = &r;
-    r.system.by_worker = r.op == opcode::sync || r.op == opcode::call || is_synchronous(r);
+    r.system.by_worker = is_synchronous(r);
     if (r.system.by_worker) return workers_.submit(r);
     start(r);
   }
@@ -128,19 +129,29 @@ class iocp : detail::no_hook {
 
   explicit iocp(const context_options& options) : workers_(options.workers, &iocp::finished_by_worker, this) {}
 
-  /// Whether `r` is a write that ends with a flush, or that extends the file, judging by its last known end.
+  /// Whether Windows would carry out `r` on this thread, or `r` is a write that ends with a flush.
   static bool is_synchronous(request& r) noexcept {
-    if (r.op != opcode::write) return false;
-    if ((r.flags & platform::durable) != 0) return true;
-    std::uint64_t& known_end = r.activity->system.known_end;
+    if (r.op == opcode::sync || r.op == opcode::call || r.activity->system.waits_in_submission) return true;
+    return r.op == opcode::write && ((r.flags & platform::durable) != 0 || ends_beyond_valid_data(r));
+  }
+
+  static bool ends_beyond_valid_data(request& r) noexcept {
+    platform::activity_state& file = r.activity->system;
     const std::uint64_t end = r.io.offset() + r.io.total();
-    if (end <= known_end) return false;
-    if (platform::calls::GetFileType(r.handle) != FILE_TYPE_DISK) {
-      known_end = detail::max_offset;  // a pipe has none
-    } else if (const auto size = platform::size(r.handle)) {
-      known_end = size.assume_value();
-    }
-    return end > known_end;
+    if (end <= file.valid_end.load(std::memory_order_relaxed)) return false;
+    if (file.was_asked.load(std::memory_order_relaxed)) return true;
+    if (platform::calls::GetFileType(r.handle) == FILE_TYPE_DISK) return true;
+    file.raise(detail::max_offset);  // a pipe has no end
+    file.was_asked.store(true, std::memory_order_relaxed);
+    return false;
+  }
+
+  /// After a write that a worker has carried out: the valid data reaches at least as far as that, and perhaps further.
+  static void note_valid_data(request& r) noexcept {
+    platform::activity_state& file = r.activity->system;
+    if (const std::size_t bytes = r.io.transferred(); bytes != 0) file.raise(r.io.offset() + bytes);
+    if (file.was_asked.exchange(true, std::memory_order_relaxed)) return;
+    if (const auto end = platform::valid_data_length(r.handle)) file.raise(*end);
   }
 
   // --- to the system ---
@@ -159,7 +170,7 @@ class iocp : detail::no_hook {
         ++in_port_;
         return false;
       }
-      if (is_shortage(*answer) && in_port_ != 0) {
+      if (*answer < 0 && platform::is_shortage(static_cast<DWORD>(-*answer)) && in_port_ != 0) {
         backlog_.push(r);
         r.queued = true;
         return false;
@@ -172,22 +183,17 @@ class iocp : detail::no_hook {
   static std::optional<detail::raw_result> begin_transfer(request& r) noexcept {
     const detail::piece piece = r.io.next();
     const mutable_buffer buffer = platform::first_of(piece);
-    const auto bytes = static_cast<DWORD>(buffer.size);  // at most max_transfer_bytes
-    static_cast<OVERLAPPED&>(r.system) = OVERLAPPED{};
-    platform::set_offset(r.system, piece.offset);
-    const BOOL done = r.op == opcode::read
-                          ? platform::calls::ReadFile(r.handle, buffer.data, bytes, nullptr, &r.system)
-                          : platform::calls::WriteFile(r.handle, buffer.data, bytes, nullptr, &r.system);
-    if (done != 0) return answer_of(r);
-    const DWORD code = platform::calls::GetLastError();
+    const DWORD code = platform::start_in_parts(buffer.size, [&](DWORD bytes) -> DWORD {
+      static_cast<OVERLAPPED&>(r.system) = OVERLAPPED{};
+      platform::set_offset(r.system, piece.offset);
+      const BOOL done = r.op == opcode::read
+                            ? platform::calls::ReadFile(r.handle, buffer.data, bytes, nullptr, &r.system)
+                            : platform::calls::WriteFile(r.handle, buffer.data, bytes, nullptr, &r.system);
+      return done != 0 ? 0 : platform::calls::GetLastError();
+    });
+    if (code == 0) return answer_of(r);
     if (code == ERROR_IO_PENDING) return std::nullopt;
     return failed(r, code);
-  }
-
-  /// The system has no memory for another transfer (see the documentation of ReadFile).
-  static bool is_shortage(detail::raw_result answer) noexcept {
-    return answer == -ERROR_INVALID_USER_BUFFER || answer == -ERROR_NOT_ENOUGH_MEMORY ||
-           answer == -ERROR_NO_SYSTEM_RESOURCES || answer == -ERROR_WORKING_SET_QUOTA;
   }
 
   void retry_backlog() noexcept {
@@ -269,6 +275,7 @@ class iocp : detail::no_hook {
 
   static void finished_by_worker(void* self, request& r) noexcept {
     auto& engine = *static_cast<iocp*>(self);
+    if (r.op == opcode::write) note_valid_data(r);
     if (engine.arrivals_.push(r)) engine.wake();
   }
 

@@ -203,7 +203,9 @@ struct file_state {
   result<void> resize(std::uint64_t bytes) {
     if (!file.may_write()) return error(errc::access_not_granted);
     file.activity.closes_at_once = false;  // as after an open that truncates
-    return mode.resize(file, bytes);
+    const result<void> resized = mode.resize(file, bytes);
+    if (resized) file.activity.system.note_size(bytes);
+    return resized;
   }
 
   result<std::uint64_t> size() const { return file.files.size(file.handle); }

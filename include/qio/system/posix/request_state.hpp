@@ -4,6 +4,8 @@
 
 #include <qio/configuration.hpp>
 
+#include <cstdint>
+
 namespace qio::inline QIO_CONFIGURATION::platform {
 
 struct request_state {};
@@ -15,6 +17,8 @@ struct activity_state {
   int slot = no_slot;
   bool may_have_slot = true;
   bool waits_in_submission = false;  ///< see file_storage
+
+  static void note_size(std::uint64_t) noexcept {}  // matters to the twin
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

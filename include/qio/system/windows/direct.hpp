@@ -2,11 +2,12 @@
 // Whether a file was opened without the cache (FILE_FLAG_NO_BUFFERING), and what alignment it needs.
 #pragma once
 
+#include <qio/base/bounds.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/system/windows/open.hpp>
+#include <qio/system/windows/valid_data.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <string>
@@ -50,6 +51,22 @@ inline std::uint32_t of_memory(native_handle handle) noexcept {
 
 }  // namespace sector
 
+/// Why transfers of a file that was opened without the cache may use one after all; no error if nothing says so.
+/// NTFS keeps compressed files uncompressed in its cache and encrypts and decrypts there; on a DAX volume there is no
+/// other way than memory; and the other end of a network share has a cache of its own.
+inline error why_not_direct(native_handle handle) noexcept {
+  constexpr DWORD dax_volume = 0x20000000;  // FILE_DAX_VOLUME, for older headers
+  FILE_REMOTE_PROTOCOL_INFO remote{};
+  DWORD volume = 0;
+  if (is_transformed(handle)) return errc::direct_not_supported;
+  if (calls::GetVolumeInformationByHandleW(handle, nullptr, 0, nullptr, nullptr, &volume, nullptr, 0) != 0 &&
+      (volume & dax_volume) != 0)
+    return errc::direct_not_supported;
+  if (calls::GetFileInformationByHandleEx(handle, FileRemoteProtocolInfo, &remote, sizeof remote) != 0)
+    return errc::direct_unknown;
+  return {};
+}
+
 /// Whether the file is direct, if begin() was asked for that, and what alignment it needs. The documentation ("File
 /// Buffering") requires offset, length and address to be multiples of a sector; the device may require more of the
 /// address.
@@ -57,6 +74,7 @@ inline direct_support make_direct(const opening& file) {
   if (file.is_foreign() && !file.is_direct()) return {errc::handle_is_not_direct, {}, {}};
   if (!file.is_direct() || calls::GetFileType(file.handle()) != FILE_TYPE_DISK)
     return {errc::direct_not_supported, {}, {}};
+  if (const error reason = why_not_direct(file.handle()); reason.exists()) return {reason, {}, {}};
   std::string source = "FileStorageInfo";
   std::uint32_t bytes = sector::of_storage(file.handle());
   if (!std::has_single_bit(bytes)) {
@@ -67,7 +85,7 @@ inline direct_support make_direct(const opening& file) {
     source = "assumed: neither the device nor the file system reports it";
     bytes = 4096;
   }
-  return {{}, {(std::max)(bytes, sector::of_memory(file.handle())), bytes, bytes}, std::move(source)};
+  return {{}, {detail::greater_of(bytes, sector::of_memory(file.handle())), bytes, bytes}, std::move(source)};
 }
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

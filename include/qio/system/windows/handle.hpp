@@ -7,6 +7,7 @@
 #include <qio/path.hpp>
 #include <qio/result.hpp>
 #include <qio/system/piece.hpp>
+#include <qio/system/windows/device_control.hpp>
 #include <qio/system/windows/error.hpp>
 #include <qio/system/windows/path.hpp>
 
@@ -34,10 +35,13 @@ inline result<void> close(native_handle handle) noexcept {
   return success();
 }
 
-/// In bytes.
+/// In bytes. Volumes and disks have no size as files have; their device reports a length.
 inline result<std::uint64_t> size(native_handle handle) noexcept {
   LARGE_INTEGER bytes;
-  if (calls::GetFileSizeEx(handle, &bytes) == 0) return last_error();
+  if (calls::GetFileSizeEx(handle, &bytes) != 0) return static_cast<std::uint64_t>(bytes.QuadPart);
+  const error failure = last_error();
+  DWORD length = 0;
+  if (control(handle, control_disk_get_length, nullptr, 0, &bytes, sizeof bytes, length) != 0) return failure;
   return static_cast<std::uint64_t>(bytes.QuadPart);
 }
 
@@ -49,9 +53,14 @@ inline result<void> resize(native_handle handle, std::uint64_t bytes) noexcept {
   return success();
 }
 
-/// All kinds are the same: the only documented call, FlushFileBuffers, writes contents and attributes and flushes the
-/// device's cache. Needs a handle with write access.
-inline result<void> sync(native_handle handle, sync_kind) noexcept {
+/// NTFS can leave out times and attributes. Elsewhere all kinds are the same: FlushFileBuffers writes contents and
+/// attributes and flushes the device's cache. Needs a handle with write access.
+inline result<void> sync(native_handle handle, sync_kind kind) noexcept {
+  if (kind != sync_kind::everything) {
+    const LONG status = calls::flush_data(handle);
+    if (status >= 0) return success();
+    if (!is_unsupported(status)) return system_error(code_of_status(status));
+  }
   if (calls::FlushFileBuffers(handle) == 0) return last_error();
   return success();
 }

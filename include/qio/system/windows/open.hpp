@@ -107,8 +107,8 @@ class opening {
   }
 
   error create(DWORD disposition) {
-    const DWORD flags = (kind_.direct ? FILE_FLAG_NO_BUFFERING : 0u) |
-                        (kind_.asynchronous ? FILE_FLAG_OVERLAPPED : 0u) |
+    // Windows serializes all calls on a handle that is not overlapped, those of blocking transfers, too.
+    const DWORD flags = (kind_.direct ? FILE_FLAG_NO_BUFFERING : 0u) | FILE_FLAG_OVERLAPPED |
                         (kind_.writes_durably ? FILE_FLAG_WRITE_THROUGH : 0u);
     handle_ = calls::CreateFileW(path_.c_str(), access_, share_all, nullptr, disposition, attributes_ | flags, nullptr);
     if (handle_ == invalid_handle) return last_error();

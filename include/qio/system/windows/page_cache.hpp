@@ -5,6 +5,7 @@
 
 #include <qio/configuration.hpp>
 #include <qio/system/windows/handle.hpp>
+#include <qio/system/windows/valid_data.hpp>
 
 #include <cstdint>
 
@@ -13,7 +14,7 @@ namespace qio::inline QIO_CONFIGURATION::platform {
 /// Where the data of an open file is, and so whether a thread that must not wait may transfer it.
 class file_storage {
  public:
-  explicit file_storage(native_handle) noexcept {}
+  explicit file_storage(native_handle handle) noexcept : is_transformed_(platform::is_transformed(handle)) {}
 
   static const char* why_reads_wait(bool) noexcept {
     return "when the engine starts a read, Windows completes it at once if it can";
@@ -24,7 +25,11 @@ class file_storage {
   static bool opens_at_once(bool) noexcept { return false; }  // Windows does not tell
   static std::uint64_t device() noexcept { return 0; }
   static bool is_memory() noexcept { return false; }
-  static bool waits_in_submission() noexcept { return false; }
+  /// NTFS transfers compressed and encrypted files synchronously, so the engine leaves that to its workers.
+  bool waits_in_submission() const noexcept { return is_transformed_; }
+
+ private:
+  bool is_transformed_;
 };
 
 /// Whether closing the file may free its blocks: it has no name any more.

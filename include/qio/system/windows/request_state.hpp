@@ -5,6 +5,7 @@
 #include <qio/configuration.hpp>
 #include <qio/system/windows/calls.hpp>
 
+#include <atomic>
 #include <cstdint>
 
 namespace qio::inline QIO_CONFIGURATION {
@@ -20,10 +21,23 @@ struct request_state : OVERLAPPED {
 };
 
 struct activity_state {
-  std::uint64_t known_end = 0;  ///< size of the file when last checked, in bytes; it is rarely shorter now
-  // For the twin:
-  bool may_have_slot = true;
-  bool waits_in_submission = false;
+  /// Writes that end here or before are carried out asynchronously: the valid data reached this far when it was last
+  /// known, in bytes. 0 if that is unknown. Workers raise it.
+  std::atomic<std::uint64_t> valid_end = 0;
+  std::atomic<bool> was_asked = false;  ///< the file system was asked how far the valid data reaches
+  bool waits_in_submission = false;     ///< transfers are synchronous, whatever the handle: see file_storage
+  bool may_have_slot = true;            // for the twin
+
+  /// The valid data reaches `end`, at least.
+  void raise(std::uint64_t end) noexcept {
+    std::uint64_t known = valid_end.load(std::memory_order_relaxed);
+    while (known < end && !valid_end.compare_exchange_weak(known, end, std::memory_order_relaxed)) {}
+  }
+  /// The file has been resized to `bytes`.
+  void note_size(std::uint64_t bytes) noexcept {
+    std::uint64_t known = valid_end.load(std::memory_order_relaxed);
+    while (known > bytes && !valid_end.compare_exchange_weak(known, bytes, std::memory_order_relaxed)) {}
+  }
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

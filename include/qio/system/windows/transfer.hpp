@@ -2,13 +2,14 @@
 // One read or write by a system call.
 #pragma once
 
+#include <qio/base/bounds.hpp>
 #include <qio/configuration.hpp>
 #include <qio/system/piece.hpp>
+#include <qio/system/windows/device_control.hpp>
 #include <qio/system/windows/handle.hpp>
-#include <qio/system/windows/lent_event.hpp>
 
-#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 
 namespace qio::inline QIO_CONFIGURATION::platform {
@@ -27,7 +28,31 @@ inline bool takes_flags(native_handle, transfer_flags) noexcept { return false; 
 inline mutable_buffer first_of(const detail::piece& piece) noexcept {
   if (piece.vector == nullptr) return piece.single;
   const mutable_buffer first = piece.vector[0];
-  return {first.data, (std::min)(first.size, detail::max_transfer_bytes)};
+  return {first.data, detail::lesser_of(first.size, detail::max_transfer_bytes)};
+}
+
+/// How much one call transfers at most, in bytes, so that a transfer that is canceled, or a file that is closed, waits
+/// for no more than that; and so that a direct transfer locks no more memory. A multiple of every sector.
+inline constexpr std::size_t longest_call = std::size_t(32) << 20;
+/// Less is not tried if memory is short.
+inline constexpr std::size_t shortest_part = std::size_t(64) << 10;
+
+/// The system has no memory for another transfer of this length (see the documentation of ReadFile).
+inline bool is_shortage(DWORD code) noexcept {
+  return code == ERROR_INVALID_USER_BUFFER || code == ERROR_NOT_ENOUGH_MEMORY || code == ERROR_NO_SYSTEM_RESOURCES ||
+         code == ERROR_WORKING_SET_QUOTA;
+}
+
+/// Calls `start(bytes)`, which returns zero or the error, with less each time that memory is short. Returns what the
+/// last call returned.
+template <class Start>
+DWORD start_in_parts(std::size_t wanted, Start&& start) noexcept {
+  std::size_t bytes = detail::lesser_of(wanted, longest_call);
+  for (;;) {
+    const DWORD failure = start(static_cast<DWORD>(bytes));
+    if (!is_shortage(failure) || bytes <= shortest_part) return failure;
+    bytes = (bytes / 2 + shortest_part - 1) / shortest_part * shortest_part;
+  }
 }
 
 inline void set_offset(OVERLAPPED& overlapped, std::uint64_t offset) noexcept {
@@ -45,32 +70,24 @@ inline detail::raw_result failed_read(native_handle handle, std::uint64_t offset
   return -static_cast<detail::raw_result>(code);
 }
 
-/// Waits for a transfer that was started with a blocking_overlapped. Returns zero or the error; `bytes` is the number
-/// of bytes transferred.
-inline DWORD finish_blocking(native_handle handle, OVERLAPPED& overlapped, BOOL done, DWORD& bytes) noexcept {
-  if (done == 0 && calls::GetLastError() != ERROR_IO_PENDING) return calls::GetLastError();
-  return calls::GetOverlappedResult(handle, &overlapped, &bytes, TRUE) != 0 ? 0 : calls::GetLastError();
+/// Transfers a piece by `call`, ReadFile or WriteFile, and waits. Returns zero or the error; `bytes` is the number of
+/// bytes transferred.
+template <class Call>
+DWORD transfer_some(native_handle handle, const detail::piece& piece, DWORD& bytes, Call&& call) noexcept {
+  const mutable_buffer buffer = first_of(piece);
+  return start_in_parts(buffer.size, [&](DWORD part) -> DWORD {
+    waiting_overlapped overlapped;
+    if (overlapped.hEvent == nullptr) return ERROR_NOT_ENOUGH_MEMORY;
+    set_offset(overlapped, piece.offset);
+    return finish_blocking(handle, overlapped, call(buffer.data, part, overlapped), bytes);
+  });
 }
 
-/// For a blocking transfer on a handle of either kind. The lowest bit of the event is set, so that no completion is
-/// queued to the port that the handle may be bound to (documentation of GetQueuedCompletionStatus). hEvent is null if
-/// no event could be created.
-struct blocking_overlapped : OVERLAPPED {
-  explicit blocking_overlapped(std::uint64_t offset) noexcept : OVERLAPPED{} {
-    set_offset(*this, offset);
-    if (event.get() != nullptr) hEvent = reinterpret_cast<HANDLE>(reinterpret_cast<std::uintptr_t>(event.get()) | 1);
-  }
-
-  lent_event event;
-};
-
 inline detail::raw_result read_some(native_handle handle, const detail::piece& piece, transfer_flags) noexcept {
-  const mutable_buffer buffer = first_of(piece);
-  blocking_overlapped overlapped(piece.offset);
-  if (overlapped.hEvent == nullptr) return -ERROR_NOT_ENOUGH_MEMORY;
   DWORD bytes = 0;
-  const BOOL done = calls::ReadFile(handle, buffer.data, static_cast<DWORD>(buffer.size), nullptr, &overlapped);
-  const DWORD failure = finish_blocking(handle, overlapped, done, bytes);
+  const DWORD failure = transfer_some(handle, piece, bytes, [&](void* data, DWORD part, OVERLAPPED& overlapped) {
+    return calls::ReadFile(handle, data, part, nullptr, &overlapped);
+  });
   return failure == 0 ? bytes : failed_read(handle, piece.offset, failure);
 }
 
@@ -82,15 +99,14 @@ inline bool has_one_part(const detail::piece& piece) noexcept {
 }
 
 inline detail::raw_result write_some(native_handle handle, const detail::piece& piece, transfer_flags flags) noexcept {
-  const mutable_buffer buffer = first_of(piece);
-  blocking_overlapped overlapped(piece.offset);
-  if (overlapped.hEvent == nullptr) return -ERROR_NOT_ENOUGH_MEMORY;
   DWORD bytes = 0;
-  const BOOL done = calls::WriteFile(handle, buffer.data, static_cast<DWORD>(buffer.size), nullptr, &overlapped);
-  const DWORD failure = finish_blocking(handle, overlapped, done, bytes);
+  const DWORD failure = transfer_some(handle, piece, bytes, [&](void* data, DWORD part, OVERLAPPED& overlapped) {
+    return calls::WriteFile(handle, data, part, nullptr, &overlapped);
+  });
   if (failure != 0) return -static_cast<detail::raw_result>(failure);
   // One flush after the last of several buffers covers them all.
-  if ((flags & durable) != 0 && (has_one_part(piece) || bytes != buffer.size) && calls::FlushFileBuffers(handle) == 0)
+  const bool may_be_last = has_one_part(piece) || bytes != first_of(piece).size;
+  if ((flags & durable) != 0 && may_be_last && calls::FlushFileBuffers(handle) == 0)
     return -static_cast<detail::raw_result>(calls::GetLastError());
   return bytes;
 }

@@ -40,3 +40,68 @@ TEMPLATE_TEST_CASE("after a failed durable write all later syncs fail", "", qio:
     CHECK(file.sync().has_value() == !durable);
   }
 }
+
+TEMPLATE_TEST_CASE("a sync of data flushes no more, where Windows can do that", "", qio::cached, qio::direct,
+                   qio::mapped) {
+  const directory where;
+  auto file = qio::basic_file<TestType>::open(where / "file", access::read_write, creation::always_new).value();
+  const auto flushes = [&](qio::sync_kind kind) {
+    shim::now.data_flushes = 0;
+    shim::now.full_flushes = 0;
+    CHECK(file.sync(kind));
+    return std::pair(shim::now.data_flushes.load(), shim::now.full_flushes.load());
+  };
+  const auto unsupported = shim::now.data_flush.load();
+  using qio::sync_kind;
+  CHECK(flushes(sync_kind::data) == std::pair(1u, 1u));
+  shim::now.data_flush = 0;
+  CHECK(flushes(sync_kind::data) == std::pair(1u, 0u));
+  CHECK(flushes(sync_kind::data_and_size) == std::pair(1u, 0u));
+  CHECK(flushes(sync_kind::everything) == std::pair(0u, 1u));
+  shim::now.data_flush = unsupported;
+}
+
+TEST_CASE("a failed flush of data is an error, not a reason to try another flush, and it is sticky") {
+  const directory where;
+  auto file = qio::cached_file::open(where / "file", access::read_write, creation::always_new).value();
+  const auto unsupported = shim::now.data_flush.load();
+  shim::now.full_flushes = 0;
+  shim::now.data_flush = static_cast<LONG>(0xc0000185);  // STATUS_IO_DEVICE_ERROR
+  const auto failed = file.sync(qio::sync_kind::data);
+  shim::now.data_flush = unsupported;
+  REQUIRE(!failed);
+  CHECK(failed.error() == std::errc::io_error);
+  CHECK(failed.error().code().value() == ERROR_IO_DEVICE);
+  CHECK(file.sync().error() == std::errc::io_error);
+  CHECK(shim::now.full_flushes == 0);
+}
+
+TEST_CASE("a view that cannot be flushed because Windows writes its pages is flushed again, for a time") {
+  const directory where;
+  auto file = qio::mapped_file::open(where / "file", access::read_write, creation::always_new).value();
+  memory block(4096);
+  REQUIRE(file.write_at(0, block.all()).value() == 4096);
+  REQUIRE(file.view(0, 4096));
+  shim::now.sleeps = 0;
+  shim::fail_next(shim::call::flush_view, ERROR_LOCK_VIOLATION, 3);
+  CHECK(file.sync());
+  CHECK(shim::now.sleeps == 3);
+  shim::fail_next(shim::call::flush_view, ERROR_IO_DEVICE);
+  CHECK(file.sync().error() == std::errc::io_error);
+  CHECK(shim::now.sleeps == 3);
+
+  auto other = qio::mapped_file::open(where / "file", access::read_write, creation::open_existing).value();
+  shim::fail_next(shim::call::flush_view, ERROR_LOCK_VIOLATION, 1000);
+  const auto refused = other.sync();
+  shim::fail_next(shim::call::flush_view, 0);
+  REQUIRE(!refused);
+  CHECK(refused.error().code().value() == ERROR_LOCK_VIOLATION);
+}
+
+TEMPLATE_TEST_CASE("files without a context have overlapped handles, on which threads run concurrently", "",
+                   qio::cached, qio::direct, qio::mapped) {
+  const directory where;
+  auto file = qio::basic_file<TestType>::open(where / "file", access::read_write, creation::always_new).value();
+  const std::lock_guard lock(shim::mutex);
+  CHECK(shim::handles[file.native_handle()].is_overlapped);
+}

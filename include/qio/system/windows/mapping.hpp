@@ -2,11 +2,11 @@
 // A mapping of a file into memory.
 #pragma once
 
+#include <qio/base/bounds.hpp>
 #include <qio/configuration.hpp>
 #include <qio/result.hpp>
 #include <qio/system/windows/handle.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -52,7 +52,7 @@ class mapping {
     const std::size_t wanted = std::exchange(size_, 0);
     const auto end = platform::size(handle);
     if (!end) return end.error();
-    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, end.assume_value()));
+    const auto bytes = static_cast<std::size_t>(detail::lesser_of<std::uint64_t>(wanted, end.assume_value()));
     if (bytes == 0) {
       base_ = &nothing;
       return success();
@@ -95,10 +95,18 @@ auto resize_beneath(Mappings& mappings, native_handle handle, Call&& call) {
   return answer;
 }
 
-/// Hands changes made through this mapping, and no other, to the system. FlushFileBuffers does not do that.
+/// Hands changes made through this mapping, and no other, to the system. FlushFileBuffers does not do that. While the
+/// system itself writes the pages, FlushViewOfFile may fail with ERROR_LOCK_VIOLATION (.NET repeats it, too): it is
+/// repeated for about a second.
 inline result<void> flush(const mapping& shown) noexcept {
-  if (shown.size() != 0 && calls::FlushViewOfFile(shown.data(), 0) == 0) return last_error();
-  return success();
+  constexpr int attempts = 20;
+  if (shown.size() == 0) return success();
+  for (int attempt = 0;; ++attempt) {
+    if (calls::FlushViewOfFile(shown.data(), 0) != 0) return success();
+    const DWORD code = calls::GetLastError();
+    if (code != ERROR_LOCK_VIOLATION || attempt == attempts) return system_error(code);
+    calls::Sleep(attempt < 4 ? 1 : 64);
+  }
 }
 
 inline std::size_t page_size() noexcept {

@@ -95,3 +95,51 @@ TEST_CASE("always_new succeeds if others have taken predictable temporary names"
   CHECK(qio::cached_file::open(where / "new", access::write, creation::always_new));
   CHECK(where.entries() == 101);
 }
+
+TEST_CASE("a mapped file is replaced, or stays as it was, and nothing is left behind") {
+  const contract::directory where;
+  contract::put(where / "file", "contents");
+  auto mapped = qio::mapped_file::open(where / "file").value();
+  REQUIRE(mapped.view(0, 8));
+  const auto replaced = qio::cached_file::open(where / "file", access::write, creation::always_new);
+  CHECK(contract::contents(where / "file") == (replaced ? "" : "contents"));
+  CHECK(mapped.close());
+  CHECK(where.entries() == 1);
+}
+
+TEST_CASE("a file that is open and cannot be removed stays in its place, and nothing is left behind") {
+  const contract::directory where;
+  contract::put(where / "file", "contents");
+  const holder open(where / "file", FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE);
+  shim::fail_next(shim::call::remove, ERROR_USER_MAPPED_FILE, 1000);
+  const auto refused = qio::cached_file::open(where / "file", access::write, creation::always_new);
+  shim::fail_next(shim::call::remove, 0);
+  if (!refused) CHECK(refused.error() == std::errc::device_or_resource_busy);
+  CHECK(contract::contents(where / "file") == "contents");
+  CHECK(contract::contents(where / "file") == "contents");
+  CHECK(where.entries() <= 2);
+}
+
+TEST_CASE("a replacement that others are in the way of for a moment is tried again") {
+  const contract::directory where;
+  for (const auto code : {ERROR_SHARING_VIOLATION, ERROR_ACCESS_DENIED}) {
+    contract::put(where / "file", "contents");
+    shim::now.sleeps = 0;
+    shim::fail_next(shim::call::move, static_cast<DWORD>(code), 4);
+    CHECK(qio::cached_file::open(where / "file", access::write, creation::always_new));
+    CHECK(shim::now.sleeps >= 1);
+    CHECK(contract::contents(where / "file").empty());
+    CHECK(where.entries() == 1);
+  }
+}
+
+TEST_CASE("a replacement that fails for another reason is not tried again") {
+  const contract::directory where;
+  contract::put(where / "file", "contents");
+  shim::now.sleeps = 0;
+  shim::fail_next(shim::call::move, ERROR_DISK_FULL);
+  CHECK(qio::cached_file::open(where / "file", access::write, creation::always_new).error() ==
+        std::errc::no_space_on_device);
+  CHECK(shim::now.sleeps == 0);
+  CHECK(where.entries() == 1);
+}

@@ -111,31 +111,62 @@ inline bool rename_as_posix(const std::wstring& from, const std::wstring& to) {
   return renamed;
 }
 
+/// Whether the open file can be removed now. A file of which somebody has a view cannot.
+inline error why_not_removable(native_handle handle) noexcept {
+  for (const BOOL removed : {TRUE, FALSE}) {
+    FILE_DISPOSITION_INFO disposition{static_cast<BOOLEAN>(removed)};
+    if (calls::SetFileInformationByHandle(handle, FileDispositionInfo, &disposition, sizeof disposition) == 0)
+      return last_error();
+  }
+  return {};
+}
+
 /// Without rename_as_posix(), a file that is open cannot be replaced, only renamed. So there is briefly no file at
-/// `to`; the old file is deleted when its last handle is closed.
+/// `to`; the old file is deleted when its last handle is closed. If it cannot be deleted, everything stays as it was.
 inline error move_aside_and_rename(const std::wstring& from, const std::wstring& to) {
+  const native_handle old = calls::CreateFileW(to.c_str(), DELETE | SYNCHRONIZE | FILE_READ_ATTRIBUTES, share_all,
+                                               nullptr, OPEN_EXISTING, FILE_FLAG_OPEN_REPARSE_POINT, nullptr);
+  if (old == invalid_handle) return last_error();
   std::wstring aside;
-  const error failure = with_new_name(to, [&](std::wstring name) {
+  error failure = with_new_name(to, [&](std::wstring name) {
     aside = std::move(name);
     return calls::MoveFileExW(to.c_str(), aside.c_str(), 0) != 0 ? error() : last_error();
   });
-  if (failure.exists()) return failure;
-  if (calls::MoveFileExW(from.c_str(), to.c_str(), 0) == 0) {
-    const error refused = last_error();
-    calls::MoveFileExW(aside.c_str(), to.c_str(), 0);
-    return refused;
+  if (!failure.exists()) {
+    failure = why_not_removable(old);
+    if (!failure.exists() && calls::MoveFileExW(from.c_str(), to.c_str(), 0) == 0) failure = last_error();
+    if (failure.exists()) calls::MoveFileExW(aside.c_str(), to.c_str(), 0);
   }
-  remove_file(aside);
-  return error();
+  if (!failure.exists()) {
+    FILE_DISPOSITION_INFO removed{TRUE};
+    calls::SetFileInformationByHandle(old, FileDispositionInfo, &removed, sizeof removed);
+  }
+  calls::CloseHandle(old);
+  return failure;
 }
 
-/// Renames the file `from` to `to`, replacing the file there, if any.
-inline error replace_file(const std::wstring& from, const std::wstring& to) {
+/// One attempt of replace_file().
+inline error try_to_replace(const std::wstring& from, const std::wstring& to) {
   if (rename_as_posix(from, to)) return error();
   if (calls::MoveFileExW(from.c_str(), to.c_str(), MOVEFILE_REPLACE_EXISTING) != 0) return error();
   const error failure = last_error();
   const bool is_in_use = failure == std::errc::permission_denied || failure == std::errc::device_or_resource_busy;
   return is_in_use ? move_aside_and_rename(from, to) : failure;
+}
+
+/// Renames the file `from` to `to`, replacing the file there, if any. Virus scanners and indexers open new files for
+/// moments, and deny others what they need then: if that is what the failure looks like, it is tried again, for a
+/// quarter of a second in all.
+inline error replace_file(const std::wstring& from, const std::wstring& to) {
+  constexpr DWORD longest = 128;  // milliseconds
+  for (DWORD pause = 1;; pause *= 2) {
+    const error failure = try_to_replace(from, to);
+    const int code = failure.code().value();
+    const bool may_pass =
+        code == ERROR_SHARING_VIOLATION || code == ERROR_ACCESS_DENIED || code == ERROR_USER_MAPPED_FILE;
+    if (!failure.exists() || !may_pass || pause > longest) return failure;
+    calls::Sleep(pause);
+  }
 }
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -79,3 +79,17 @@ TEST_CASE("a fault outside the guarded copy goes to other handlers") {
   CHECK(foreign_faults == 2);
   ::RemoveVectoredExceptionHandler(handler);
 }
+
+TEST_CASE("the handler of faults leaves exceptions alone that are not its own, without looking at their address") {
+  // Windows reports what was executed as the address of the exception; nothing can be read there.
+  EXCEPTION_RECORD record{};
+  record.ExceptionCode = EXCEPTION_ACCESS_VIOLATION;
+  record.ExceptionAddress = nullptr;
+  record.NumberParameters = 2;
+  record.ExceptionInformation[0] = 8;  // execution
+  EXCEPTION_POINTERS raised{&record, nullptr};
+  CHECK(qio::platform::guard::on_fault(&raised) == EXCEPTION_CONTINUE_SEARCH);
+  record.ExceptionCode = EXCEPTION_BREAKPOINT;
+  record.ExceptionInformation[0] = 0;
+  CHECK(qio::platform::guard::on_fault(&raised) == EXCEPTION_CONTINUE_SEARCH);
+}

@@ -24,7 +24,8 @@ struct scope {
 };
 inline constinit thread_local scope* volatile current = nullptr;
 
-#if defined(__x86_64__) || defined(_M_X64)
+// Code for ARM64EC, which defines _M_X64, has other instructions.
+#if defined(__x86_64__) || (defined(_M_X64) && !defined(_M_ARM64EC))
 
 /// The copy is one instruction (rep movsb), which keeps the number of remaining bytes in a register. On a fault, this
 /// handler sets it to zero: the copy ends, and execution continues after it. Nothing is unwound, so this needs no
@@ -33,18 +34,23 @@ inline LONG CALLBACK on_fault(EXCEPTION_POINTERS* raised) {
   const EXCEPTION_RECORD& record = *raised->ExceptionRecord;
   const bool is_fault =
       record.ExceptionCode == EXCEPTION_IN_PAGE_ERROR || record.ExceptionCode == EXCEPTION_ACCESS_VIOLATION;
-  scope* const active = current;
-  if (!is_fault || active == nullptr || record.NumberParameters < 2) return EXCEPTION_CONTINUE_SEARCH;
-  const auto* const address = reinterpret_cast<const std::byte*>(record.ExceptionInformation[1]);
+  // The instruction cannot be looked at if executing it was what failed.
+  constexpr ULONG_PTR execution = 8;
+  if (!is_fault || record.NumberParameters < 2 || record.ExceptionInformation[0] == execution)
+    return EXCEPTION_CONTINUE_SEARCH;
   const auto* const instruction = static_cast<const unsigned char*>(record.ExceptionAddress);
   const bool is_copy = instruction[0] == 0xf3 && instruction[1] == 0xa4;
-  if (!is_copy || address < active->begin || address >= active->end) return EXCEPTION_CONTINUE_SEARCH;
+  if (!is_copy) return EXCEPTION_CONTINUE_SEARCH;
+  // Only now: most exceptions are not ours, and the first access of a thread to its variables may allocate.
+  scope* const active = current;
+  const auto* const address = reinterpret_cast<const std::byte*>(record.ExceptionInformation[1]);
+  if (active == nullptr || address < active->begin || address >= active->end) return EXCEPTION_CONTINUE_SEARCH;
   active->faulted = true;
   raised->ContextRecord->Rcx = 0;
   return EXCEPTION_CONTINUE_EXECUTION;
 }
 
-inline bool install() noexcept { return ::AddVectoredExceptionHandler(1, &on_fault) != nullptr; }
+inline void* install() noexcept { return ::AddVectoredExceptionHandler(1, &on_fault); }
 inline void copy(void* to, const void* from, std::size_t bytes) noexcept {
   __movsb(static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from), bytes);
 }
@@ -52,22 +58,38 @@ inline void copy(void* to, const void* from, std::size_t bytes) noexcept {
 #else
 
 // This CPU has no such instruction: nothing is copied, and a system call is made instead.
-inline bool install() noexcept { return false; }
+inline void* install() noexcept { return nullptr; }
 inline void copy(void*, const void*, std::size_t) noexcept { current->faulted = true; }
 
 #endif
 
+/// The handler, for as long as this module is loaded: Windows would still call one in a DLL that has been unloaded.
+class handler {
+ public:
+  handler() noexcept : handle_(install()) { is_installed.store(handle_ != nullptr); }
+  handler(const handler&) = delete;
+  handler& operator=(const handler&) = delete;
+  ~handler() {
+    is_installed.store(false);
+    if (handle_ != nullptr) ::RemoveVectoredExceptionHandler(handle_);
+  }
+
+  static inline constinit std::atomic<bool> is_installed = false;
+
+ private:
+  void* handle_;
+};
+
 }  // namespace guard
 
-/// Installs the handler, once per process. Other handlers still receive faults that are not ours.
-inline bool is_copy_guard_installed() noexcept {
-  static const bool installed = guard::install();
-  return installed;
-}
-inline void install_copy_guard() noexcept { static_cast<void>(is_copy_guard_installed()); }
+/// Installs the handler, once per module. Other handlers still receive faults that are not ours.
+inline void install_copy_guard() noexcept { static const guard::handler installed; }
 
-/// Whether guarded_copy() is safe now.
-inline bool guard_holds() noexcept { return is_copy_guard_installed(); }
+/// Whether guarded_copy() is safe now. From the destruction of static objects on it is not.
+inline bool guard_holds() noexcept {
+  install_copy_guard();
+  return guard::handler::is_installed.load(std::memory_order_relaxed);
+}
 
 /// A memmove that may fault within `mapped`. Returns false after a fault, with only part of the bytes copied.
 /// Precondition: guard_holds().

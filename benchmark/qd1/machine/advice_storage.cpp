@@ -129,6 +129,13 @@ void on_queue(const device_facts& device, all_advice& out) {
     out.push_back({severity::note, fmt::format("{} has a volatile write cache", device.name),
                    "A write that is accepted is not yet durable; a durable one waits for a flush of the cache.",
                    std::nullopt});
+  if (device.write_cache && device.write_cache->find("passes no flushes") != std::string::npos)
+    out.push_back(
+        {severity::warning,
+         fmt::format("Windows passes no flushes on to {}, which has a volatile write cache", device.name),
+         "What the figures call durable is lost when the power fails. The policies of the drive (Device Manager) "
+         "have a box for that.",
+         std::nullopt});
 }
 
 // That of the uppermost device counts, which for a partition is its disk's.

@@ -5,10 +5,16 @@
 
 #include <qd1/machine/counters.hpp>
 #include <qd1/machine/find.hpp>
+#include <qd1/machine/windows/cpu.hpp>
 #include <qd1/machine/windows/device.hpp>
 #include <qd1/machine/windows/text.hpp>
 #include <qd1/machine/windows/version.hpp>
 #include <winioctl.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
 
 using Catch::Matchers::StartsWith;
 using namespace qd1::windows_system;
@@ -30,6 +36,46 @@ TEST_CASE("buses have the names that Linux has for them, too") {
   CHECK(name_of_bus(BusTypeNvme) == "nvme");
   CHECK(name_of_bus(BusTypeSata) == "sata");
   CHECK_FALSE(name_of_bus(0));
+}
+
+TEST_CASE("a device whose counters are all zero counts nothing") {
+  CHECK_FALSE(counters_of("C:", {0, 0, 0, 0, 1}));
+  const auto counted = counters_of("C:", {3, 0, 12288, 0, 1});
+  REQUIRE(counted);
+  CHECK(counted->name == "C:");
+  CHECK(counted->reads == 3);
+  CHECK(counted->read_bytes == 12288);
+  CHECK(counted->in_flight == 1);
+}
+
+TEST_CASE("the temperature of a drive is that of its hottest sensor") {
+  const auto answer = [](std::uint16_t claimed, std::vector<std::int16_t> sensors) {
+    std::vector<std::byte> bytes(24 + 16 * sensors.size());
+    std::memcpy(bytes.data() + 12, &claimed, sizeof claimed);
+    for (std::size_t i = 0; i < sensors.size(); ++i) std::memcpy(bytes.data() + 24 + 16 * i + 2, &sensors[i], 2);
+    return temperature_in(bytes);
+  };
+  CHECK(answer(2, {41, 57}) == 57);
+  CHECK(answer(1, {-5}) == -5);
+  CHECK(answer(2, {-32768, 30}) == 30);
+  CHECK_FALSE(answer(1, {-32768}));
+  CHECK_FALSE(answer(0, {}));
+  CHECK(answer(9, {33}) == 33);  // more than there are
+  CHECK_FALSE(temperature_in({}));
+}
+
+TEST_CASE("a cache that Windows passes no flushes on to is called that") {
+  CHECK(name_of_cache(true, true, false, true, false) == "write back");
+  CHECK(name_of_cache(true, true, false, true, true) == "write back, and Windows passes no flushes on to it");
+  CHECK(name_of_cache(true, true, true, false, true) == "write through");
+  CHECK(name_of_cache(false, true, false, true, true) == "none");
+  CHECK_FALSE(name_of_cache(false, false, false, true, false));
+}
+
+TEST_CASE("power modes have the names of the settings") {
+  CHECK(name_of_power_mode({0xded574b5, 0x45a0, 0x4f42, {0x87, 0x37, 0x46, 0x34, 0x5c, 0x09, 0xc2, 0x38}}) ==
+        "best performance");
+  CHECK(name_of_power_mode({}).empty());  // balanced: no overlay
 }
 
 TEST_CASE("texts of Windows become UTF-8") {

@@ -91,11 +91,24 @@ std::string name_of_plan(const GUID& plan) {
   return narrow(name.data());
 }
 
+// The power mode of the settings, or of the slider in the task bar, is an overlay over the plan. It is what laptops
+// change. powrprof.dll has the function since Windows 10 1709; headers do not name it.
+std::string power_mode() {
+  using function = DWORD WINAPI(GUID*);
+  const HMODULE library = ::GetModuleHandleW(L"powrprof.dll");
+  const FARPROC found = library == nullptr ? nullptr : ::GetProcAddress(library, "PowerGetEffectiveOverlayScheme");
+  GUID overlay{};
+  if (found == nullptr) return {};
+  if (reinterpret_cast<function*>(reinterpret_cast<void (*)()>(found))(&overlay) != ERROR_SUCCESS) return {};
+  return name_of_power_mode(overlay);
+}
+
 std::optional<std::string> power_plan() {
   GUID* plan = nullptr;
   if (::PowerGetActiveScheme(nullptr, &plan) != ERROR_SUCCESS || plan == nullptr) return std::nullopt;
   std::string name = name_of_plan(*plan);
   ::LocalFree(plan);
+  if (const std::string mode = power_mode(); !mode.empty()) name += ", power mode " + mode;
   return name;
 }
 
@@ -106,6 +119,21 @@ std::optional<bool> on_battery() {
 }
 
 }  // namespace
+
+std::string name_of_power_mode(const GUID& overlay) {
+  struct known {
+    GUID overlay;
+    const char* name;
+  };
+  static constexpr std::array<known, 3> all = {{
+      {{0x961cc777, 0x2547, 0x4f9d, {0x81, 0x74, 0x7d, 0x86, 0x18, 0x1b, 0x8a, 0x7a}}, "best power efficiency"},
+      {{0x3af9b8d9, 0x7c97, 0x431d, {0xad, 0x78, 0x34, 0xa8, 0xbf, 0xea, 0x43, 0x9f}}, "better performance"},
+      {{0xded574b5, 0x45a0, 0x4f42, {0x87, 0x37, 0x46, 0x34, 0x5c, 0x09, 0xc2, 0x38}}, "best performance"},
+  }};
+  for (const known& each : all)
+    if (std::memcmp(&each.overlay, &overlay, sizeof overlay) == 0) return each.name;
+  return {};
+}
 
 cpu_facts find_cpu() {
   cpu_facts facts;

@@ -33,12 +33,16 @@ class device {
   }
   std::vector<std::byte> ask(DWORD code) const { return answer(code, nullptr, 0); }
 
-  template <class Answer>
-  std::optional<Answer> property(STORAGE_PROPERTY_ID id) const {
+  std::vector<std::byte> property_bytes(STORAGE_PROPERTY_ID id) const {
     STORAGE_PROPERTY_QUERY query{};
     query.PropertyId = id;
     query.QueryType = PropertyStandardQuery;
-    return as<Answer>(ask(IOCTL_STORAGE_QUERY_PROPERTY, query));
+    return ask(IOCTL_STORAGE_QUERY_PROPERTY, query);
+  }
+
+  template <class Answer>
+  std::optional<Answer> property(STORAGE_PROPERTY_ID id) const {
+    return as<Answer>(property_bytes(id));
   }
 
   template <class Answer>
@@ -94,10 +98,10 @@ void find_identity(const device& disk, device_facts& facts) {
 }
 
 std::optional<std::string> name_of_cache(const STORAGE_WRITE_CACHE_PROPERTY& cache) {
-  if (cache.WriteCacheEnabled == WriteCacheDisabled) return "none";
-  if (cache.WriteCacheEnabled != WriteCacheEnabled) return std::nullopt;
-  if (cache.WriteCacheType == WriteCacheTypeWriteThrough) return "write through";
-  return cache.WriteCacheType == WriteCacheTypeWriteBack ? std::optional("write back") : std::nullopt;
+  return windows_system::name_of_cache(
+      cache.WriteCacheEnabled == WriteCacheEnabled, cache.WriteCacheEnabled != WriteCacheEnableUnknown,
+      cache.WriteCacheType == WriteCacheTypeWriteThrough, cache.WriteCacheType == WriteCacheTypeWriteBack,
+      cache.UserDefinedPowerProtection != FALSE);
 }
 
 void find_properties(const device& disk, device_facts& facts) {
@@ -116,6 +120,7 @@ void find_properties(const device& disk, device_facts& facts) {
   }
   if (const auto adapter = disk.property<STORAGE_ADAPTER_DESCRIPTOR>(StorageAdapterProperty))
     facts.largest_transfer_kib = adapter->MaximumTransferLength / 1024;
+  facts.temperature_c = temperature_in(disk.property_bytes(StorageDeviceTemperatureProperty));
   if (const auto geometry = device::as<DISK_GEOMETRY_EX>(disk.ask(IOCTL_DISK_GET_DRIVE_GEOMETRY_EX)))
     facts.size_bytes = static_cast<std::uint64_t>(geometry->DiskSize.QuadPart);
 }
@@ -186,18 +191,49 @@ std::vector<device_facts> find_devices(const volume& on) {
   return disks;
 }
 
+std::optional<std::string> name_of_cache(bool is_enabled, bool is_known, bool writes_through, bool writes_back,
+                                         bool ignores_flushes) {
+  if (!is_known) return std::nullopt;
+  if (!is_enabled) return "none";
+  if (writes_through) return "write through";
+  if (!writes_back) return std::nullopt;
+  return ignores_flushes ? "write back, and Windows passes no flushes on to it" : "write back";
+}
+
+std::optional<double> temperature_in(std::span<const std::byte> answer) {
+  // STORAGE_TEMPERATURE_DATA_DESCRIPTOR and STORAGE_TEMPERATURE_INFO, which older headers lack.
+  constexpr std::size_t at_count = 12, at_sensors = 24, sensor_bytes = 16, at_temperature = 2;
+  constexpr std::int16_t not_reported = -32768;
+  std::uint16_t count = 0;
+  if (answer.size() < at_sensors) return std::nullopt;
+  std::memcpy(&count, answer.data() + at_count, sizeof count);
+  std::optional<double> highest;
+  for (std::size_t each = 0; each < count && at_sensors + (each + 1) * sensor_bytes <= answer.size(); ++each) {
+    std::int16_t degrees = 0;
+    std::memcpy(&degrees, answer.data() + at_sensors + each * sensor_bytes + at_temperature, sizeof degrees);
+    if (degrees != not_reported && (!highest || *highest < degrees)) highest = degrees;
+  }
+  return highest;
+}
+
+std::optional<device_counters> counters_of(const std::string& name, const performance_counts& counts) {
+  if ((counts.reads | counts.writes | counts.read_bytes | counts.write_bytes) == 0) return std::nullopt;
+  device_counters counted;
+  counted.name = name;
+  counted.reads = counts.reads;
+  counted.writes = counts.writes;
+  counted.read_bytes = counts.read_bytes;
+  counted.write_bytes = counts.write_bytes;
+  counted.in_flight = counts.in_flight;
+  return counted;
+}
+
 std::optional<device_counters> count_operations(const std::string& name) {
   const device opened(device_path(name));
   const auto found = device::as<DISK_PERFORMANCE>(opened.ask(IOCTL_DISK_PERFORMANCE));
   if (!found) return std::nullopt;
-  device_counters counted;
-  counted.name = name;
-  counted.reads = found->ReadCount;
-  counted.writes = found->WriteCount;
-  counted.read_bytes = static_cast<std::uint64_t>(found->BytesRead.QuadPart);
-  counted.write_bytes = static_cast<std::uint64_t>(found->BytesWritten.QuadPart);
-  counted.in_flight = found->QueueDepth;
-  return counted;
+  return counters_of(name, {found->ReadCount, found->WriteCount, static_cast<std::uint64_t>(found->BytesRead.QuadPart),
+                            static_cast<std::uint64_t>(found->BytesWritten.QuadPart), found->QueueDepth});
 }
 
 }  // namespace qd1::windows_system

@@ -46,6 +46,8 @@ machine_facts find_machine(const std::string& path) {
   machine.filesystem = windows_system::find_filesystem(where);
   // Wine makes up a disk for every volume.
   if (!machine.host.virtualization.emulator) machine.devices = windows_system::find_devices(where);
+  for (const device_facts& device : machine.devices)
+    static_cast<void>(windows_system::count_operations(device.name));  // turns counting on, for those that follow
   machine.filesystem.direct = find_direct(where.path);
   return machine;
 }

@@ -102,11 +102,12 @@ std::uint64_t free_bytes(const std::string& directory) {
   return bytes.QuadPart;
 }
 
-// Nobody may rename or remove it while this handle is open, nor what is above it.
+// Nobody may rename or remove it while this handle is open, nor what is above it. Without the cache, as for
+// temporary_file.
 held_file::held_file(const std::string& path)
     : handle_(::CreateFileW(native(path).c_str(), FILE_READ_ATTRIBUTES | GENERIC_READ,
-                            FILE_SHARE_READ | FILE_SHARE_WRITE, nullptr, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS,
-                            nullptr)),
+                            FILE_SHARE_READ | FILE_SHARE_WRITE, nullptr, OPEN_EXISTING,
+                            FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_NO_BUFFERING, nullptr)),
       path_(path) {
   if (handle_ == INVALID_HANDLE_VALUE) fail(path);
 }
@@ -246,10 +247,13 @@ void lock_file::unlock(std::uint64_t part) noexcept {
   ::UnlockFileEx(handle_, 0, 1, 0, &at);
 }
 
-// Not FILE_ATTRIBUTE_TEMPORARY, which keeps what is written from reaching the disk.
+// Not FILE_ATTRIBUTE_TEMPORARY, which keeps what is written from reaching the disk. Without the cache: as long as any
+// handle is open that uses it, NTFS keeps the pages of the file when drop_cached_pages() opens one that does not, and
+// each direct transfer pays for keeping both in step.
 temporary_file::temporary_file(const std::string& directory)
     : path_((std::filesystem::path(directory) / fmt::format(".qd1-{:08x}", std::random_device()())).string()) {
-  handle_ = open(native(path_), GENERIC_READ | GENERIC_WRITE | DELETE, CREATE_NEW, FILE_FLAG_DELETE_ON_CLOSE);
+  handle_ = open(native(path_), GENERIC_READ | GENERIC_WRITE | DELETE, CREATE_NEW,
+                 FILE_FLAG_DELETE_ON_CLOSE | FILE_FLAG_NO_BUFFERING);
   if (handle_ == INVALID_HANDLE_VALUE) fail("a temporary file in " + directory);
 }
 

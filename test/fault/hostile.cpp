@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/fsuid.h>
+#include <sys/stat.h>
 
 #include <cstddef>
 #include <filesystem>
@@ -29,6 +30,12 @@ qio::result<qio::platform::opening> begin(const std::string& path, creation how)
 std::string contents(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_same_file(int handle, const std::string& path) {
+  struct stat one, other;
+  return ::fstat(handle, &one) == 0 && ::stat(path.c_str(), &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
 }
 
 /// Moves this process into a user namespace in which all users but root are unknown.
@@ -117,13 +124,23 @@ TEST_CASE("an open beneath another user's directory never leaves it, while names
   if (!d.missing.empty()) QIO_SKIP(d.missing);
   const auto beneath = qio::directory::open(d.theirs);
   if (!beneath) QIO_SKIP(beneath.error().message());
+  const qio::open_options options{.beneath = &beneath.value()};
+  const std::string victim = d.root + "/victim/file";
+  std::ofstream(d.theirs + "/beside") << "theirs";
   fault::flipper other(d.theirs + "/real", d.theirs + "/link");
+  auto context = qio::context::create().value();
+  // From then on, files there are opened on the context's thread.
+  REQUIRE(context.run(qio::cached_file::async_open(context, "beside", access::read, creation::open_existing, options)));
   long opens = 0, losses = 0;
   while (other.goes_on(opens)) {
     for (const auto how : all_creations) {
-      static_cast<void>(qio::cached_file::open("real/file", access::read_write, how, {.beneath = &beneath.value()}));
+      static_cast<void>(qio::cached_file::open("real/file", access::read_write, how, options));
       ++opens;
     }
+    const auto opened =
+        context.run(qio::cached_file::async_open(context, "real/file", access::read, creation::open_existing, options));
+    ++opens;
+    if (opened && is_same_file(opened.value().native_handle(), victim)) ++losses;
     if (d.victim_is_untouched()) continue;
     ++losses;
     d.restore();
@@ -131,6 +148,29 @@ TEST_CASE("an open beneath another user's directory never leaves it, while names
   CAPTURE(opens);
   CHECK(other.works());
   CHECK(losses == 0);
+}
+
+TEST_CASE("an open without a worker opens the file that it has found, whatever its name leads to by then",
+          "[hostile]") {
+  const fault::hostile_directory d;
+  if (!d.missing.empty()) QIO_SKIP(d.missing);
+  const std::string path = d.theirs + "/real/file", moved = d.theirs + "/moved";
+  std::ofstream(path) << "theirs";
+  qio::platform::known_file_systems known;
+  known.remember(begin(path, creation::open_existing).value().storage());
+  bool is_found = false;
+  const auto exchange = [&](const qio::platform::file_storage&) {
+    std::filesystem::rename(path, moved);
+    std::filesystem::create_symlink("../../victim/file", path);
+    return is_found = true;
+  };
+  const auto opened =
+      qio::platform::opening::begin_at_once(path, qio::platform::anywhere, access::read_write, {}, known, exchange);
+  if (!is_found) QIO_SKIP("no openat2 with RESOLVE_CACHED (Linux 5.12)");
+  REQUIRE(opened);
+  CHECK(is_same_file(opened.value().handle(), moved));
+  CHECK_FALSE(is_same_file(opened.value().handle(), path));
+  CHECK((::fcntl(opened.value().handle(), F_GETFL) & O_NONBLOCK) == 0);
 }
 
 TEST_CASE("always_new follows no link of another user in a sticky directory that everybody may write to", "[hostile]") {

@@ -68,16 +68,14 @@ struct file_state {
     const clock::time_point begin = clock::now();
     if (!turn.has_time()) return std::nullopt;
     turn.waits.look(begin);
-    const auto storage_on = [&](std::uint64_t device) -> const platform::file_storage* {
-      const platform::file_storage* const found = turn.file_systems.find(device);
-      const bool may_be_used = found != nullptr &&
-                               found->opens_at_once(options.inline_opening == inline_transfers::always) &&
-                               turn.pause_of(pause_number(*found)).is_over(begin);
-      return may_be_used ? found : nullptr;
+    const auto may_be_used = [&](const platform::file_storage& known) {
+      return known.opens_at_once(options.inline_opening == inline_transfers::always) &&
+             turn.pause_of(pause_number(known)).is_over(begin);
     };
     const access granted = policy::needed_access(wanted);
     const System system = system_on<System>(loop);
-    auto opening = system.begin_at_once(path, directory_of(options), granted, kind_of<Loop>(options), storage_on);
+    auto opening = system.begin_at_once(path, directory_of(options), granted, kind_of<Loop>(options), turn.file_systems,
+                                        may_be_used);
     if (!opening) {
       turn.spend(clock::now() - begin);
       if (opening.error() == std::errc::resource_unavailable_try_again) return std::nullopt;

@@ -27,10 +27,10 @@ struct operating_system {
                                std::uint32_t permissions, handle_kind kind) {
     return opening::begin(path, beneath, wanted, how, permissions, kind);
   }
-  template <class StorageOn>
+  template <class MayBeUsed>
   static result<opening> begin_at_once(path_view path, platform::native_handle beneath, access wanted, handle_kind kind,
-                                       StorageOn&& storage_on) {
-    return opening::begin_at_once(path, beneath, wanted, kind, storage_on);
+                                       platform::known_file_systems& known, MayBeUsed&& may_be_used) {
+    return opening::begin_at_once(path, beneath, wanted, kind, known, may_be_used);
   }
   static result<adopted_handle<opening>> adopt(platform::native_handle handle, handle_kind kind) {
     return platform::adopt(handle, kind);

@@ -7,11 +7,14 @@
 #include <qio/system/posix/handle.hpp>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
@@ -24,12 +27,14 @@ class known_file_systems {
   known_file_systems(const known_file_systems&) = delete;
   known_file_systems& operator=(const known_file_systems&) = delete;
   ~known_file_systems() {
-    if (mounts_ != invalid_handle) ::close(mounts_);
+    for (const native_handle each : {mounts_, handles_})
+      if (each != invalid_handle) ::close(each);
   }
 
   /// That of an open regular file.
   void remember(const file_storage& of) noexcept {
-    if (mounts_ == invalid_handle) mounts_ = open_retrying("/proc/thread-self/mountinfo", O_RDONLY | O_CLOEXEC, 0);
+    if (mounts_ == invalid_handle) mounts_ = open_in_proc("/proc/thread-self/mountinfo", O_RDONLY | O_CLOEXEC);
+    if (handles_ == invalid_handle) handles_ = open_in_proc("/proc/thread-self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
     known_[of.device() % most] = of;
   }
 
@@ -42,8 +47,22 @@ class known_file_systems {
     return nullptr;
   }
 
+  /// Opens the file that is open as `found` (O_PATH) once more. Returns a handle, or invalid_handle.
+  native_handle reopen(native_handle found, int flags) const noexcept {
+    return ::openat(handles_, std::to_string(found).c_str(), flags);  // a magic link (proc_pid_fd(5))
+  }
+
  private:
   static constexpr unsigned most = 16;
+
+  static native_handle open_in_proc(const char* path, int flags) noexcept {
+    const native_handle opened = open_retrying(path, flags, 0);
+    struct statfs system;
+    if (opened == invalid_handle || (::fstatfs(opened, &system) == 0 && system.f_type == PROC_SUPER_MAGIC))
+      return opened;
+    ::close(opened);
+    return invalid_handle;
+  }
 
   // The kernel reports a change once (proc_pid_mountinfo(5)).
   bool mounts_have_changed() const noexcept {
@@ -52,6 +71,7 @@ class known_file_systems {
   }
 
   native_handle mounts_ = invalid_handle;
+  native_handle handles_ = invalid_handle;  // the directory of this thread's handles
   std::optional<file_storage> known_[most];
 };
 

@@ -9,6 +9,7 @@
 #include <qio/system/handle_kind.hpp>
 #include <qio/system/linux/directory.hpp>
 #include <qio/system/linux/directory_entry.hpp>
+#include <qio/system/linux/known_file_systems.hpp>
 #include <qio/system/linux/page_cache.hpp>
 #include <qio/system/linux/unguessable.hpp>
 #include <qio/system/posix/handle.hpp>
@@ -44,33 +45,28 @@ class opening {
     opening self(path.c_str(), beneath, how);
     const int flags = flags_for(wanted, kind);
     if (const error failure = self.open(flags, static_cast<mode_t>(permissions)); failure.exists()) return failure;
-    struct stat status;
-    if (const error failure = self.check(status); failure.exists()) return failure;
+    if (const error failure = self.check(); failure.exists()) return failure;
     return self;
   }
 
   /// begin() of an existing file, if that does not wait: the kernel has every name on the path in memory, nobody has a
-  /// lease on the file, and `storage_on` returns other than null for the device that it is on. Otherwise fails with
+  /// lease on the file, and `may_be_used` returns true for what `known` tells of its file system. Otherwise fails with
   /// std::errc::resource_unavailable_try_again. (It does wait for permission events of fanotify(7).)
-  template <class StorageOn>
+  template <class MayBeUsed>
   static result<opening> begin_at_once(path_view path, native_handle beneath, access wanted, detail::handle_kind kind,
-                                       StorageOn&& storage_on) {
+                                       known_file_systems& known, MayBeUsed&& may_be_used) {
     opening self(path.c_str(), beneath, creation::open_existing);
     // O_PATH opens nothing, so it sends no request to the file system.
-    self.handle_ = openat2::call_if_cached(beneath, path.c_str(), O_PATH | O_CLOEXEC);
-    if (self.handle_ == invalid_handle) return errno == ENOENT ? last_error() : system_error(EAGAIN);
-    const auto device = device_of_file(self.handle_);
-    ::close(std::exchange(self.handle_, invalid_handle));
-    if (!device) return system_error(EAGAIN);
-    const file_storage* const storage = storage_on(*device);
-    if (storage == nullptr) return system_error(EAGAIN);
-    self.nonblocking_ = true;
-    self.handle_ = openat2::call_if_cached(beneath, path.c_str(), flags_for(wanted, kind) | O_NONBLOCK);
+    const native_handle found = openat2::call_if_cached(beneath, path.c_str(), O_PATH | O_CLOEXEC);
+    if (found == invalid_handle) return errno == ENOENT ? last_error() : system_error(EAGAIN);
+    const auto device = device_of_file(found);
+    const file_storage* const storage = device ? known.find(*device) : nullptr;
+    // Not by its name, which others may have given to a file that waits.
+    if (storage != nullptr && may_be_used(*storage))
+      self.handle_ = known.reopen(found, flags_for(wanted, kind) | O_NONBLOCK);
+    ::close(found);
     if (self.handle_ == invalid_handle) return system_error(EAGAIN);
-    struct stat status;
-    if (const error failure = self.check(status); failure.exists()) return failure;
-    // Another file may have got the name meanwhile.
-    if (status.st_dev != *device || !S_ISREG(status.st_mode)) return system_error(EAGAIN);
+    if (const error failure = self.let_wait(); failure.exists()) return failure;
     self.storage_ = *storage;
     return self;
   }
@@ -156,14 +152,16 @@ class opening {
   }
 
   // Whether what was opened is a file, and one to wait for.
-  error check(struct stat& status) const noexcept {
+  error check() const noexcept {
+    struct stat status;
     if (::fstat(handle_, &status) != 0) return last_error();
     if (S_ISDIR(status.st_mode)) return system_error(EISDIR);
     if (!has_offsets(handle_, status)) return error(errc::no_offsets);
-    // io_uring does not wait for a file with O_NONBLOCK, so clear it. F_SETFL does not change O_DSYNC.
-    if (nonblocking_ && ::fcntl(handle_, F_SETFL, 0) != 0) return last_error();
-    return error();
+    return nonblocking_ ? let_wait() : error();
   }
+
+  // io_uring does not wait for a file with O_NONBLOCK, so clear it. F_SETFL does not change O_DSYNC.
+  error let_wait() const noexcept { return ::fcntl(handle_, F_SETFL, 0) != 0 ? last_error() : error(); }
 
   error take(const result<native_handle>& opened) {
     if (!opened) return opened.error();

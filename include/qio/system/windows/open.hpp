@@ -8,6 +8,7 @@
 #include <qio/result.hpp>
 #include <qio/system/handle_kind.hpp>
 #include <qio/system/windows/handle.hpp>
+#include <qio/system/windows/known_file_systems.hpp>
 #include <qio/system/windows/page_cache.hpp>
 #include <qio/system/windows/rename.hpp>
 
@@ -36,8 +37,9 @@ class opening {
   }
 
   /// Always fails with std::errc::resource_unavailable_try_again: Windows does not tell whether an open would wait.
-  template <class StorageOn>
-  static result<opening> begin_at_once(path_view, native_handle, access, detail::handle_kind, StorageOn&&) {
+  template <class MayBeUsed>
+  static result<opening> begin_at_once(path_view, native_handle, access, detail::handle_kind, known_file_systems&,
+                                       MayBeUsed&&) {
     return error(std::make_error_code(std::errc::resource_unavailable_try_again));
   }
 

@@ -18,6 +18,7 @@ GROUPS = {
     "Operations and tasks": ["operation", "operation_slot", "operation_options", "write_options",
                              "blocking_write_options", "deadline", "stop_reference", "task", "task_scope",
                              "first_finished", "unit"],
+    "Logs": ["log_writer", "log_options", "log_append", "log_record", "log_contents"],
     "Memory": ["aligned_buffer", "mutable_buffer", "const_buffer"],
     "Results": ["error", "explanation", "fact", "salvaged", "unreadable"],
     "Engines": ["automatic", "uring", "pool", "iocp", "simulated", "no_engine"],

@@ -41,6 +41,8 @@ struct no_engine {
 
 namespace detail {
 
+struct file_access;
+
 /// How a file refers to its context, if it has one.
 template <class Engine>
 struct file_loop {
@@ -515,6 +517,7 @@ class [[nodiscard]] basic_file {
  private:
   template <file_mode, class>
   friend class basic_file;
+  friend detail::file_access;
 
   using state = detail::file_state<Mode, typename Engine::system>;
   using loop_pointer = typename detail::file_loop<Engine>::pointer;
@@ -700,6 +703,18 @@ class [[nodiscard]] basic_file {
   QIO_NO_UNIQUE_ADDRESS loop_pointer loop_;  // first, so destroyed last: the file's storage may belong to the engine
   std::unique_ptr<state> state_;
 };
+
+namespace detail {
+
+/// For what is built on files of a context, and completes operations of its own.
+struct file_access {
+  template <class File>
+  static auto loop_of(const File& file) noexcept {
+    return file.loop_;
+  }
+};
+
+}  // namespace detail
 
 using cached_file = basic_file<cached>;      ///< a file without a context, through the page cache
 using uncached_file = basic_file<uncached>;  ///< ... through the page cache, which keeps nothing

@@ -54,6 +54,9 @@ enum class errc : int {
   handle_is_shared,        ///< other files use the handle, so it cannot be released
   cannot_be_shared,        ///< Windows: a handle can be bound to one completion port only
   overlapping_writes,      ///< two writes of a batch overlap
+  record_too_large,        ///< the record is longer than a batch of the log can hold
+  not_a_log,               ///< the file has contents that no log_writer has written
+  log_damaged,             ///< acknowledged records of a log are missing or wrong
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION
@@ -184,6 +187,10 @@ class qio_category final : public identified_category {
       case errc::cannot_be_shared:
         return "on Windows, a handle can be bound to one context only: open the file once for each context";
       case errc::overlapping_writes: return "two writes of the batch overlap, so their order would matter";
+      case errc::record_too_large: return "the record is longer than the log allows (log_options::largest_batch)";
+      case errc::not_a_log: return "the file is not empty, and is not a log: it has another header";
+      case errc::log_damaged:
+        return "the log is damaged: acknowledged records are missing or wrong; read_log() reads those before";
     }
     return "unknown qio error " + std::to_string(value);
   }
@@ -222,6 +229,9 @@ class qio_category final : public identified_category {
       case errc::handle_is_shared: return std::errc::device_or_resource_busy;
       case errc::leaves_directory: return std::errc::cross_device_link;  // as Linux reports it
       case errc::access_not_granted: return std::errc::bad_file_descriptor;
+      case errc::record_too_large: return std::errc::message_size;
+      case errc::not_a_log: return std::errc::invalid_argument;
+      case errc::log_damaged: return std::errc::bad_message;
       case errc::context_closed: return std::errc::operation_canceled;
       case errc::no_offsets: return std::errc::invalid_seek;
     }
@@ -398,6 +408,12 @@ class error {
       case errc::overlapping_writes:
         return "writes " + std::to_string(given_) + " and " + std::to_string(needed_) +
                " of the batch overlap (counted from 0), so their order would matter: put them into separate batches";
+      case errc::record_too_large:
+        return "the record has " + std::to_string(given_) + " bytes, but the log allows at most " +
+               std::to_string(needed_) + " (log_options::largest_batch, when it was created)";
+      case errc::log_damaged:
+        return "the log is damaged at offset " + std::to_string(given_) + ", behind " + std::to_string(needed_) +
+               " records, which read_log() reads: acknowledged records are missing or wrong";
       default: return code().message();
     }
   }

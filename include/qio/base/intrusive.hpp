@@ -74,6 +74,8 @@ class queue {
 
   bool empty() const noexcept { return first_ == nullptr; }
   /// Null if it is empty.
+  Element* first() const noexcept { return first_; }
+  /// Null if it is empty.
   Element* last() const noexcept { return last_; }
 
   void push(Element& element) noexcept {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+// Records that become durable together.
+#pragma once
+
+#include <qio/base/bounds.hpp>
+#include <qio/base/check.hpp>
+#include <qio/base/intrusive.hpp>
+#include <qio/buffer.hpp>
+#include <qio/configuration.hpp>
+#include <qio/log/format.hpp>
+#include <qio/request/request.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// Owns the memory that is written, and lists who waits for it.
+class log_batch {
+ public:
+  log_batch(aligned_buffer&& memory, std::uint64_t block) noexcept : memory_(std::move(memory)), block_(block) {}
+
+  bool empty() const noexcept { return records_ == 0; }
+  std::uint64_t records() const noexcept { return records_; }
+  bool fits(std::size_t record) const noexcept {
+    return log_format::on_disk(payload_ + log_format::framed(record), block_) <= memory_.size();
+  }
+  /// On the disk, in bytes.
+  std::size_t size() const noexcept { return static_cast<std::size_t>(log_format::on_disk(payload_, block_)); }
+
+  void add(std::span<const std::byte> record) noexcept {
+    QIO_CHECK(fits(record.size()), "bug in qio: a record was added to a batch that has no room for it");
+    std::byte frame[log_format::frame_bytes];
+    log_format::store(frame, record.size(), sizeof frame);
+    log_format::put(memory_.data(), payload_, frame);
+    log_format::put(memory_.data(), payload_ + sizeof frame, record);
+    clear(payload_ + sizeof frame + record.size(),
+          payload_ + static_cast<std::size_t>(log_format::framed(record.size())));
+    payload_ += static_cast<std::size_t>(log_format::framed(record.size()));
+    ++records_;
+  }
+
+  /// The bytes to write at `offset`.
+  std::span<const std::byte> finish(std::uint64_t log, std::uint64_t number, std::uint64_t offset,
+                                    std::uint64_t first_record) noexcept {
+    const std::size_t bytes = size();
+    clear(payload_, bytes / log_format::sector * log_format::payload);
+    log_format::batch_header{log, number, offset, bytes, first_record, records_}.store_to(memory_.data());
+    log_format::stamp(memory_.view(0, bytes), log, number);
+    return std::as_const(memory_).view(0, bytes);
+  }
+
+  /// Its records are durable, or lost. Nobody waits for them any more.
+  void reset() noexcept {
+    QIO_CHECK(waiting.empty(), "bug in qio: a batch was used again while somebody waited for it");
+    payload_ = log_format::batch_header::bytes;
+    records_ = 0;
+  }
+
+  queue<request> waiting;
+
+ private:
+  void clear(std::size_t from, std::size_t to) noexcept {
+    static constexpr std::byte zeros[log_format::payload]{};
+    for (; from < to; from += lesser_of(to - from, sizeof zeros))
+      log_format::put(memory_.data(), from, std::span(zeros).first(lesser_of(to - from, sizeof zeros)));
+  }
+
+  aligned_buffer memory_;
+  std::uint64_t block_;
+  std::size_t payload_ = log_format::batch_header::bytes;
+  std::uint64_t records_ = 0;
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

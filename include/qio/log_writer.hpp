@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+// A log: records that are durable when append() completes, and are found again after a crash. Include it on its own;
+// <qio/qio.hpp> does not.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/engine/automatic.hpp>
+#include <qio/file.hpp>
+#include <qio/log/append.hpp>
+#include <qio/log/format.hpp>
+#include <qio/log/reader.hpp>
+#include <qio/log/writer_state.hpp>
+#include <qio/mode.hpp>
+#include <qio/result.hpp>
+#include <qio/task.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION {
+
+/// A log that is open for appending; open_log() makes one.
+///
+///     auto file = qio::direct_file::open(context, "log", qio::access::read_write, qio::creation::if_needed).value();
+///     qio::sync_directory(".").value();  // the name of a new file
+///     auto log = (co_await qio::open_log(std::move(file), [](const qio::log_record& r) { return replay(r);
+///     })).value(); auto number = co_await log.append(bytes);  // durable
+///
+/// Group commit. Records that are appended while a write is in flight are written together by the next one. So many
+/// tasks that append at once share the cost of each durable write, and a single one waits for nobody.
+///
+/// Order. Records are in the log in the order of their appends, and become durable in that order: if a record is there
+/// after a crash, so are all before it.
+///
+/// What a crash leaves: all acknowledged records, in front of any number of those that were in flight, each whole or
+/// not at all. A batch that was torn by the crash is recognized by its sectors, without checksums, and erased when the
+/// log is opened. See docs/log.md for the format, and for what checksums of your own add.
+///
+/// Failures. If a write fails, all appends in flight and all later ones return its error. What was not acknowledged may
+/// or may not be in the log. Open the log again, or another one.
+///
+/// Memory, threads, lifetime. append() allocates nothing, and copies the record. Everything belongs to the context's
+/// thread. Moving the writer is allowed while appends are in flight. Destroying it cancels them: they fail with
+/// std::errc::operation_canceled, and the records may or may not be in the log.
+template <file_mode Mode, class Engine = automatic>
+class [[nodiscard]] log_writer {
+  using state = detail::log_writer_state<basic_file<Mode, Engine>>;
+
+ public:
+  /// For open_log().
+  explicit log_writer(std::unique_ptr<state> opened) noexcept : state_(std::move(opened)) {}
+
+  /// Appends `record`. Awaited, it returns when the record is durable, with its number: 1 for the first record of the
+  /// log. `record` may be empty, and is borrowed until then. Fails with errc::record_too_large if it exceeds
+  /// longest_record(), and with the error of an earlier write if one has failed.
+  log_append<state> append(std::span<const std::byte> record) noexcept { return {state_.get(), record}; }
+
+  /// What open_log() has found. The tail is log_end::torn if a torn batch was erased.
+  const log_contents& recovered() const noexcept { return state_->recovered(); }
+  /// The offset in the file, in bytes, behind the last durable batch.
+  std::uint64_t end() const noexcept { return state_->end(); }
+  /// In bytes; a little less than log_options::largest_batch.
+  std::uint64_t longest_record() const noexcept { return state_->longest_record(); }
+  /// Why nothing can be appended any more; no error as long as it can.
+  const error& failure() const noexcept { return state_->failure(); }
+  /// The log's file, for its statistics and explain(). Do not write to it.
+  const basic_file<Mode, Engine>& file() const noexcept { return state_->file(); }
+
+ private:
+  std::unique_ptr<state> state_;
+};
+
+/// Opens a log for appending: recovers it, or creates it if the file is new. `file` must be open for reading and
+/// writing, by nobody else; the log takes it over. `visit` is called for each record, in order, from within this task.
+/// It returns whether the record is right (its checksum, say). Everything that is visited is durable.
+///
+/// Fails with errc::log_damaged if acknowledged records are missing, or if `visit` rejected a record whose sectors are
+/// all there: a torn write is not the reason. given() is the offset of the damage and needed() the number of records
+/// before it, which were visited; read_log() reads them again. Fails with errc::not_a_log if the file has other
+/// contents. In both cases, the file is not changed.
+///
+/// A new file is filled with zeros, log_options::extent at a time. Its name is durable after sync_directory(), which is
+/// up to the caller. Allocates.
+template <file_mode Mode, class Engine, std::predicate<const log_record&> Visit>
+task<result<log_writer<Mode, Engine>>> open_log(basic_file<Mode, Engine> file, Visit visit, log_options options = {}) {
+  auto opened = std::make_unique<detail::log_writer_state<basic_file<Mode, Engine>>>(std::move(file), options);
+  if (auto ready = co_await opened->open(visit); !ready) co_return ready.error();
+  co_return log_writer<Mode, Engine>(std::move(opened));
+}
+
+/// Reads a log without changing it, up to where it ends or where `visit` returns false. The result's tail says why it
+/// ended there. `file` is borrowed. Fails with errc::not_a_log if it is no log, or if its creation was not completed.
+template <file_mode Mode, class Engine, std::predicate<const log_record&> Visit>
+task<result<log_contents>> read_log(basic_file<Mode, Engine>& file, Visit visit) {
+  detail::log_reader<basic_file<Mode, Engine>> reader(file);
+  auto header = co_await reader.read_header();
+  if (!header) co_return header.error();
+  if (!header.value()) co_return error(errc::not_a_log);
+  co_return co_await reader.read(*header.value(), visit);
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION

@@ -1,0 +1,328 @@
+// Logs: what open_log(), append() and read_log() promise on every engine, in every mode.
+#include "world.hpp"
+#include <qio/log_writer.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace contract {
+
+namespace {
+
+constexpr qio::log_options small{.extent = 64 * 1024, .largest_batch = 16 * 1024, .id = 7};
+
+/// The records of a log.
+struct found_records {
+  std::vector<std::string> records;
+  bool in_order = true;
+
+  bool operator()(const qio::log_record& each) {
+    records.emplace_back(reinterpret_cast<const char*>(each.bytes.data()), each.bytes.size());
+    in_order =
+        in_order && each.number == records.size() && reinterpret_cast<std::uintptr_t>(each.bytes.data()) % 8 == 0;
+    return records.back() != "rejected";
+  }
+};
+
+std::span<const std::byte> as_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
+std::string text_of(int number, std::size_t length) { return std::to_string(number) + ':' + std::string(length, 'x'); }
+
+template <class World>
+using log_of = qio::log_writer<typename World::mode, typename World::engine>;
+
+template <class World>
+qio::result<log_of<World>> open_log(World& w, found_records& into, qio::log_options options = small) {
+  auto file = w.open("log", access::read_write, creation::if_needed);
+  if (!file) return file.error();
+  return w.context->run(qio::open_log(std::move(file).value(), std::ref(into), options));
+}
+
+template <class World>
+qio::result<qio::log_contents> read_log(World& w, found_records& into) {
+  auto file = w.open("log", access::read_write, creation::open_existing).value();
+  return w.context->run(qio::read_log(file, std::ref(into)));
+}
+
+template <class Log>
+qio::task<qio::result<std::uint64_t>> append(Log& log, std::string text) {
+  co_return co_await log.append(as_bytes(text));
+}
+
+/// Changes bytes of the log on the disk.
+template <class World>
+void overwrite(World& w, std::uint64_t offset, std::size_t bytes, std::byte value) {
+  auto file = w.open("log", access::read_write, creation::open_existing).value();
+  const std::uint64_t unit = w.unit, begin = offset / unit * unit;
+  memory block(static_cast<std::size_t>((offset + bytes + unit - 1) / unit * unit - begin));
+  REQUIRE(file.read_at(begin, block.all()).value() == block.all().size());
+  std::memset(block.data() + (offset - begin), static_cast<int>(value), bytes);
+  REQUIRE(file.write_at(begin, block.all()));
+}
+
+}  // namespace
+
+PROMISE(log_reopened, asynchronous, "a reopened log has the records that were appended, in order, and goes on") {
+  std::vector<std::string> expected;
+  for (int times = 0; times < 3; ++times) {
+    found_records found;
+    auto log = open_log(w, found).value();
+    CHECK(found.records == expected);
+    CHECK(found.in_order);
+    CHECK(log.recovered().records == expected.size());
+    CHECK(log.recovered().tail == qio::log_end::clean);
+    // Of all lengths up to the longest; together more than one extent.
+    for (const std::size_t length :
+         {std::size_t(0), std::size_t(1), std::size_t(500), std::size_t(504), std::size_t(508), std::size_t(4096),
+          std::size_t(log.longest_record()), std::size_t(9)})
+      for (int i = 0; i < 4; ++i) {
+        expected.emplace_back(length, static_cast<char>('a' + i));
+        REQUIRE(w.context->run(append(log, expected.back())).value() == expected.size());
+      }
+    CHECK(!log.failure().exists());
+  }
+  found_records found;
+  const auto contents = read_log(w, found).value();
+  CHECK(found.records == expected);
+  CHECK(contents.records == expected.size());
+  CHECK(contents.tail == qio::log_end::clean);
+}
+
+PROMISE(log_together, asynchronous, "records that many tasks append share writes, and are in order") {
+  found_records nothing, found;
+  auto log = open_log(w, nothing).value();
+  const std::uint64_t before = served(log.file().statistics());
+  constexpr int tasks = 16, rounds = 20;
+  std::vector<std::uint64_t> numbers;
+  const auto append_some = [&](int task) -> qio::task<void> {
+    for (int i = 0; i < rounds; ++i) {
+      const std::string text = text_of(task, 20);
+      const auto number = co_await log.append(as_bytes(text));
+      REQUIRE(number);
+      numbers.push_back(number.value());
+    }
+  };
+  std::vector<qio::task<void>> all;
+  for (int i = 0; i < tasks; ++i) all.push_back(append_some(i));
+  w.context->run(qio::when_all(std::move(all)));
+  REQUIRE(numbers.size() == tasks * rounds);
+  for (std::size_t i = 0; i < numbers.size(); ++i) REQUIRE(numbers[i] == i + 1);
+  // All tasks go on in the turn in which their records became durable, so their next records are one batch.
+  CHECK(served(log.file().statistics()) - before == rounds);
+  { auto closed = std::move(log); }
+  CHECK(read_log(w, found).value().records == tasks * rounds);
+  for (int i = 0; i < tasks * rounds; ++i)
+    REQUIRE(found.records[static_cast<std::size_t>(i)] == text_of(i % tasks, 20));
+}
+
+PROMISE(log_overflow, asynchronous, "records beyond the room of a batch wait for the next ones, in order") {
+  found_records nothing, found;
+  auto log = open_log(w, nothing).value();
+  std::vector<qio::task<qio::result<std::uint64_t>>> all;
+  for (int i = 0; i < 60; ++i) all.push_back(append(log, text_of(i, 3000)));
+  const auto numbers = w.context->run(qio::when_all(std::move(all)));
+  for (std::size_t i = 0; i < numbers.size(); ++i) REQUIRE(numbers[i].value() == i + 1);
+  { auto closed = std::move(log); }
+  CHECK(read_log(w, found).value().records == 60);
+  for (int i = 0; i < 60; ++i) REQUIRE(found.records[static_cast<std::size_t>(i)] == text_of(i, 3000));
+}
+
+PROMISE(log_too_large, asynchronous, "a record that is too long is refused with the numbers, others are not") {
+  found_records nothing;
+  auto log = open_log(w, nothing).value();
+  const std::string longest(static_cast<std::size_t>(log.longest_record()), 'x');
+  const auto refused = w.context->run(append(log, longest + 'x'));
+  REQUIRE(!refused);
+  CHECK(refused.error() == errc::record_too_large);
+  CHECK(refused.error().given() == longest.size() + 1);
+  CHECK(refused.error().needed() == longest.size());
+  CHECK(w.context->run(append(log, longest)).value() == 1);
+}
+
+PROMISE(log_callbacks, asynchronous, "an append that is started calls back once, not from within start()") {
+  found_records nothing;
+  auto log = open_log(w, nothing).value();
+  struct answers {
+    int calls = 0;
+    std::uint64_t number = 0;
+    qio::error failure;
+  } first, second, refused;
+  const auto note = [](answers& into) {
+    return [&into](qio::result<std::uint64_t> answer) {
+      ++into.calls;
+      if (answer)
+        into.number = answer.value();
+      else
+        into.failure = answer.error();
+    };
+  };
+  const std::string too_long(static_cast<std::size_t>(log.longest_record() + 1), 'x');
+  auto a = log.append(as_bytes("one")), b = log.append(as_bytes("two")), c = log.append(as_bytes(too_long));
+  a.start(note(first));
+  b.start(note(second));
+  c.start(note(refused));
+  CHECK(first.calls + second.calls + refused.calls == 0);
+  while (first.calls + second.calls + refused.calls != 3) w.context->run_one();
+  CHECK(first.number == 1);
+  CHECK(second.number == 2);
+  CHECK(refused.failure == errc::record_too_large);
+}
+
+PROMISE(log_abandoned, asynchronous, "appends may be destroyed in flight, and so may the log") {
+  {
+    found_records nothing;
+    std::optional<log_of<contract::world<Where>>> log(open_log(w, nothing).value());
+    int calls = 0;
+    qio::error failure;
+    {
+      auto gone = log->append(as_bytes("abandoned"));
+      gone.start([&calls](qio::result<std::uint64_t>) { ++calls; });
+    }
+    CHECK(w.context->run(append(*log, "kept")).value() == 2);
+    {
+      auto gone = log->append(as_bytes("abandoned in flight"));
+      gone.start([&calls](qio::result<std::uint64_t>) { ++calls; });
+      w.context->poll();
+    }
+    CHECK(calls == 0);
+    auto lost = log->append(as_bytes("in flight"));
+    lost.start([&failure](qio::result<std::uint64_t> answer) { failure = answer ? qio::error() : answer.error(); });
+    log.reset();
+    while (!failure.exists()) w.context->poll();
+    CHECK(failure == std::errc::operation_canceled);
+  }
+  found_records found;
+  auto log = open_log(w, found).value();
+  REQUIRE(found.records.size() >= 2);
+  CHECK(found.records[0] == "abandoned");
+  CHECK(found.records[1] == "kept");
+}
+
+PROMISE(log_inside_task, asynchronous, "a task may own the log that it appends to") {
+  const auto accept = [](const qio::log_record&) { return true; };
+  const auto own = [&]() -> qio::task<std::uint64_t> {
+    auto file = w.open("log", access::read_write, creation::if_needed).value();
+    auto opened = co_await qio::open_log(std::move(file), accept, small);
+    auto log = std::move(opened).value();
+    auto number = co_await log.append(as_bytes("record"));
+    co_return number.value();
+  };
+  CHECK(w.context->run(own()) == 1);
+  CHECK(w.context->run(own()) == 2);
+}
+
+PROMISE(log_torn, asynchronous, "a torn batch is recognized without checksums, and erased") {
+  std::uint64_t end = 0;
+  {
+    found_records nothing;
+    auto log = open_log(w, nothing).value();
+    REQUIRE(w.context->run(append(log, "kept")));
+    end = log.end();
+    REQUIRE(w.context->run(append(log, std::string(5000, 't'))));
+  }
+  overwrite(w, end + 1024, 512, std::byte{0});  // as if this sector had not been written
+  found_records before;
+  auto contents = read_log(w, before).value();
+  CHECK(contents.tail == qio::log_end::torn);
+  CHECK(contents.end == end);
+  CHECK(before.records == std::vector<std::string>{"kept"});
+  {
+    found_records found;
+    auto log = open_log(w, found).value();
+    CHECK(log.recovered().tail == qio::log_end::torn);
+    CHECK(found.records == before.records);
+    CHECK(w.context->run(append(log, "next")).value() == 2);
+  }
+  found_records after;
+  contents = read_log(w, after).value();
+  CHECK(contents.tail == qio::log_end::clean);
+  CHECK(after.records == std::vector<std::string>{"kept", "next"});
+}
+
+PROMISE(log_damaged, asynchronous,
+        "damage before the last batch is no torn tail: opening the log fails, reading does not") {
+  std::uint64_t first = 0;
+  {
+    found_records nothing;
+    auto log = open_log(w, nothing).value();
+    REQUIRE(w.context->run(append(log, "one")));
+    first = log.end();
+    REQUIRE(w.context->run(append(log, "two")));
+    REQUIRE(w.context->run(append(log, "three")));
+  }
+  overwrite(w, first + 400, 112, std::byte{0});  // with the stamp of the sector
+  found_records found;
+  const auto refused = open_log(w, found);
+  REQUIRE(!refused);
+  CHECK(refused.error() == errc::log_damaged);
+  CHECK(refused.error().given() == first);
+  CHECK(refused.error().needed() == 1);
+  CHECK(found.records == std::vector<std::string>{"one"});
+  found_records read;
+  CHECK(read_log(w, read).value().tail == qio::log_end::damaged);
+  CHECK(read.records == std::vector<std::string>{"one"});
+}
+
+PROMISE(log_rejected, asynchronous, "a whole record that the visitor rejects is damage") {
+  {
+    found_records nothing;
+    auto log = open_log(w, nothing).value();
+    REQUIRE(w.context->run(append(log, "one")));
+    REQUIRE(w.context->run(append(log, "rejected")));
+  }
+  found_records found;
+  CHECK(open_log(w, found).error() == errc::log_damaged);
+}
+
+PROMISE(log_foreign, asynchronous, "a file that is not a log is refused, and stays as it is") {
+  auto source = memory::with_pattern(0, 2 * 4096);
+  {
+    auto file = w.open("log", access::read_write, creation::always_new).value();
+    REQUIRE(file.write_at(0, source.all()));
+  }
+  found_records found;
+  CHECK(open_log(w, found).error() == errc::not_a_log);
+  CHECK(read_log(w, found).error() == errc::not_a_log);
+  auto file = w.open("log", access::read_write, creation::open_existing).value();
+  memory target(2 * 4096);
+  CHECK(file.read_at(0, target.all()).value() == 2 * 4096);
+  CHECK(holds_pattern(target.all(), 0));
+}
+
+PROMISE(log_unfinished, asynchronous, "a log whose creation was not completed is created again") {
+  {
+    auto file = w.open("log", access::read_write, creation::always_new).value();
+    memory zeros(4 * 4096);
+    REQUIRE(file.write_at(0, zeros.all()));
+  }
+  found_records found;
+  CHECK(read_log(w, found).error() == errc::not_a_log);
+  auto log = open_log(w, found).value();
+  CHECK(w.context->run(append(log, "one")).value() == 1);
+}
+
+PROMISE(log_closed, asynchronous, "a log that was moved from, or whose context has ended, refuses appends") {
+  found_records nothing;
+  auto log = open_log(w, nothing).value();
+  auto moved = std::move(log);
+  CHECK(w.context->run(append(log, "x")).error() == std::errc::bad_file_descriptor);  // NOLINT(bugprone-use-after-move)
+  CHECK(w.context->run(append(moved, "x")).value() == 1);
+  w.context.reset();
+  int calls = 0;
+  qio::error failure;
+  auto late = moved.append(as_bytes("late"));
+  late.start([&](qio::result<std::uint64_t> answer) {
+    ++calls;
+    failure = answer.error();
+  });
+  CHECK(calls == 1);
+  CHECK(failure == errc::context_closed);
+}
+
+}  // namespace contract

@@ -9,6 +9,7 @@
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -148,6 +149,28 @@ TEST_CASE("an open beneath another user's directory never leaves it, while names
   CAPTURE(opens);
   CHECK(other.works());
   CHECK(losses == 0);
+}
+
+TEST_CASE("an open beneath a directory does not wait for a file that another process has leased", "[hostile]") {
+  const fault::hostile_directory d;
+  if (!d.missing.empty()) QIO_SKIP(d.missing);
+  const auto beneath = qio::directory::open(d.theirs);
+  if (!beneath) QIO_SKIP(beneath.error().message());
+  std::ofstream(d.theirs + "/real/file") << "theirs";
+  const auto before = std::signal(SIGIO, SIG_IGN);  // which asks the holder to give the lease up
+  const int holder = ::open((d.theirs + "/real/file").c_str(), O_RDWR | O_CLOEXEC);
+  const bool is_leased = ::fcntl(holder, F_SETLEASE, F_WRLCK) == 0;
+  for (const creation how : {creation::open_existing, creation::if_needed, creation::truncate_existing}) {
+    if (!is_leased) break;
+    CAPTURE(static_cast<int>(how));
+    const auto opened = qio::cached_file::open("real/file", access::read_write, how, {.beneath = &beneath.value()});
+    REQUIRE(!opened);
+    CHECK(opened.error() == std::errc::resource_unavailable_try_again);
+  }
+  ::close(holder);
+  std::signal(SIGIO, before);
+  if (!is_leased) QIO_SKIP("no leases on /dev/shm");
+  CHECK(contents(d.theirs + "/real/file") == "theirs");
 }
 
 TEST_CASE("an open without a worker opens the file that it has found, whatever its name leads to by then",

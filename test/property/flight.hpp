@@ -18,13 +18,33 @@
 
 namespace property {
 
-/// The result of a transfer, a sync or a resize.
+/// A transfer whose buffers are requests of a batch, at successive places of the file.
+struct requests {
+  requests(const transfer& plan, const room& memory) {
+    std::uint64_t offset = plan.offset;
+    for (const std::span<std::byte> piece : memory.pieces()) {
+      if (plan.what == action::read)
+        reads.push_back({.offset = offset, .buffer = piece});
+      else
+        writes.push_back({.offset = offset, .buffer = piece});
+      offset += piece.size();
+    }
+  }
+
+  std::vector<qio::read_request> reads;
+  std::vector<qio::write_request> writes;
+};
+
+/// The result of a transfer, a sync or a resize. Of a batch: the bytes before the first failure, in file order.
 struct outcome {
   int completions = 0;
   std::size_t moved = 0;
   std::optional<qio::error> failure;
+  const requests* batch = nullptr;
+  bool is_miscounted = false;  ///< the batch has returned another number of failures than its answers have
 
   void complete(const qio::result<std::size_t>& answer) {
+    if (batch != nullptr) return complete_batch(answer);
     ++completions;
     if (answer)
       moved = answer.value();
@@ -37,6 +57,20 @@ struct outcome {
   }
 
  private:
+  void complete_batch(const qio::result<std::size_t>& failures) {
+    ++completions;
+    std::size_t failed = 0;
+    const auto add = [&](const auto& each) {
+      if (!each.answer) ++failed;
+      if (failure) return;
+      moved += each.answer ? each.answer.value() : static_cast<std::size_t>(each.answer.error().transferred());
+      if (!each.answer) failure = each.answer.error();
+    };
+    for (const auto& each : batch->reads) add(each);
+    for (const auto& each : batch->writes) add(each);
+    is_miscounted = failures ? failures.value() != failed : failed != batch->reads.size() + batch->writes.size();
+  }
+
   void fail(const qio::error& why) {
     failure = why;
     moved = static_cast<std::size_t>(why.transferred());
@@ -51,6 +85,10 @@ class any_operation {
   template <class Answer>
   using controlled =
       qio::operation_slot<qio::operation<Engine, Answer, typename qio::detail::file_loop<Engine>::control_type>>;
+
+  using plain_batch = qio::operation_slot<qio::batch_operation<Engine>>;
+  using controlled_batch = qio::operation_slot<qio::operation<
+      Engine, std::size_t, qio::detail::control<qio::detail::loop<Engine>, qio::detail::batch>, qio::detail::batch>>;
 
  public:
   /// `make(options...)` returns the operation.
@@ -93,6 +131,14 @@ class any_operation {
       auto& held = **d;
       of.complete(co_await held);
     }
+    if (auto* const e = std::get_if<plain_batch>(&held_)) {
+      auto& held = **e;
+      of.complete(co_await held);
+    }
+    if (auto* const f = std::get_if<controlled_batch>(&held_)) {
+      auto& held = **f;
+      of.complete(co_await held);
+    }
   }
 
  private:
@@ -105,7 +151,9 @@ class any_operation {
         held_);
   }
 
-  std::variant<std::monostate, plain<std::size_t>, plain<void>, controlled<std::size_t>, controlled<void>> held_;
+  std::variant<std::monostate, plain<std::size_t>, plain<void>, controlled<std::size_t>, controlled<void>, plain_batch,
+               controlled_batch>
+      held_;
 };
 template <>
 class any_operation<qio::no_engine> {};
@@ -116,7 +164,9 @@ class flight {
   flight(const transfer& planned, std::size_t unit, random_numbers random)
       : plan(planned),
         data(plan.what == action::write || plan.what == action::change ? plan.bytes : 0),
-        memory(plan.bytes, plan.pieces, unit, random) {
+        memory(plan.bytes, plan.pieces, unit, random),
+        batch(plan, memory) {
+    if (plan.batch) result.batch = &batch;
     random.fill(data);
     if (!data.empty()) memory.put(data);
   }
@@ -144,6 +194,7 @@ class flight {
   bool competes = false;        ///< another one that finishes first may cancel it, or keep it from starting
   std::vector<std::byte> data;  ///< to be written
   room memory;
+  requests batch;
   std::stop_source stop;
   std::stop_token token = stop.get_token();
   outcome result;

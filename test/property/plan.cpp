@@ -79,6 +79,7 @@ step transfers(random_numbers& random, const surroundings& in) {
     if (in.asynchronous) choose_way(random, each);
     choose_range(random, each, cuts[i], cuts[i + 1], unit);
     if (!is_view(each.what)) each.pieces = choose_pieces(random);
+    each.batch = random.one_in(2) && each.pieces != 0 && (each.what == action::read || each.what == action::write);
     each.kind = random.one_of({qio::sync_kind::data, qio::sync_kind::data_and_size, qio::sync_kind::everything});
     each.durable = random.one_in(8) && each.what == action::write;
     if (each.how != way::blocking && !undisturbed && random.one_in(2)) each.ending = one_ending(random, in, each);
@@ -196,6 +197,7 @@ std::string text(const transfer& transfer) {
   if (transfer.what != action::resize && transfer.what != action::sync)
     line += ' ' + std::to_string(transfer.offset) + " + " + std::to_string(transfer.bytes);
   if (transfer.pieces != 0) line += " in " + std::to_string(transfer.pieces) + " buffers";
+  if (transfer.batch) line += ", a batch";
   if (transfer.durable) line += ", durable";
   if (!is_view(transfer.what)) line += ", " + std::string(name(transfer.how));
   if (transfer.ending != ending::none) line += ", " + std::string(name(transfer.ending));

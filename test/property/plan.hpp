@@ -45,6 +45,7 @@ struct transfer {
   std::uint64_t offset = 0;  ///< the new size, if this is a resize
   std::size_t bytes = 0;
   std::size_t pieces = 0;  ///< buffers of a vectored transfer; 0: not vectored
+  bool batch = false;      ///< the buffers are requests of a batch
   qio::sync_kind kind = qio::sync_kind::everything;
   bool durable = false;      ///< of a write: write_options::durable
   unsigned patience_us = 0;  ///< until the deadline

@@ -284,6 +284,9 @@ class player {
         each.operation.make_plain(how);
     };
     const bool single = plan.pieces == 0;
+    if (plan.batch && plan.what == action::read)
+      return make([&](auto&... options) { return file.async_read_many(each.batch.reads, options...); });
+    if (plan.batch) return make([&](auto&... options) { return write_many(file, each, options...); });
     switch (plan.what) {
       case action::read:
         if (single)
@@ -315,6 +318,17 @@ class player {
         qio::write_options{.durable = plan.durable, .deadline = ending.deadline, .stop = ending.stop});
   }
 
+  template <class File>
+  static auto write_many(File& file, flight_type& each) {
+    return file.async_write_many(each.batch.writes);
+  }
+  template <class File>
+  static auto write_many(File& file, flight_type& each, const qio::operation_options& ending) {
+    return file.async_write_many(
+        each.batch.writes,
+        qio::write_options{.durable = each.plan.durable, .deadline = ending.deadline, .stop = ending.stop});
+  }
+
   void perform(flight_type& each) {
     world_.with(each.plan.mode, each.plan.context, [&](auto& file) { perform(file, each); });
   }
@@ -325,7 +339,10 @@ class player {
     const room& memory = each.memory;
     const bool single = plan.pieces == 0;
     outcome& result = each.result;
-    if (plan.what == action::read)
+    if (plan.batch)
+      result.complete(plan.what == action::read ? file.read_many(each.batch.reads)
+                                                : file.write_many(each.batch.writes, {.durable = plan.durable}));
+    else if (plan.what == action::read)
       result.complete(single ? file.read_at(plan.offset, memory.single()) : file.read_at(plan.offset, memory.into()));
     else if (plan.what == action::write)
       result.complete(single ? file.write_at(plan.offset, memory.single(), {.durable = plan.durable})
@@ -393,6 +410,7 @@ class player {
     const std::string who = text(each.plan);
     if (each.plan.what == action::look || each.plan.what == action::change) return;
     require(each.memory.guards_hold(), who + ": memory next to its buffers has changed");
+    require(!each.result.is_miscounted, who + ": the batch counted its failures wrong");
     require(each.result.completions == 1 || (each.may_be_destroyed() && each.is_lost()),
             who + ": completed " + std::to_string(each.result.completions) + " times");
     if (each.is_lost()) return require(each.memory.is_untouched(), who + ": its memory changed after it was destroyed");

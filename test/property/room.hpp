@@ -34,6 +34,7 @@ class room {
     from_.assign(pieces_.begin(), pieces_.end());
   }
 
+  const std::vector<std::span<std::byte>>& pieces() const { return pieces_; }  ///< in file order
   std::span<std::byte> single() const { return bytes_; }
   const std::vector<qio::mutable_buffer>& into() const { return into_; }
   const std::vector<qio::const_buffer>& from() const { return from_; }

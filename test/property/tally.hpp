@@ -16,6 +16,7 @@ struct tally {
   void count(const transfer& each, const outcome& result) {
     ++done[static_cast<std::size_t>(each.mode)][static_cast<std::size_t>(each.what)];
     if (each.context != 0) ++on_second_context;
+    if (each.batch) ++batches;
     if (each.what == action::look || each.what == action::change) return;
     if (result.completions == 0) ++destroyed;
     if (!result.failure) return;
@@ -45,6 +46,7 @@ struct tally {
     if (on_second_context != 0)
       lines += "  on a second context that shares the file: " + std::to_string(on_second_context) +
                " operations; on both contexts at once: " + std::to_string(steps_on_both) + " steps\n";
+    if (batches != 0) lines += "  batches: " + std::to_string(batches) + '\n';
     if (posted != 0) lines += "  started by posted calls: " + std::to_string(posted) + '\n';
     return lines + "  ended early: canceled " + std::to_string(canceled) + ", timed out " + std::to_string(timed_out) +
            ", destroyed " + std::to_string(destroyed) + ", failed " + std::to_string(failed) + "; in part " +
@@ -52,7 +54,7 @@ struct tally {
   }
 
   std::array<std::array<std::uint64_t, actions>, modes> done{};
-  std::uint64_t on_second_context = 0, steps_on_both = 0, posted = 0;
+  std::uint64_t on_second_context = 0, steps_on_both = 0, posted = 0, batches = 0;
   std::uint64_t canceled = 0, timed_out = 0, destroyed = 0, failed = 0, partial = 0;
 };
 

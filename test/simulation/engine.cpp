@@ -8,9 +8,11 @@
 #include <chrono>
 #include <optional>
 #include <set>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -124,6 +126,68 @@ TEST_CASE("a canceled operation ends before, in the middle or as if not canceled
     CHECK(contents(disk, "data") == expected);
   });
   CHECK(std::min({before, between, after}) > 20);
+}
+
+TEST_CASE("on a disk that fails, each request of a batch has its real answer, canceled or not") {
+  constexpr std::size_t block = 2048, count = 24;
+  int whole = 0, in_part = 0, untouched = 0;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed,
+                              .short_transfers = 0.3,
+                              .interruptions = 0.3,
+                              .refusals = 0.05,
+                              .read_errors = 0.01,
+                              .write_errors = 0.1});
+    program one(disk, 8);
+    auto data = one.open("data").value();
+    bytes expected = filled(block * count, 1);
+    qio::result<std::size_t> made = data.write_at(0, expected);
+    while (!made) made = data.write_at(0, expected);
+
+    // Odd seeds cancel the batch while it is in flight.
+    const auto carry_out = [&](auto& batch) {
+      std::optional<std::size_t> failures;
+      batch.start([&failures](qio::result<std::size_t> answer) { failures = answer.value(); });
+      one.context.poll();
+      if (seed % 2 != 0) batch.cancel();
+      one.context.run();
+      return failures.value();
+    };
+    const auto failures_of = [](const auto& requests) {
+      return static_cast<std::size_t>(std::ranges::count_if(requests, [](auto& each) { return !each.answer; }));
+    };
+
+    const bytes block_written = filled(block, 2);
+    std::vector<qio::write_request> writes(count);
+    for (std::size_t i = 0; i < count; ++i)
+      writes[i] = {.offset = (i * 7 + 5) % count * block, .buffer = block_written};
+    auto write = data.async_write_many(writes);
+    const std::size_t failed_writes = carry_out(write);
+    CHECK(failed_writes == failures_of(writes));
+    std::vector<bool> is_known(count, true);
+    for (const qio::write_request& each : writes) {
+      const std::size_t moved = each.answer ? each.answer.value() : each.answer.error().transferred();
+      std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(each.offset), moved, std::byte(2));
+      ++(moved == block ? whole : moved != 0 ? in_part : untouched);
+      // A failed write may have written more than it has reported.
+      if (!each.answer && each.answer.error() == std::errc::io_error) is_known[each.offset / block] = false;
+    }
+
+    bytes found(block * count);
+    std::vector<qio::read_request> reads(count);
+    for (std::size_t i = 0; i < count; ++i)
+      reads[i] = {.offset = i * block, .buffer = std::span(found).subspan(i * block, block)};
+    auto read = data.async_read_many(reads);
+    const std::size_t failed_reads = carry_out(read);
+    CHECK(failed_reads == failures_of(reads));
+    for (const qio::read_request& each : reads) {
+      const std::size_t moved = each.answer ? each.answer.value() : each.answer.error().transferred();
+      if (each.answer) CHECK(moved == block);
+      if (is_known[each.offset / block])
+        CHECK(std::ranges::equal(each.buffer.first(moved), std::span(expected).subspan(each.offset, moved)));
+    }
+  });
+  CHECK(std::min({whole, in_part, untouched}) > 100);
 }
 
 TEST_CASE("whether a deadline on the disk's clock passes depends on the seed") {

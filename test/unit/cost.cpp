@@ -134,6 +134,37 @@ void allocates_nothing() {
 
 }  // namespace
 
+TEMPLATE_TEST_CASE("batches allocate nothing, in order or not", "", qio::cached, qio::direct, qio::mapped) {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  auto context = qio::context::create({.queue_depth = 8, .workers = 1}).value();
+  auto opened = open<TestType>(context);
+  if (!opened) QIO_SKIP(opened.error().message());
+  auto& file = opened.value();
+  std::array<qio::read_request, 32> reads;
+  std::array<qio::write_request, 32> writes;
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    reads[i].offset = writes[i].offset = i * 7 % 32 * 4096;
+    reads[i].buffer = part(i);
+    writes[i].buffer = part(i);
+  }
+  bool right = true;
+  std::size_t counted = 0;
+  const auto everything = [&]() -> qio::task<> {
+    for (int round = 0; round < 10; ++round) {
+      if (round == 1) allocations = 0;  // everything that is allocated once has been allocated
+      const auto first = co_await file.async_write_many(writes);
+      const auto second = co_await file.async_read_many(reads, {.deadline = std::chrono::hours(1)});
+      right = right && first && first.value() == 0 && second && second.value() == 0;
+      right = right && file.read_many(reads).value() == 0 && file.write_many(writes).value() == 0;
+    }
+    counted = allocations;
+  };
+  context.run(everything());
+  CHECK(counted == 0);
+  CHECK(right);
+}
+
 TEST_CASE("blocking transfers allocate nothing") {
   const removed_at_end cleaner;
   REQUIRE(write_file());
@@ -367,5 +398,39 @@ TEST_CASE("32 direct reads are handed to the device four at a time") {
       &is_submission);
   if (submissions < 0) QIO_SKIP("no ptrace, no io_uring or no direct I/O here");
   CHECK(submissions == 20 * 32 / 4);
+}
+
+TEST_CASE("a batch of cached reads costs one system call, a small one as many as it has reads") {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  for (const std::size_t size : {1u, 3u, 4u, 32u}) {
+    CAPTURE(size);
+    const long calls = system_calls_of(
+        [size] {
+          auto context = qio::basic_context<qio::uring>::create();
+          if (!context) return false;
+          auto opened = open<qio::cached>(context.value());
+          if (!opened) return false;
+          std::array<qio::read_request, 32> reads;
+          for (std::size_t i = 0; i < size; ++i) {
+            reads[i].offset = i * 4096;
+            reads[i].buffer = part(i);
+          }
+          bool right = true;
+          const auto read = [&]() -> qio::task<> {
+            for (int i = -70; i < 20; ++i) {  // at the 64th read, the file is registered with the ring
+              if (i == 0) marker();
+              const auto failures = co_await opened.value().async_read_many(std::span(reads).first(size));
+              right = right && failures && failures.value() == 0;
+            }
+            marker();
+          };
+          context.value().run(read());
+          return right;
+        },
+        &any_call);
+    if (calls < 0) QIO_SKIP("no ptrace or no io_uring here");
+    CHECK(calls == static_cast<long>(20 * (size <= 3 ? size : 1)));
+  }
 }
 #endif

@@ -76,6 +76,34 @@ class ring {
     }
   }
 
+  /// Reads in batches of as many as there are buffers: one call submits a batch, and waits for all of it.
+  template <std::size_t Depth, class Prepare>
+  void read_in_batches(round& round, page (&buffers)[Depth], Prepare&& prepare) {
+    std::uint64_t offsets[Depth];
+    while (round.has_next()) {
+      unsigned batch = 0;
+      for (; batch < Depth && round.has_next(); ++batch) {
+        offsets[batch] = round.next_read();
+        io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
+        prepare(entry, std::uint64_t(batch), offsets[batch]);
+        io_uring_sqe_set_data64(entry, batch);
+      }
+      for (unsigned left = batch; left != 0;) {
+        io_uring_submit_and_wait(&ring_, left);
+        unsigned head;
+        unsigned count = 0;
+        io_uring_cqe* completion;
+        io_uring_for_each_cqe(&ring_, head, completion) {
+          ++count;
+          const std::uint64_t index = completion->user_data;
+          round.finished_read(offsets[index], completion->res, buffers[index].bytes);
+        }
+        io_uring_cq_advance(&ring_, count);
+        left -= count;
+      }
+    }
+  }
+
  private:
   io_uring ring_{};
 };

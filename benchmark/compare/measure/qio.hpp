@@ -80,6 +80,36 @@ inline std::vector<std::span<std::byte>> registered_buffers(qio::context& contex
   return buffers;
 }
 
+/// A request for each buffer.
+template <class Buffer>
+std::vector<qio::read_request> requests_for(std::vector<Buffer>& buffers) {
+  std::vector<qio::read_request> batch;
+  for (Buffer& buffer : buffers) batch.push_back({.buffer = buffer});
+  return batch;
+}
+
+/// The requests of the next batch, and where they read.
+inline std::span<qio::read_request> next_requests(std::span<qio::read_request> batch, round& round) {
+  std::size_t count = 0;
+  for (; count < batch.size() && round.has_next(); ++count) batch[count].offset = round.next_read();
+  return batch.first(count);
+}
+inline void finished_requests(std::span<qio::read_request> batch, round& round) {
+  for (const qio::read_request& each : batch)
+    round.finished_read(each.offset, static_cast<std::int64_t>(each.answer.value()), each.buffer.data());
+}
+
+/// One batch after the other.
+template <class File>
+qio::task<> read_in_batches(File& file, std::span<qio::read_request> batch, round& round) {
+  while (round.has_next()) {
+    const auto some = next_requests(batch, round);
+    const auto failures = co_await file.async_read_many(some);
+    if (failures.value() != 0) fail("batch", "a read has failed");
+    finished_requests(some, round);
+  }
+}
+
 /// As many coroutines as there are buffers, until the round is over.
 template <class File, class Buffer>
 void read_in_parallel(qio::context& context, File& file, std::vector<Buffer>& buffers, round& round) {

@@ -35,9 +35,9 @@ enum class log_end : std::uint8_t {
 
 /// What read_log() has found.
 struct log_contents {
-  std::uint64_t records = 0;  ///< that were visited and accepted
-  std::uint64_t end = 0;      ///< offset in bytes behind the last whole batch
-  log_end tail = log_end::clean;
+  std::uint64_t records = 0;      ///< that were visited and accepted
+  std::uint64_t end = 0;          ///< offset in bytes behind the last whole batch
+  log_end tail = log_end::clean;  ///< what follows it
 };
 
 namespace detail {

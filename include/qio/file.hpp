@@ -21,6 +21,7 @@
 #include <qio/result.hpp>
 #include <qio/system/operating_system.hpp>
 #include <qio/task.hpp>
+#include <qio/write_and_sync.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -418,6 +419,29 @@ class [[nodiscard]] basic_file {
     requires engine<Engine>
   {
     return controlled<void>([&](request& r) { describe_sync(r, kind); }, options);
+  }
+
+  /// Writes like async_write_at(), then syncs like async_sync(), and reports both: see synced_write. The sync starts
+  /// when the write is complete, so it covers all of it. For one durable write, write_options::durable
+  /// costs less; this is for a sync that covers earlier writes as well. Until both steps are complete, the buffer is
+  /// borrowed, and this object must neither be moved nor destroyed; it may be closed.
+  template <class Buffer>
+    requires((detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
+  auto async_write_and_sync(std::uint64_t offset, Buffer&& buffer, sync_kind kind = sync_kind::data_and_size) {
+    using write = operation<Engine, std::size_t>;
+    return write_and_sync<basic_file, write, operation<Engine, void>>(
+        *this, kind, {}, [&]() -> write { return async_write_at(offset, std::forward<Buffer>(buffer)); });
+  }
+
+  /// The same, with a deadline or a stop token for both steps. If the write completes in time and the sync does not,
+  /// `written` has succeeded and `synced` has failed.
+  template <class Buffer>
+    requires((detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
+  auto async_write_and_sync(std::uint64_t offset, Buffer&& buffer, sync_kind kind, const operation_options& options) {
+    using control = typename detail::file_loop<Engine>::control_type;
+    using write = operation<Engine, std::size_t, control>;
+    return write_and_sync<basic_file, write, operation<Engine, void, control>>(
+        *this, kind, options, [&]() -> write { return async_write_at(offset, std::forward<Buffer>(buffer), options); });
   }
 
   // --- size ---

@@ -169,6 +169,49 @@ MISTAKE("an operation is run on another context", "run() was given an operation 
   static_cast<void>(other.on.run(w.read()));
 }
 
+MISTAKE("requests are destroyed while their batch is in flight", "a read_request or write_request was destroyed") {
+  world w;
+  std::optional<std::array<qio::read_request, 2>> requests(std::in_place);
+  for (auto& each : *requests) each.buffer = w.buffer;
+  auto batch = w.data.async_read_many(*requests);
+  batch.start(ignore);
+  requests.reset();
+}
+
+MISTAKE("a container of requests grows while their batch is in flight",
+        "a read_request or write_request was destroyed") {
+  world w;
+  std::vector<qio::read_request> requests(1);
+  requests[0].buffer = w.buffer;
+  auto batch = w.data.async_read_many(requests);
+  batch.start(ignore);
+  requests.resize(requests.capacity() + 1);
+}
+
+MISTAKE("a request is assigned to while its batch is in flight", "a read_request or write_request was assigned to") {
+  world w;
+  qio::write_request request{.buffer = w.buffer};
+  auto batch = w.data.async_write_many({&request, 1});
+  batch.start(ignore);
+  request = {};
+}
+
+MISTAKE("a request is in two batches at once", "a read_request or write_request was given to a batch while another") {
+  world w;
+  qio::read_request request{.buffer = w.buffer};
+  auto one = w.data.async_read_many({&request, 1});
+  one.start(ignore);
+  auto other = w.data.async_read_many({&request, 1});
+}
+
+MISTAKE("a batch is started twice", "an operation was started that has already been started or awaited") {
+  world w;
+  qio::read_request request{.buffer = w.buffer};
+  auto batch = w.data.async_read_many({&request, 1});
+  batch.start(ignore);
+  batch.start(ignore);
+}
+
 MISTAKE("an empty slot is used", "an empty operation_slot was dereferenced: emplace() an operation first") {
   qio::operation_slot<qio::operation<qio::simulated, std::size_t>> slot;
   slot->cancel();

@@ -667,6 +667,8 @@ class [[nodiscard]] basic_file {
                                                       open_options options) {
     if (loop == nullptr) co_return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
     opened_state opened = error(std::make_error_code(std::errc::not_enough_memory));
+    if (may_open_at_once(*loop, how, options))
+      while (!loop->work_inline().has_time()) static_cast<void>(co_await turn_of_others(*loop));
     if (!opens_at_once(loop, path, wanted, how, options, opened)) {
       file_activity activity;
       auto job = [&]() noexcept -> result<void> {
@@ -686,12 +688,18 @@ class [[nodiscard]] basic_file {
 
   using opened_state = result<std::unique_ptr<state>>;
 
+  template <class Loop>
+  static bool may_open_at_once(const Loop& loop, creation how, const open_options& options) noexcept {
+    return Engine::system::has_page_cache && how == creation::open_existing &&
+           options.inline_opening != inline_transfers::never && !loop.closed();
+  }
+
   // Whether `opened` is the result. If not, a worker is to open the file.
   static bool opens_at_once(loop_pointer& loop, const std::string& path, access wanted, creation how,
                             const open_options& options, opened_state& opened) noexcept {
     bool is_opened = false;
     if constexpr (Engine::system::has_page_cache)
-      if (how == creation::open_existing && options.inline_opening != inline_transfers::never && !loop->closed())
+      if (may_open_at_once(*loop, how, options))
         detail::succeeds([&] {
           auto found = state::open_at_once(path, wanted, options, loop);
           is_opened = found.has_value();
@@ -700,7 +708,8 @@ class [[nodiscard]] basic_file {
     return is_opened;
   }
 
-  // Awaited after something was done inline: completes at once, or in a later turn if this one has used up its time.
+  // Awaited before and after something is done inline: completes at once, or in a later turn if this one has used up
+  // its time.
   template <class Loop>
   static operation<Engine, void> turn_of_others(Loop& loop) noexcept {
     return {loop, [](request& r) { r.needs_no_engine = true; }};
@@ -708,6 +717,8 @@ class [[nodiscard]] basic_file {
 
   static task<result<void>> close_asynchronously(loop_pointer loop, std::unique_ptr<state> closed) {
     if (closed == nullptr) co_return not_open();
+    while (closed->file.activity.closes_at_once && !loop->work_inline().has_time())
+      static_cast<void>(co_await turn_of_others(*loop));
     if constexpr (Engine::system::has_page_cache)
       if (auto done = closed->close_at_once(loop)) {
         static_cast<void>(co_await turn_of_others(*loop));

@@ -178,8 +178,7 @@ MISTAKE("requests are destroyed while their batch is in flight", "a read_request
   requests.reset();
 }
 
-MISTAKE("a container of requests grows while their batch is in flight",
-        "a read_request or write_request was destroyed") {
+MISTAKE("a container of requests grows in flight", "a read_request or write_request was destroyed") {
   world w;
   std::vector<qio::read_request> requests(1);
   requests[0].buffer = w.buffer;

@@ -120,6 +120,17 @@ TEST_CASE("a file that is open and cannot be removed stays in its place, and not
   CHECK(where.entries() <= 2);
 }
 
+TEST_CASE("after an open file was replaced and closed, nothing is left of it") {
+  const contract::directory where;
+  contract::put(where / "file", "contents");
+  {
+    const holder open(where / "file", FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE);
+    CHECK(qio::cached_file::open(where / "file", access::write, creation::always_new));
+  }
+  CHECK(where.entries() == 1);
+  CHECK(contract::contents(where / "file").empty());
+}
+
 TEST_CASE("a replacement that others are in the way of for a moment is tried again") {
   const contract::directory where;
   for (const auto code : {ERROR_SHARING_VIOLATION, ERROR_ACCESS_DENIED}) {

@@ -137,11 +137,8 @@ inline error move_aside_and_rename(const std::wstring& from, const std::wstring&
     if (!failure.exists() && calls::MoveFileExW(from.c_str(), to.c_str(), 0) == 0) failure = last_error();
     if (failure.exists()) calls::MoveFileExW(aside.c_str(), to.c_str(), 0);
   }
-  if (!failure.exists()) {
-    FILE_DISPOSITION_INFO removed{TRUE};
-    calls::SetFileInformationByHandle(old, FileDispositionInfo, &removed, sizeof removed);
-  }
   calls::CloseHandle(old);
+  if (!failure.exists()) calls::DeleteFileW(aside.c_str());  // by its name, since Wine's handles keep the old one
   return failure;
 }
 

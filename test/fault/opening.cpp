@@ -41,6 +41,12 @@ bool kernel_finds_at_once() {
 constexpr const char* finds_nothing_at_once = "no openat2 with RESOLVE_CACHED (Linux 5.12)";
 constexpr const char* no_leases = "the file system of the working directory grants no leases";
 
+bool kernel_numbers_mounts() {
+  qio::platform::file_place here;
+  const auto file = qio::cached_file::open("/proc/self/exe");
+  return file && here.find(file.value().native_handle()) && here.mount != 0;
+}
+
 /// A file that cannot be opened until another handle gives up its lease.
 class leased_file {
  public:
@@ -264,7 +270,7 @@ TEST_CASE("a worker opens and closes what may wait, and all if asked to") {
   });
 }
 
-TEST_CASE("the file system of the first file that is opened there is found out by a worker, and again after a mount") {
+TEST_CASE("the file system of the first file that is opened there is found out by a worker") {
   if (!kernel_finds_at_once()) QIO_SKIP(finds_nothing_at_once);
   if (!grants_leases()) QIO_SKIP(no_leases);
   const fault::mounted mounted("tmpfs", 1 << 20);
@@ -274,15 +280,22 @@ TEST_CASE("the file system of the first file that is opened there is found out b
   for (const std::string& each : {path, beside}) std::ofstream(each) << "contents";
   on_every_engine([&](auto& any) {
     CHECK(needs_a_worker(any, beside, [&](auto& context) { return open_and_close<qio::cached>(context, path); }));
-    CHECK(needs_a_worker(any, path, [&](auto& context) {
+    CHECK(needs_no_worker(any, path, [&](auto& context) { return open_and_close<qio::cached>(context, path); }));
+    // Linux before 6.8 has no numbers of mounts that are given only once, so the context asks again after any mount.
+    const auto open_after_mount = [&](auto& context) {
       const fault::mounted another("tmpfs", 1 << 20);
       return open_and_close<qio::cached>(context, path);
-    }));
+    };
+    if (kernel_numbers_mounts())
+      CHECK(needs_no_worker(any, path, open_after_mount));
+    else
+      CHECK(needs_a_worker(any, path, open_after_mount));
   });
 }
 
 TEST_CASE("a mount is noticed where only the context's thread sees it") {
   if (!kernel_finds_at_once()) QIO_SKIP(finds_nothing_at_once);
+  if (kernel_numbers_mounts()) QIO_SKIP("mounts have numbers of their own (Linux 6.8), and need not be watched");
   if (!grants_leases()) QIO_SKIP(no_leases);
   const fault::mounted mounted("tmpfs", 1 << 20);
   if (!mounted.missing.empty()) QIO_SKIP(mounted.missing);

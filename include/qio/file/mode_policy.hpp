@@ -86,7 +86,9 @@ void explain_inline(const system_file<System>& file, explanation& out) {
     out.add(transfers, are_attempted ? "on" : "off", reason == nullptr ? "" : reason);
   };
   add("inline reads", activity.attempt_of_reads != nullptr, activity.why_no_reads);
-  add("inline writes", activity.attempt_of_writes != nullptr, activity.why_no_writes);
+  const bool writes = activity.attempt_of_writes != nullptr, is_limited = writes && platform::has_file_size_limit();
+  add("inline writes", writes && !is_limited,
+      is_limited ? "the process has a limit on the size of files" : activity.why_no_writes);
 }
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

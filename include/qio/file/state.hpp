@@ -259,7 +259,7 @@ struct file_state {
   }
 
   static std::uint8_t pause_number(const platform::file_storage& of) noexcept {
-    return static_cast<std::uint8_t>(of.device() % inline_turn::pauses);
+    return static_cast<std::uint8_t>(of.place().device % inline_turn::pauses);
   }
 
   /// Whether the mode is more than the page cache, as it should be.

@@ -18,9 +18,9 @@
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
-/// Remembers file systems until something is mounted or unmounted where the calling thread sees it (its mount
-/// namespace), since a device number may be another file system's then. To ask the file system itself could wait: FUSE
-/// and NFS hand fstatfs(2) on.
+/// Remembers file systems by the numbers of their mounts. On kernels that have none, remembers them by device number,
+/// until something is mounted or unmounted where the calling thread sees it (its mount namespace), since another file
+/// system may have the number then. To ask the file system itself could wait: FUSE and NFS hand fstatfs(2) on.
 class known_file_systems {
  public:
   known_file_systems() noexcept = default;
@@ -33,16 +33,17 @@ class known_file_systems {
 
   /// That of an open regular file.
   void remember(const file_storage& of) noexcept {
-    if (mounts_ == invalid_handle) mounts_ = open_in_proc("/proc/thread-self/mountinfo", O_RDONLY | O_CLOEXEC);
+    if (of.place().mount == 0 && mounts_ == invalid_handle)
+      mounts_ = open_in_proc("/proc/thread-self/mountinfo", O_RDONLY | O_CLOEXEC);
     if (handles_ == invalid_handle) handles_ = open_in_proc("/proc/thread-self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    known_[of.device() % most] = of;
+    known_[number_of(of.place()) % most] = of;
   }
 
-  /// That of a file with this device number. Null if none was opened before. Does not wait.
-  const file_storage* find(std::uint64_t device) noexcept {
-    const std::optional<file_storage>& found = known_[device % most];
-    if (!found || found->device() != device) return nullptr;
-    if (!mounts_have_changed()) return &*found;
+  /// That of a file at this place. Null if none was opened before. Does not wait.
+  const file_storage* find(const file_place& where) noexcept {
+    const std::optional<file_storage>& found = known_[number_of(where) % most];
+    if (!found || found->place().device != where.device || found->place().mount != where.mount) return nullptr;
+    if (where.mount != 0 || !mounts_have_changed()) return &*found;
     for (std::optional<file_storage>& each : known_) each.reset();
     return nullptr;
   }
@@ -54,6 +55,10 @@ class known_file_systems {
 
  private:
   static constexpr unsigned most = 16;
+
+  static std::uint64_t number_of(const file_place& where) noexcept {
+    return where.mount != 0 ? where.mount : where.device;
+  }
 
   static native_handle open_in_proc(const char* path, int flags) noexcept {
     const native_handle opened = open_retrying(path, flags, 0);

@@ -59,8 +59,9 @@ class opening {
     // O_PATH opens nothing, so it sends no request to the file system.
     const native_handle found = openat2::call_if_cached(beneath, path.c_str(), O_PATH | O_CLOEXEC);
     if (found == invalid_handle) return errno == ENOENT ? last_error() : system_error(EAGAIN);
-    const auto device = device_of_file(found);
-    const file_storage* const storage = device ? known.find(*device) : nullptr;
+    file_place place;
+    const bool is_file = place.find(found) && place.is_of_regular;
+    const file_storage* const storage = is_file ? known.find(place) : nullptr;
     // Not by its name, which others may have given to a file that waits.
     if (storage != nullptr && may_be_used(*storage))
       self.handle_ = known.reopen(found, flags_for(wanted, kind) | O_NONBLOCK);
@@ -118,15 +119,6 @@ class opening {
 
   static int flags_for(access wanted, detail::handle_kind kind) noexcept {
     return access_flags(wanted) | (kind.writes_durably ? O_DSYNC : 0);
-  }
-
-  // The number of the file system of a regular file, without a request to a server. Nothing of anything else.
-  static std::optional<dev_t> device_of_file(native_handle handle) noexcept {
-    struct statx file;
-    constexpr int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
-    if (::statx(handle, "", flags, STATX_TYPE, &file) != 0 || !S_ISREG(file.stx_mode)) return std::nullopt;
-    const dev_t major = file.stx_dev_major, minor = file.stx_dev_minor;
-    return (minor & 0xff) | (major & 0xfff) << 8 | (minor & ~dev_t(0xff)) << 12 | (major & ~dev_t(0xfff)) << 32;
   }
 
   // O_NOCTTY: a path of another user may lead to a terminal, which would become that of a process without one.

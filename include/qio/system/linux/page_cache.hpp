@@ -6,6 +6,7 @@
 #include <qio/system/linux/transfer.hpp>
 #include <qio/system/posix/handle.hpp>
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 
 #ifndef FUSE_SUPER_MAGIC
 #define FUSE_SUPER_MAGIC 0x65735546  // missing in the headers of Ubuntu 22.04
@@ -28,16 +30,38 @@ inline bool has_file_size_limit() noexcept {
   return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
+/// Which file system a file is on.
+struct file_place {
+  std::uint64_t device = 0;    ///< its number, which another file system may have later
+  std::uint64_t mount = 0;     ///< the number of the mount, which no other ever has (Linux 6.8); 0 if unknown
+  bool is_of_regular = false;  ///< the file is a regular one
+
+  /// Without a request to a server, also with an O_PATH handle. False if the system does not tell.
+  bool find(native_handle handle) noexcept {
+    // From include/uapi/linux/stat.h. Read by position, because the C library's struct may be older than the kernel.
+    constexpr unsigned unique_mount = 0x4000;  // STATX_MNT_ID_UNIQUE
+    constexpr std::size_t at_mount = 0x90;
+    struct statx file;
+    constexpr int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+    if (::statx(handle, "", flags, STATX_TYPE | unique_mount, &file) != 0) return false;
+    static_assert(sizeof file == 256);
+    if ((file.stx_mask & unique_mount) != 0)
+      std::memcpy(&mount, reinterpret_cast<const char*>(&file) + at_mount, sizeof mount);
+    const std::uint64_t major = file.stx_dev_major, minor = file.stx_dev_minor;
+    constexpr std::uint64_t low_minor = 0xff, low_major = 0xfff;  // as in dev_t
+    device = (minor & low_minor) | (major & low_major) << 8 | (minor & ~low_minor) << 12 | (major & ~low_major) << 32;
+    is_of_regular = S_ISREG(file.stx_mode);
+    return true;
+  }
+};
+
 /// Where the data of an open file is, and so whether a thread that must not wait may transfer it.
 class file_storage {
  public:
   /// Asks the file system, which may wait (FUSE, NFS).
   explicit file_storage(native_handle handle) noexcept {
-    struct stat file {};
     struct statfs system {};
-    is_known_ = ::fstat(handle, &file) == 0 && ::fstatfs(handle, &system) == 0;
-    device_ = file.st_dev;
-    is_regular_ = S_ISREG(file.st_mode);
+    is_known_ = place_.find(handle) && ::fstatfs(handle, &system) == 0;
     type_ = static_cast<unsigned long>(system.f_type);
     is_synchronous_ = (static_cast<unsigned long>(system.f_flags) & ST_SYNCHRONOUS) != 0;
   }
@@ -46,7 +70,7 @@ class file_storage {
   /// file systems whose transfers are not known to end in memory.
   const char* why_reads_wait(bool on_any) const noexcept {
     if (!is_known_) return "the system does not say which file system this is (fstatfs)";
-    if (!is_regular_) return "not a regular file";
+    if (!place_.is_of_regular) return "not a regular file";
     if (!on_any && !ends_in_memory()) return "it is not known that transfers of this file system end in memory";
     return nullptr;
   }
@@ -55,7 +79,6 @@ class file_storage {
   const char* why_writes_wait(bool on_any) const noexcept {
     if (const char* const why = why_reads_wait(on_any)) return why;
     if (is_synchronous_) return "the file system is mounted with the option sync";
-    if (has_file_size_limit()) return "the process has a limit on the size of files";
     return nullptr;
   }
 
@@ -65,8 +88,7 @@ class file_storage {
   /// Whether a sync has nothing to do, since there is no device.
   bool is_memory() const noexcept { return is_known_ && type_ == TMPFS_MAGIC; }
 
-  /// A number of the file system.
-  std::uint64_t device() const noexcept { return device_; }
+  const file_place& place() const noexcept { return place_; }
 
   /// Whether a ring would carry out a transfer on the thread that submits it, and let it wait. Files of FUSE can be
   /// polled, and always say that they are ready; so the kernel takes transfers for ones that do not wait (seen on Linux
@@ -87,10 +109,9 @@ class file_storage {
     }
   }
 
-  std::uint64_t device_;
+  file_place place_;
   unsigned long type_;
   bool is_known_;
-  bool is_regular_;
   bool is_synchronous_;
 };
 

@@ -6,14 +6,12 @@
 #include <qio/configuration.hpp>
 #include <qio/system/windows/page_cache.hpp>
 
-#include <cstdint>
-
 namespace qio::inline QIO_CONFIGURATION::platform {
 
 class known_file_systems {
  public:
   static void remember(const file_storage&) noexcept {}
-  static const file_storage* find(std::uint64_t) noexcept { return nullptr; }
+  static const file_storage* find(const file_place&) noexcept { return nullptr; }
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -11,6 +11,11 @@
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
+/// Which file system a file is on.
+struct file_place {
+  std::uint64_t device = 0;
+};
+
 /// Where the data of an open file is, and so whether a thread that must not wait may transfer it.
 class file_storage {
  public:
@@ -23,7 +28,7 @@ class file_storage {
     return "when the engine starts a write, Windows completes it at once if it can";
   }
   static bool opens_at_once(bool) noexcept { return false; }  // Windows does not tell
-  static std::uint64_t device() noexcept { return 0; }
+  static file_place place() noexcept { return {}; }
   static bool is_memory() noexcept { return false; }
   /// NTFS transfers compressed and encrypted files synchronously, so the engine leaves that to its workers.
   bool waits_in_submission() const noexcept { return is_transformed_; }

@@ -42,12 +42,16 @@ struct open_options {
   /// If this thread, or one that waits for it, serves the file system (FUSE), such a read would never return. So do not
   /// use `always` there, and use `never` on an overlay above such a file system.
   inline_transfers inline_reads = inline_transfers::automatic;
-  /// Writes of at most 128 KiB, and up to 1 MiB where the file takes less than 128 us for them, are served immediately
+  /// Writes of at most 128 KiB, and up to 1 MiB where the file takes less than 256 us for them, are served immediately
   /// on file systems where a write normally ends in memory (ext4, XFS, btrfs, tmpfs, overlay). That is several times
   /// faster than a kernel worker. Such a write can still wait if the kernel throttles writers, if the file system
   /// commits its journal, or if a page must be read before a part of it is written. This counts, and pauses, as for
   /// reads. A write to a part of a page that is known to be elsewhere goes to the engine, as does one of an uncached
   /// file to a part of a page.
+  ///
+  /// This also decides on async_sync() of cached, uncached and direct files, which is never skipped, but served
+  /// immediately on the same file systems if the file has not changed since the previous sync, and if such syncs do not
+  /// wait, as on btrfs. (On tmpfs, no sync waits, and each is served immediately.)
   inline_transfers inline_writes = inline_transfers::automatic;
   /// async_open() of an existing file opens it immediately if the kernel has every name on the path in memory (Linux
   /// 5.12) and the file system is one of those above; async_close() closes it immediately unless it is mapped, was

@@ -4,6 +4,7 @@
 
 #include <qio/base/clock.hpp>
 #include <qio/configuration.hpp>
+#include <qio/file/inline_syncs.hpp>
 #include <qio/file/inline_writes.hpp>
 #include <qio/loop/attempted_request.hpp>
 #include <qio/loop/inline_turn.hpp>
@@ -24,12 +25,12 @@ struct inline_activity : file_activity {
   const char* why_no_reads = "the file was opened without a context";
   const char* why_no_writes = "the file was opened without a context";
   const char* why_no_plain_reads = nullptr;  ///< if the file system cannot tell whether a read would wait
-  bool syncs_at_once = false;                ///< a sync has nothing to do
   bool closes_at_once = false;               ///< closing rarely waits
   bool engine_gathers = false;               ///< see the engine concept
   bool has_told_hits = false;                ///< the file system tells whether a read would wait; known from a batch
   std::uint8_t file_system = 0;              ///< number of its pause: see inline_turn
   inline_writes writes;
+  inline_syncs syncs;
 };
 
 /// A transfer took long. True if it waited, for which it counts.
@@ -120,17 +121,22 @@ inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
   return true;
 }
 
-/// Completes a sync with the error of an earlier one, or by a system call that has nothing to do. False if an engine is
-/// to sync the file.
+/// Completes a sync with the error of an earlier one, or by a system call that has nothing to write. False if an engine
+/// is to sync the file.
 inline bool attempt_sync(request& r, inline_turn& turn, std::size_t) noexcept {
   auto& file = *static_cast<inline_activity*>(r.activity);
   if (file.sync_failure.exists()) {
     r.failure = file.sync_failure.get();
     return true;
   }
-  if (!file.syncs_at_once || r.op != opcode::sync || !turn.has_time()) return false;
+  if (r.op != opcode::sync || !file.syncs.may_be_attempted(r.handle) || file.in_flight != 0) return false;
+  const clock::time_point begin = clock::now();
+  if (!turn.has_time() || !turn.pause_of(file.file_system).is_over(begin)) return false;
+  turn.waits.look(begin);
   perform(r);
-  turn.spend(inline_turn::time_of_copy(0));
+  const clock::time_point end = clock::now();
+  turn.spend(end - begin);
+  file.syncs.done(end - begin > inline_turn::longest_copy(0) && note_wait(file, turn, begin, end));
   ++file.statistics.served_inline;
   return true;
 }

@@ -270,7 +270,9 @@ struct file_state {
     storage = where;
     const auto always = [](inline_transfers wanted) { return wanted == inline_transfers::always; };
     inline_activity& activity = file.activity;
-    activity.syncs_at_once = where.is_memory();
+    const char* const why_writes_wait = where.why_writes_wait(always(options.inline_writes));
+    const bool writes_at_once = options.inline_writes != inline_transfers::never && why_writes_wait == nullptr;
+    if (where.is_memory() || writes_at_once) activity.syncs.allow(where.is_memory());
     activity.closes_at_once = !Mode::is_mapped && options.inline_opening != inline_transfers::never &&
                               where.opens_at_once(always(options.inline_opening));
     activity.file_system = pause_number(where);
@@ -285,12 +287,11 @@ struct file_state {
     if constexpr (policy::reads_inline)
       if (activity.why_no_reads == nullptr) activity.attempt_of_reads = &attempt_read;
 
-    activity.why_no_writes = !file.may_write()         ? "the file was opened for reading only"
-                             : !policy::writes_inline  ? "not in this mode"
-                             : activity.writes_durably ? "each waits until it is durable"
-                             : options.inline_writes == inline_transfers::never
-                                 ? "switched off"
-                                 : where.why_writes_wait(always(options.inline_writes));
+    activity.why_no_writes = !file.may_write()                                  ? "the file was opened for reading only"
+                             : !policy::writes_inline                           ? "not in this mode"
+                             : activity.writes_durably                          ? "each waits until it is durable"
+                             : options.inline_writes == inline_transfers::never ? "switched off"
+                                                                                : why_writes_wait;
     if constexpr (policy::writes_inline)
       if (activity.why_no_writes == nullptr) activity.attempt_of_writes = &attempt_write;
   }

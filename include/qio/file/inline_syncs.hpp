@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which syncs of a file run inline.
+#pragma once
+
+#include <qio/base/bounds.hpp>
+#include <qio/configuration.hpp>
+#include <qio/system/platform.hpp>
+
+#include <cstdint>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// A sync of a file that has not changed since the last sync has nothing to write, and some file systems return at once
+/// (btrfs: 1 us). No sync is skipped. The change time of the file only tells which rarely waits: others may have
+/// changed the file, and its time shows that, too. File systems that still flush the cache of the device (ext4, XFS)
+/// make the sync wait; then further ones go to the engine, twice as many each time.
+class inline_syncs {
+ public:
+  /// Called once, when the file is opened. `always`: a sync never has anything to do (tmpfs).
+  void allow(bool always) noexcept { kind_ = always ? kind::always : kind::if_clean; }
+
+  /// Called for each sync, before it begins. If false, an engine carries it out. A sync in flight may not have seen the
+  /// last change, so the caller does not attempt another.
+  bool may_be_attempted(platform::native_handle handle) noexcept {
+    if (kind_ != kind::if_clean) return kind_ == kind::always;
+    if (left_out_ != 0) {
+      --left_out_;
+      return false;
+    }
+    const std::int64_t before = changed_at_;
+    changed_at_ = platform::settled_change_time(handle);
+    return changed_at_ != 0 && changed_at_ == before;
+  }
+
+  /// An attempted sync has returned.
+  void done(bool has_waited) noexcept {
+    if (!has_waited) return;
+    left_out_ = leave_out_;
+    leave_out_ = lesser_of(2 * leave_out_, most_left_out);
+  }
+
+ private:
+  enum class kind : std::uint8_t { never, if_clean, always };
+  static constexpr std::uint32_t most_left_out = 4096;
+
+  std::int64_t changed_at_ = 0;  // before the last sync; see settled_change_time()
+  std::uint32_t left_out_ = 0;
+  std::uint32_t leave_out_ = 16;
+  kind kind_ = kind::never;
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

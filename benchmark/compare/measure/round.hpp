@@ -72,15 +72,24 @@ class round {
   }
 
   /// Puts something new into `memory`, which is to be written at the offset.
-  std::uint64_t next_write(void* memory) noexcept {
-    const std::uint64_t offset = next_offset();
-    const std::uint64_t word = word_at(offset) ^ random_;
-    if (asked_.is_thorough)
-      for (std::size_t at = 0; at < block; at += sizeof word) store(memory, at, word);
-    store(memory, 0, word);
-    if (asked_.is_each_timed) began_ = clock::now();
-    return offset;
+  std::uint64_t next_write(void* memory) noexcept { return fill_for_write(memory, next_offset()); }
+
+  /// The same behind the block before. From the end of the file, it goes on at the beginning.
+  std::uint64_t next_append(void* memory) noexcept {
+    next_offset();
+    return fill_for_write(memory, (first_append_ + started_) % blocks_ * block);
   }
+
+  /// The number of a record that has no place in the file.
+  std::uint64_t next_record() noexcept {
+    if (asked_.is_each_timed) began_ = clock::now();
+    return ++started_;
+  }
+  void finished_record(std::int64_t answer) {
+    take_latency();
+    if (answer < 0) fail("record", std::strerror(static_cast<int>(-answer)));
+  }
+
   void finished_write(std::uint64_t offset, std::int64_t answer, const void* memory) {
     take_latency();
     require_whole(answer);
@@ -98,6 +107,15 @@ class round {
   }
 
  private:
+  std::uint64_t fill_for_write(void* memory, std::uint64_t offset) noexcept {
+    const std::uint64_t word = word_at(offset) ^ random_;
+    if (asked_.is_thorough)
+      for (std::size_t at = 0; at < block; at += sizeof word) store(memory, at, word);
+    store(memory, 0, word);
+    if (asked_.is_each_timed) began_ = clock::now();
+    return offset;
+  }
+
   // Marsaglia's xorshift64: cheap enough not to be seen beside a system call.
   std::uint64_t next_offset() noexcept {
     ++started_;
@@ -133,6 +151,7 @@ class round {
   int file_;
   std::uint64_t blocks_;
   std::uint64_t random_;
+  std::uint64_t first_append_ = random_ % blocks_;
   task asked_;
   std::uint64_t started_ = 0;
   clock::time_point began_;

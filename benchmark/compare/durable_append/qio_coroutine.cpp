@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+// qio: direct durable writes.
+#include "measure/qio.hpp"
+
+namespace {
+
+template <class File>
+qio::task<> append_in_turn(File& file, qio::aligned_buffer& buffer, compare::round& round) {
+  while (round.has_next()) {
+    const std::uint64_t offset = round.next_append(buffer.data());
+    const auto done = co_await file.async_write_at(offset, buffer, {.durable = true});
+    round.finished_write(offset, static_cast<std::int64_t>(done.value()), buffer.data());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  compare::competitor competitor(argc, argv);
+  auto context = qio::context::create().value();
+  auto file = compare::direct_or_none(qio::direct_file::open(context, competitor.path(), qio::access::read_write));
+  auto buffer = qio::aligned_buffer::allocate(compare::block).value();
+  competitor.one_at_a_time([&](compare::round& round) { context.run(append_in_turn(file, buffer, round)); });
+}

@@ -11,7 +11,7 @@ namespace {
 
 using hash_state = std::array<std::uint32_t, 8>;
 
-constexpr std::array<std::uint32_t, 64> constants = {
+constexpr std::array<std::uint32_t, 64> sha256_constants = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -38,7 +38,7 @@ void add_block(hash_state& state, std::string_view block) {
   auto [a, b, c, d, e, f, g, h] = state;
   for (std::size_t each = 0; each < 64; ++each) {
     const std::uint32_t one = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + ((e & f) ^ (~e & g)) +
-                              constants[each] + schedule[each];
+                              sha256_constants[each] + schedule[each];
     const std::uint32_t other = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
     h = g;
     g = f;
@@ -72,13 +72,13 @@ std::string sha256(std::string_view of) {
 }
 
 std::string base64(std::string_view bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
   for (std::size_t at = 0; at < bytes.size(); at += 3) {
     const std::string_view part = bytes.substr(at, 3);
     const std::uint32_t group = big_endian(part) << (3 - part.size()) * 8;
     for (std::size_t each = 0; each < 4; ++each)
-      text += each > part.size() ? '=' : digits[group >> (18 - 6 * each) & 0x3f];
+      text += each > part.size() ? '=' : base64_digits[group >> (18 - 6 * each) & 0x3f];
   }
   return text;
 }

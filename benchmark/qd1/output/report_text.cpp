@@ -20,7 +20,7 @@
 namespace qd1 {
 namespace {
 
-using nlohmann::json;
+using json_value = nlohmann::json;
 
 constexpr int most_deep = 32;
 constexpr std::size_t longest_text = 64 * 1024;
@@ -257,7 +257,7 @@ void check_series(const series& found) {
 
 // Checks a text before any memory is used for it. (Not by the callback of json::parse(): with one, the time for an
 // array is quadratic in the number of its objects.)
-class bounds final : public json::json_sax_t {
+class bounds final : public json_value::json_sax_t {
  public:
   bool null() override { return is_one_more(); }
   bool boolean(bool) override { return is_one_more(); }
@@ -274,7 +274,7 @@ class bounds final : public json::json_sax_t {
   bool end_object() override { return is_done(); }
   bool start_array(std::size_t) override { return is_deeper(); }
   bool end_array() override { return is_done(); }
-  bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
+  bool parse_error(std::size_t, const std::string&, const json_value::exception&) override { return false; }
 
  private:
   bool is_one_more() {
@@ -329,18 +329,18 @@ void check_noise(const std::optional<noise>& found) {
 
 }  // namespace
 
-json printable_texts(json from) {
+json_value printable_texts(json_value from) {
   if (from.is_string()) return printable_line(from.get_ref<const std::string&>());
-  for (json& each : from)
+  for (json_value& each : from)
     if (each.is_string() || each.is_structured()) each = printable_texts(std::move(each));
   return from;
 }
 
-json parse_own_report(const std::string& text) { return printable_texts(json::parse(text)); }
+json_value parse_own_report(const std::string& text) { return printable_texts(json_value::parse(text)); }
 
-json parse_report(const std::string& text) {
+json_value parse_report(const std::string& text) {
   bounds checked;
-  static_cast<void>(json::sax_parse(text, &checked));  // what is not JSON is refused below, with the reason
+  static_cast<void>(json_value::sax_parse(text, &checked));  // what is not JSON is refused below, with the reason
   return parse_own_report(text);
 }
 

@@ -10,33 +10,33 @@
 namespace qd1 {
 namespace {
 
-struct range {
+struct code_range {
   std::uint32_t first, last;
 };
 
 // Unicode: the general category Cc, the separators of lines, U+FFF9 to U+FFFB, and what has the property
 // Default_Ignorable_Code_Point (Unicode 15.1, DerivedCoreProperties.txt): nobody sees it, or it changes the direction.
-constexpr auto commands = std::to_array<range>({{0x00, 0x1f},
-                                                {0x7f, 0x9f},
-                                                {0xad, 0xad},
-                                                {0x34f, 0x34f},
-                                                {0x61c, 0x61c},
-                                                {0x115f, 0x1160},
-                                                {0x17b4, 0x17b5},
-                                                {0x180b, 0x180f},
-                                                {0x200b, 0x200f},
-                                                {0x2028, 0x202e},
-                                                {0x2060, 0x206f},
-                                                {0x3164, 0x3164},
-                                                {0xfe00, 0xfe0f},
-                                                {0xfeff, 0xfeff},
-                                                {0xffa0, 0xffa0},
-                                                {0xfff0, 0xfffb},
-                                                {0x1bca0, 0x1bca3},
-                                                {0x1d173, 0x1d17a},
-                                                {0xe0000, 0xe0fff}});
+constexpr auto command_codes = std::to_array<code_range>({{0x00, 0x1f},
+                                                          {0x7f, 0x9f},
+                                                          {0xad, 0xad},
+                                                          {0x34f, 0x34f},
+                                                          {0x61c, 0x61c},
+                                                          {0x115f, 0x1160},
+                                                          {0x17b4, 0x17b5},
+                                                          {0x180b, 0x180f},
+                                                          {0x200b, 0x200f},
+                                                          {0x2028, 0x202e},
+                                                          {0x2060, 0x206f},
+                                                          {0x3164, 0x3164},
+                                                          {0xfe00, 0xfe0f},
+                                                          {0xfeff, 0xfeff},
+                                                          {0xffa0, 0xffa0},
+                                                          {0xfff0, 0xfffb},
+                                                          {0x1bca0, 0x1bca3},
+                                                          {0x1d173, 0x1d17a},
+                                                          {0xe0000, 0xe0fff}});
 
-std::string shown(std::string_view text, bool keeps_lines) {
+std::string with_commands_shown(std::string_view text, bool keeps_lines) {
   std::string found;
   found.reserve(text.size());
   const auto to = std::back_inserter(found);
@@ -84,12 +84,13 @@ character first_character(std::string_view text) {
 }
 
 bool is_command(std::uint32_t code) {
-  return std::ranges::any_of(commands, [&](const range& each) { return code >= each.first && code <= each.last; });
+  return std::ranges::any_of(command_codes,
+                             [&](const code_range& each) { return code >= each.first && code <= each.last; });
 }
 
-std::string printable(std::string_view text) { return shown(text, true); }
+std::string printable(std::string_view text) { return with_commands_shown(text, true); }
 
-std::string printable_line(std::string_view text) { return shown(text, false); }
+std::string printable_line(std::string_view text) { return with_commands_shown(text, false); }
 
 void print(std::FILE* to, std::string_view text) { fmt::print(to, "{}", printable(text)); }
 

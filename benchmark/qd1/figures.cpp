@@ -2,6 +2,7 @@
 #include "figures.hpp"
 
 #include "failure.hpp"
+#include "statistics/equal_rounds.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
@@ -18,30 +19,121 @@ std::optional<estimate> known(const std::optional<double>& value) {
   return value ? std::optional(estimate{*value, std::nullopt}) : std::nullopt;
 }
 
-// Of repeated runs with its interval.
+// Of repeated runs with its interval. One run shows what it was, and not how far to trust it.
 std::optional<estimate> found_in(const series& of, std::string_view figure, const std::optional<double>& value) {
   const auto found = std::ranges::find(of.between_runs, figure, &named_estimate::figure);
-  return found == of.between_runs.end() ? known(value) : std::optional(found->value);
+  if (found != of.between_runs.end()) return found->value;
+  if (!value) return std::nullopt;
+  return estimate{*value, std::nullopt, scope::within_run, "it takes repeated runs (--repeat 3)"};
+}
+
+std::optional<double> rate_of(const round& of) {
+  return of.seconds > 0 ? std::optional(static_cast<double>(of.samples) / of.seconds) : std::nullopt;
+}
+
+// `value`: operations a second, or what is in proportion to them.
+std::optional<estimate> rate_in(const series& of, std::string_view figure, double value) {
+  return of.between_runs.empty() ? std::optional(rate_of_rounds(value, of.rounds)) : found_in(of, figure, value);
+}
+
+// Nothing is known of latencies where the clock was not read.
+bool is_timed(const series& of) { return of.latency.max > 0; }
+
+std::optional<estimate> device_operations(const series& of) {
+  const verification& facts = of.verification;
+  if (!facts.device_operations || facts.application_operations == 0) return std::nullopt;
+  return known(static_cast<double>(*facts.device_operations) / static_cast<double>(facts.application_operations));
 }
 
 // A figure is one entry here.
 constexpr std::array all_figures = {
-    figure{"min", "min", unit::nanoseconds, [](const series& of) { return known(of.latency.min); }},
-    figure{"max", "max", unit::nanoseconds, [](const series& of) { return known(of.latency.max); }},
-    figure{"mean", "mean", unit::nanoseconds, [](const series& of) { return std::optional(of.latency.mean); }},
-    figure{"batched", "batched", unit::nanoseconds,
-           [](const series& of) { return found_in(of, "batched", of.batched_ns); }, false},
-    figure{"iops", "IOPS", unit::per_second, [](const series& of) { return found_in(of, "iops", of.iops); }, true, true,
-           true},
-    figure{"MB/s", "MB/s", unit::megabytes_per_second,
-           [](const series& of) { return found_in(of, "MB/s", of.bytes_per_second / 1e6); }, true, true, true},
-    figure{"samples", "samples", unit::count,
-           [](const series& of) { return known(static_cast<double>(of.latency.samples)); }, true, false},
-    figure{"trusted", "trust to", unit::percentile, [](const series& of) { return known(of.trusted_fraction); }, true,
-           false},
-    figure{"cpu", "CPU/op", unit::nanoseconds, [](const series& of) { return found_in(of, "cpu", of.cpu_ns); }},
-    figure{"cycles", "cycles/op", unit::cycles, [](const series& of) { return found_in(of, "cycles", of.cycles); },
-           false}};
+    figure{.name = "min",
+           .label = "min",
+           .of = [](const series& of) { return is_timed(of) ? known(of.latency.min) : std::nullopt; }},
+    figure{.name = "max",
+           .label = "max",
+           .of = [](const series& of) { return is_timed(of) ? known(of.latency.max) : std::nullopt; },
+           .in_loads = visibility::always,
+           .load_rank = 2,
+           .on_page = page_table::figures,
+           .of_one_sample = true},
+    figure{.name = "mean",
+           .label = "mean",
+           .of = [](const series& of) { return is_timed(of) ? std::optional(of.latency.mean) : std::nullopt; },
+           .of_run = [](const contribution& of) { return of.mean ? std::optional(of.mean->value) : std::nullopt; },
+           .of_round = [](const round& of) { return of.mean > 0 ? std::optional(of.mean) : std::nullopt; },
+           .on_page = page_table::figures,
+           .is_compared = true},
+    figure{.name = "batched",
+           .label = "batched",
+           .of = [](const series& of) { return found_in(of, "batched", of.batched_ns); },
+           .of_run = [](const contribution& of) { return of.batched_ns; },
+           .in_runs = visibility::if_known,
+           .on_page = page_table::evidence},
+    figure{.name = "iops",
+           .label = "IOPS",
+           .unit = unit::per_second,
+           .of = [](const series& of) { return rate_in(of, "iops", of.iops); },
+           .of_run = [](const contribution& of) { return std::optional(of.iops); },
+           .of_round = rate_of,
+           .in_loads = visibility::always,
+           .on_page = page_table::figures,
+           .is_compared = true,
+           .more_is_better = true},
+    figure{.name = "MB/s",
+           .label = "MB/s",
+           .unit = unit::megabytes_per_second,
+           .of = [](const series& of) { return rate_in(of, "MB/s", of.bytes_per_second / 1e6); },
+           .of_run = [](const contribution& of) { return std::optional(of.iops); },  // in proportion
+           .of_round = rate_of,                                                      // … too
+           .in_loads = visibility::always,
+           .load_rank = 1,
+           .more_is_better = true},
+    figure{.name = "samples",
+           .label = "samples",
+           .unit = unit::count,
+           .of = [](const series& of) { return known(static_cast<double>(of.latency.samples)); },
+           .on_page = page_table::evidence,
+           .may_be_gated = false},
+    figure{.name = "trusted",
+           .label = "trust to",
+           .unit = unit::percentile,
+           .of = [](const series& of) { return is_timed(of) ? known(of.trusted_fraction) : std::nullopt; },
+           .in_loads = visibility::always,
+           .load_rank = 5,
+           .may_be_gated = false},
+    figure{.name = "cpu",
+           .label = "CPU/op",
+           .of = [](const series& of) { return found_in(of, "cpu", of.cpu_ns); },
+           .of_run = [](const contribution& of) { return of.cpu_ns; },
+           .in_loads = visibility::always,
+           .load_rank = 2,
+           .on_page = page_table::evidence},
+    figure{.name = "cycles",
+           .label = "cycles/op",
+           .unit = unit::cycles,
+           .of = [](const series& of) { return found_in(of, "cycles", of.cycles); },
+           .of_run = [](const contribution& of) { return of.cycles; },
+           .in_runs = visibility::if_known,
+           .in_loads = visibility::if_known,
+           .load_rank = 3,
+           .on_page = page_table::evidence},
+    figure{.name = "busy",
+           .label = "busy",
+           .unit = unit::percent,
+           .of = [](const series& of) { return known(busy(of)); },
+           .in_runs = visibility::never,
+           .in_loads = visibility::always,
+           .load_rank = 4,
+           .may_be_gated = false},
+    figure{.name = "dev/op",
+           .label = "dev/op",
+           .unit = unit::ratio,
+           .of = device_operations,
+           .in_runs = visibility::never,
+           .in_loads = visibility::always,
+           .load_rank = 4,
+           .may_be_gated = false}};
 
 std::string four_digits(double value) {
   if (value >= 1000) return fmt::format("{:.0f}", value);
@@ -65,13 +157,26 @@ const figure* figure_named(std::string_view name) {
 std::string figure_text(unit unit, double value) {
   switch (unit) {
     case unit::nanoseconds: return four_digits(value / 1000);
+    case unit::ratio: return fmt::format("{:.3f}", value);
     case unit::megabytes_per_second: return four_digits(value);
     case unit::percentile: return trusted_text(value);
+    case unit::percent: return fmt::format("{:.0f}%", value * 100);
     case unit::per_second:
     case unit::cycles:
     case unit::count: break;
   }
   return fmt::format("{:.0f}", value);
+}
+
+printed_unit unit_of(std::string_view metric) {
+  const figure* const found = figure_named(metric);
+  switch (found != nullptr ? found->unit : unit::nanoseconds) {
+    case unit::nanoseconds: return {1e-3, "µs"};
+    case unit::megabytes_per_second: return {1, "MB/s"};
+    case unit::per_second: return {1, "IOPS"};
+    case unit::cycles: return {1, "cycles"};
+    default: return {1, ""};
+  }
 }
 
 std::string digits(double value) { return figure_text(unit::megabytes_per_second, value); }
@@ -110,6 +215,28 @@ std::optional<estimate> metric(const series& series, std::string_view name) {
   if (const figure* const found = figure_named(name)) return found->of(series);
   const auto fraction = percentile_named(name);
   return fraction ? percentile_of(series, *fraction) : std::nullopt;
+}
+
+std::optional<double> metric(const round& round, std::string_view name) {
+  if (const figure* const found = figure_named(name))
+    return found->of_round != nullptr ? found->of_round(round) : std::nullopt;
+  for (const round_percentile& each : round.quantiles)
+    if (percentile_name(each.fraction) == name) return each.ns;
+  return std::nullopt;
+}
+
+std::optional<double> metric(const contribution& run, std::string_view name) {
+  if (const figure* const found = figure_named(name))
+    return found->of_run != nullptr ? found->of_run(run) : std::nullopt;
+  for (const percentile& each : run.percentiles)
+    if (each.value && percentile_name(each.fraction) == name) return each.value->value;
+  return std::nullopt;
+}
+
+std::optional<double> busy(const series& of) {
+  if (!of.cpu_ns || !of.contributions.empty()) return std::nullopt;
+  const double operations = of.iops / of.work.load.share;  // of both kinds of a mix
+  return *of.cpu_ns * 1e-9 * operations / static_cast<double>(of.work.load.workers * of.work.load.targets);
 }
 
 void require_metric(std::string_view name, const std::vector<double>& percentiles) {

@@ -13,15 +13,39 @@
 
 namespace qd1 {
 
-enum class unit : std::uint8_t { nanoseconds, per_second, megabytes_per_second, cycles, count, percentile };
+enum class unit : std::uint8_t {
+  nanoseconds,
+  per_second,
+  megabytes_per_second,
+  cycles,
+  count,
+  percentile,
+  percent,
+  ratio
+};
+
+/// Where a table has a row or a column for a figure.
+enum class visibility : std::uint8_t { never, if_known, always };
+
+/// The table of a page that a figure belongs to.
+enum class page_table : std::uint8_t { none, figures, evidence };
 
 struct figure {
-  std::string_view name;   ///< in gates and exports: "iops"
-  std::string_view label;  ///< in tables: "IOPS"
+  std::string_view name = {};   ///< in gates, comparisons and exports: "iops"
+  std::string_view label = {};  ///< in tables: "IOPS"
   qd1::unit unit = unit::nanoseconds;
-  std::optional<estimate> (*of)(const series&) = nullptr;  ///< of a measured series; none: unknown
-  bool everywhere = true;                                  ///< tables show it although no series has it
-  bool may_be_gated = true;                                ///< a gate may ask for it
+  /// Of a measured series; none: unknown.
+  std::optional<estimate> (*of)(const series&) = nullptr;
+  /// Of one of several runs, and of a round: by these, series are compared. nullptr: they do not have it.
+  std::optional<double> (*of_run)(const contribution&) = nullptr;
+  std::optional<double> (*of_round)(const round&) = nullptr;
+  visibility in_runs = visibility::always;  ///< in tables of single transfers
+  visibility in_loads = visibility::never;  ///< in tables of loads …
+  int load_rank = 0;  ///< … of which those of a higher rank are left out first where it is narrow
+  page_table on_page = page_table::none;
+  bool is_compared = false;    ///< compare has a line for it
+  bool may_be_gated = true;    ///< a gate may ask for it
+  bool of_one_sample = false;  ///< which may be the host's noise
   bool more_is_better = false;
 };
 
@@ -33,6 +57,13 @@ const figure* figure_named(std::string_view name);
 
 /// Printed with the digits that matter; times in microseconds, without the unit.
 std::string figure_text(unit unit, double value);
+
+/// What a figure's values are multiplied by to print them, and the unit's name: 0.001 and "µs" of a time.
+struct printed_unit {
+  double factor;
+  std::string_view name;
+};
+printed_unit unit_of(std::string_view metric);
 
 /// Four significant digits, at any magnitude.
 std::string digits(double value);
@@ -59,6 +90,14 @@ inline std::optional<estimate> median_of(const series& from) { return percentile
 
 /// "p50", "p99.9", "mean", "iops" …, as gates and comparisons name them. None: there are too few samples.
 std::optional<estimate> metric(const series& series, std::string_view name);
+
+/// The same of a round, and of one of several runs.
+std::optional<double> metric(const round& round, std::string_view name);
+std::optional<double> metric(const contribution& run, std::string_view name);
+
+/// Part of their time that the workers of a load computed, 1: all of them all the time. None where processor time is
+/// not known, and of merged runs.
+std::optional<double> busy(const series& of);
 
 /// Throws usage_error where metric() would never have one, with the names that there are. `percentiles`: those of the
 /// report.

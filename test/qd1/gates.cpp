@@ -2,6 +2,7 @@
 #include "catch.hpp"
 #include "compare/comparison.hpp"
 #include "compare/gate.hpp"
+#include "figures.hpp"
 #include "measure/tally.hpp"
 #include "output/json.hpp"
 #include "statistics/histogram.hpp"
@@ -105,6 +106,42 @@ TEST_CASE("a figure that is no latency has no verdict without its interval") {
       CHECK_THAT(result.text, Contains("needed are 3"));
     }
   }
+}
+
+TEST_CASE("operations a second of a single run are judged by how its rounds differ") {
+  auto run = report_of({measured(qd1::mode::direct, 100'000, 1)});
+  qd1::series& series = run.series.front();
+  for (std::size_t each = 0; each < series.rounds.size(); ++each)
+    series.rounds[each].samples = each % 3 == 0 ? 1'100 : 950;
+  const qd1::estimate found = *qd1::metric(series, "iops");
+  REQUIRE(found.interval);
+  CHECK(found.value == series.iops);
+  CHECK(found.interval->low < 0.99 * series.iops);
+  CHECK(found.interval->high > 1.01 * series.iops);
+  const auto gate = [&](double limit) { return status("iops>=" + std::to_string(limit), run); };
+  CHECK(gate(0.8 * series.iops) == qd1::exit_pass);
+  CHECK(gate(0.999 * series.iops) == qd1::exit_inconclusive);
+  CHECK(gate(1.2 * series.iops) == qd1::exit_fail);
+  series.rounds.resize(7);
+  const auto result = qd1::check(qd1::parse_gate("iops>=1"), run).front();
+  CHECK(result.status == qd1::exit_inconclusive);
+  CHECK_THAT(result.text, Contains("7 rounds have samples; needed are 8"));
+}
+
+TEST_CASE("CPU time of a single run is no ground for a gate") {
+  auto run = report_of({measured(qd1::mode::direct, 100'000, 1)});
+  run.series.front().cpu_ns = 2'000;
+  const auto result = qd1::check(qd1::parse_gate("cpu<=1s"), run).front();
+  CHECK(result.status == qd1::exit_inconclusive);
+  CHECK_THAT(result.text, Contains("it takes repeated runs"));
+}
+
+TEST_CASE("no gate on a latency passes where the clock was not read") {
+  qd1::series untimed;
+  untimed.iops = 10'000;
+  untimed.latency.samples = 1'000;
+  for (const char* gate : {"mean<=1s", "max<=1s", "min<=1s", "p50<=1s"})
+    CHECK(status(gate, report_of({untimed})) == qd1::exit_inconclusive);
 }
 
 TEST_CASE("an invalid series meets no gate") {

@@ -34,9 +34,14 @@ std::string line(const series& base, const series& now, std::string_view figure)
   const auto after = metric(now, figure);
   if (!before || !after) return {};
   const decision found = compare(base, now, figure);
+  const auto [factor, unit] = unit_of(figure);
+  const auto text_of = [&, scale = factor](double value) {
+    return figure_named(figure) != nullptr && scale == 1 ? figure_text(figure_named(figure)->unit, value)
+                                                         : fmt::format("{:.3f}", value * scale);
+  };
   std::string text =
-      fmt::format("    {:<7} {:>10.3f} -> {:>10.3f} µs   ", figure, (found.ratio ? found.base : before->value) / 1000,
-                  (found.ratio ? found.now : after->value) / 1000);
+      fmt::format("    {:<7} {:>10} -> {:>10} {:<6}", figure, text_of(found.ratio ? found.base : before->value),
+                  text_of(found.ratio ? found.now : after->value), unit);
   if (found.ratio)
     text += fmt::format("{:.3f}x ({:.3f} … {:.3f})  ", found.ratio->value, found.ratio->interval->low,
                         found.ratio->interval->high);
@@ -47,7 +52,8 @@ std::string lines(const series& base, const series& now) {
   const decision found = compare(base, now, "p50");
   std::string text = fmt::format("{}: {}\n", title(now.work), in_words(found));
   for (const percentile& each : now.latency.percentiles) text += line(base, now, percentile_name(each.fraction));
-  text += line(base, now, "mean");
+  for (const figure& each : figures_of_series())
+    if (each.is_compared) text += line(base, now, each.name);
   if (found.base_runs != 0)
     text += fmt::format("    by how the runs differ: {} -> {} runs\n", found.base_runs, found.now_runs);
   if (!found.remark.empty()) text += fmt::format("    {}\n", found.remark);

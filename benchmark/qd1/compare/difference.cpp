@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "compare/difference.hpp"
 
-#include "units.hpp"
+#include "figures.hpp"
 
 #include <fmt/format.h>
 
@@ -13,18 +13,6 @@
 namespace qd1 {
 namespace {
 
-// 0, which decide() ignores, if the round does not have the figure.
-double figure_of(const round& round, std::string_view figure) {
-  if (figure == "mean") return round.mean;
-  if (figure == "iops") {
-    const double rate = static_cast<double>(round.samples) / round.seconds;
-    return std::isfinite(rate) ? rate : 0;
-  }
-  for (const round_percentile& each : round.quantiles)
-    if (percentile_name(each.fraction) == figure) return each.ns;
-  return 0;
-}
-
 // Operations at queue depth 1 leave the processor again and again, and wait a little each time when they come back.
 bool was_disturbed(const round& round) {
   constexpr double much_waiting = 0.2;
@@ -32,23 +20,18 @@ bool was_disturbed(const round& round) {
   return round.disturbance.waited.value_or(0) > much_waiting || round.disturbance.stolen.value_or(0) > much_stealing;
 }
 
+// 0, which decisions ignore, where a round or a run does not have the figure.
+template <class Part>
+double figure_of(const Part& part, std::string_view figure) {
+  const double found = metric(part, figure).value_or(0);
+  return std::isfinite(found) ? found : 0;
+}
+
 std::vector<round_figure> figures_of(const series& from, std::string_view figure) {
   std::vector<round_figure> found;
   found.reserve(from.rounds.size());
   for (const round& each : from.rounds) found.push_back({figure_of(each, figure), each.processor, was_disturbed(each)});
   return found;
-}
-
-// 0, which decide_by_runs() ignores, if the run does not have the figure.
-double figure_of(const contribution& run, std::string_view figure) {
-  if (figure == "mean") return run.mean ? run.mean->value : 0;
-  if (figure == "iops" || figure == "MB/s") return run.iops;
-  if (figure == "cpu") return run.cpu_ns.value_or(0);
-  if (figure == "cycles") return run.cycles.value_or(0);
-  if (figure == "batched") return run.batched_ns.value_or(0);
-  for (const percentile& each : run.percentiles)
-    if (each.value && percentile_name(each.fraction) == figure) return each.value->value;
-  return 0;
 }
 
 std::vector<double> figures_of_runs(const series& from, std::string_view figure) {
@@ -72,7 +55,8 @@ std::string why_not_by_runs(const series& base, const series& now) {
 
 decision compare(const series& base, const series& now, std::string_view figure) {
   const bool in_turn = !base.turns.empty() && base.turns == now.turns;
-  const bool more_is_better = figure == "iops" || figure == "MB/s";
+  const qd1::figure* const known = figure_named(figure);
+  const bool more_is_better = known != nullptr && known->more_is_better;
   if (!in_turn && hold_runs(base, now))
     return decide_by_runs(figures_of_runs(base, figure), figures_of_runs(now, figure), more_is_better);
   decision found = decide(figures_of(base, figure), figures_of(now, figure), in_turn, more_is_better);

@@ -75,7 +75,9 @@ double factor_of(const gate& gate, std::string_view name) {
 
 std::string value_text(const gate& gate, double value) {
   if (gate.relative) return fmt::format("{:.3f}x", value);
-  return is_time(gate) ? fmt::format("{:.3f} µs", value / 1000) : fmt::format("{:.0f}", value);
+  const auto [factor, unit] = unit_of(gate.metric);
+  return is_time(gate) ? fmt::format("{:.3f} {}", value * factor, unit)
+                       : fmt::format("{} {}", figure_text(figure_named(gate.metric)->unit, value), unit);
 }
 
 gate_result judge(const gate& gate, const work& work, const estimate& found) {

@@ -67,10 +67,4 @@ std::optional<double> scaling_efficiency(const report& run, const series& togeth
   return together.iops / sum;
 }
 
-std::optional<double> busy(const series& of) {
-  if (!of.cpu_ns || !of.contributions.empty()) return std::nullopt;
-  const double operations = of.iops / of.work.load.share;  // of both kinds of a mix
-  return *of.cpu_ns * 1e-9 * operations / static_cast<double>(of.work.load.workers * of.work.load.targets);
-}
-
 }  // namespace qd1

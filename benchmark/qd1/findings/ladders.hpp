@@ -37,8 +37,4 @@ std::vector<knee> knees_of(const ladder& from);
 /// were measured.
 std::optional<double> scaling_efficiency(const report& run, const series& together);
 
-/// Part of their time that the workers of a load computed, 1: all of them all the time. None where processor time is
-/// not known, and of merged runs.
-std::optional<double> busy(const series& of);
-
 }  // namespace qd1

@@ -33,12 +33,15 @@ std::vector<point> line_of(const distribution& seen, const log_scale& x) {
   return line;
 }
 
+struct place {
+  const curve* which;
+  double x;
+};
+
+std::string name_of(const place& of) { return of.which->short_name.substr(0, of.which->short_name.find(" async")); }
+
 // One name for each hue, above the plot where its curve crosses the half: the forms of a mode lie too close together.
 node names(const panel& from, const log_scale& x) {
-  struct place {
-    const curve* which;
-    double x;
-  };
   std::vector<place> places;
   for (const curve& each : from.curves) {
     if (!each.drawable()) continue;
@@ -46,18 +49,24 @@ node names(const panel& from, const log_scale& x) {
     places.push_back({&each, x(distribution(each.series->latency).at(0.5))});
   }
   std::ranges::sort(places, {}, &place::x);
-  constexpr double room = 0.17;  // for a name, of the width
+  // Between the middles of two names, of the width.
+  const auto room = [](const place& left, const place& right) {
+    constexpr double least = 0.17, letter = 0.024;
+    const auto letters = static_cast<double>(name_of(left).size() + name_of(right).size()) / 2;
+    return std::max(least, letters * letter);
+  };
   for (std::size_t each = 1; each < places.size(); ++each)
-    places[each].x = std::max(places[each].x, places[each - 1].x + room);
+    places[each].x = std::max(places[each].x, places[each - 1].x + room(places[each - 1], places[each]));
   double limit = 0.95;
-  for (std::size_t each = places.size(); each-- > 0; limit = places[each].x - room)
+  for (std::size_t each = places.size(); each-- > 0;) {
     places[each].x = std::min(places[each].x, limit);
+    if (each != 0) limit = places[each].x - room(places[each - 1], places[each]);
+  }
 
   node group = element("g", {{"class", "names"}});
-  for (const auto& [which, at] : places) {
-    const std::string text = which->short_name.substr(0, which->short_name.find(" async"));
-    group.add(element("text", {{"class", which->hue}, {"x", percent_of_width(at)}, {"y", "-7"}}, {text}));
-  }
+  for (const place& each : places)
+    group.add(
+        element("text", {{"class", each.which->hue}, {"x", percent_of_width(each.x)}, {"y", "-7"}}, {name_of(each)}));
   return group;
 }
 
@@ -90,7 +99,7 @@ node cdf_chart(const panel& from) {
        "cdf",
        {{"data-low", fmt::format("{:.6g}", x.low())}, {"data-high", fmt::format("{:.6g}", x.high())}},
        std::move(layers),
-       "Read: that part of the operations was over by then. Further left is better; the steeper, the steadier."});
+       "The share of operations that completed within that time. Farther left is better; steeper is steadier."});
 }
 
 }  // namespace qd1::html

@@ -91,7 +91,7 @@ std::vector<point> latencies(const std::vector<const curve*>& steps, double frac
                              const log_scale& y) {
   std::vector<point> line;
   for (const curve* each : steps)
-    if (const estimate* ns = percentile_of(*each->series, fraction))
+    if (const estimate* ns = percentile_in(*each->series, fraction))
       line.push_back({x(each->series->work.load.depth), y(ns->value)});
   return line;
 }
@@ -134,7 +134,7 @@ node latency_chart(const panel& from) {
   double low = std::numeric_limits<double>::max(), high = 0;
   for (const curve& each : from.curves)
     for (const double fraction : {0.5, 0.99})
-      if (const estimate* ns = each.measured() ? percentile_of(*each.series, fraction) : nullptr) {
+      if (const estimate* ns = each.measured() ? percentile_in(*each.series, fraction) : nullptr) {
         low = std::min(low, ns->value);
         high = std::max(high, ns->value);
       }

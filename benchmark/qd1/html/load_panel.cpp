@@ -39,12 +39,11 @@ std::string sentence(const knee& from) {
   const load& at = from.at->work.load;
   const std::string throughput = fmt::format("{} a second", rate_text(from.best->iops));
   std::string text = at.workers > 1 ? fmt::format("With {} workers: ", at.workers) : "";
-  if (from.at == from.best)
-    return text + fmt::format("up to depth {} each step brings more: {}.", at.depth, throughput);
-  text += fmt::format("depth {} has {:.0f} % of the most there is, {} at depth {}", at.depth,
+  if (from.at == from.best) return text + fmt::format("throughput grows up to depth {}: {}.", at.depth, throughput);
+  text += fmt::format("depth {} reaches {:.0f} % of the maximum, {} at depth {}", at.depth,
                       from.at->iops / from.best->iops * 100, throughput, from.best->work.load.depth);
-  const estimate* const p99 = percentile_of(*from.at, 0.99);
-  const estimate* const beyond = percentile_of(*from.best, 0.99);
+  const estimate* const p99 = percentile_in(*from.at, 0.99);
+  const estimate* const beyond = percentile_in(*from.best, 0.99);
   if (p99 && beyond)
     text += fmt::format(", with a p99 of {} instead of {}", duration_text(p99->value), duration_text(beyond->value));
   return text + '.';
@@ -72,7 +71,7 @@ std::string verdict_of_load(const panel& from) {
   for (const curve& each : from.curves) steps.push_back(each.series);
   std::string text;
   for (const knee& each : knees_of(steps)) text += (text.empty() ? "" : " ") + sentence(each);
-  if (!text.empty()) text[0] = text[0] == 'd' ? 'D' : text[0] == 'u' ? 'U' : text[0];
+  if (!text.empty()) text[0] = text[0] == 'd' ? 'D' : text[0] == 't' ? 'T' : text[0];
   return text;
 }
 

@@ -21,7 +21,7 @@ constexpr std::size_t most_labels = 5;
 // The rarest of p99 and p99.9 that has samples enough; else the maximum that was seen.
 double tail_of(const series& from) {
   for (const double fraction : {0.999, 0.99})
-    if (const estimate* value = percentile_of(from, fraction)) return value->value;
+    if (const estimate* value = percentile_in(from, fraction)) return value->value;
   return from.latency.max;
 }
 
@@ -31,7 +31,7 @@ double middle_of(const series& from) {
 }
 
 double shoulder_of(const series& from) {
-  const estimate* value = percentile_of(from, 0.99);
+  const estimate* value = percentile_in(from, 0.99);
   return value ? value->value : middle_of(from);
 }
 
@@ -95,7 +95,15 @@ std::string title_of_first(const std::vector<const curve*>& ranked) {
   return first && second && may_be_one(ratio(*second, *first)) ? "" : "fastest";
 }
 
-node overview_row(const curve& which, const log_scale& x, double fastest, const std::string& title) {
+// How many times as slow as the first; empty where that may be chance.
+std::string times_of(const series& from, const series& first) {
+  const estimate *own = median(from), *least = median(first);
+  if (own && least && may_be_one(ratio(*own, *least))) return "";
+  const double times = middle_of(from) / middle_of(first);
+  return times > 1.0005 ? ratio_text(times) : "";
+}
+
+node overview_row(const curve& which, const log_scale& x, const std::string& rank) {
   node name = element("span", {{"class", "name " + which.hue}}, {which.short_name});
   const series& from = *which.series;
   if (!which.timed()) {
@@ -107,12 +115,11 @@ node overview_row(const curve& which, const log_scale& x, double fastest, const 
                    {std::move(name), element("span", {{"class", "why"}}, {why})});
   }
   const amount median = duration(middle_of(from));
-  const double times = middle_of(from) / fastest;
-  return element("li", {},
-                 {std::move(name), drawing(which, x),
-                  element("span", {{"class", "what"}},
-                          {element("b", {}, {median.number}), " ", std::string(median.unit),
-                           element("small", {}, {times > 1.0005 ? ratio_text(times) : title})})});
+  return element(
+      "li", {},
+      {std::move(name), drawing(which, x),
+       element("span", {{"class", "what"}},
+               {element("b", {}, {median.number}), " ", std::string(median.unit), element("small", {}, {rank})})});
 }
 
 node axis(const log_scale& x) {
@@ -129,13 +136,15 @@ node axis(const log_scale& x) {
 
 }  // namespace
 
-node overview(const panel& from) {
+node overview(const panel& from, bool names_fastest) {
   const std::vector<const curve*> ranked = by_median(from);
   const log_scale x = from.any_timed() ? scale_of(from) : log_scale(100, 1e6);
   node list = element("ol", {{"class", "ranks"}});
-  const double fastest = from.any_timed() ? middle_of(*ranked.front()->series) : 1;
-  const std::string title = from.any_timed() ? title_of_first(ranked) : "";
-  for (const curve* each : ranked) list.add(overview_row(*each, x, fastest, title));
+  const auto rank_of = [&](const curve* each) -> std::string {
+    if (!names_fastest || !each->timed()) return "";
+    return each == ranked.front() ? title_of_first(ranked) : times_of(*each->series, *ranked.front()->series);
+  };
+  for (const curve* each : ranked) list.add(overview_row(*each, x, rank_of(each)));
   list.add(element("li", {{"class", "scale"}}, {element("span"), axis(x), element("span")}));
   return list;
 }

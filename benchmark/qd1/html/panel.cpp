@@ -57,11 +57,11 @@ std::string meaning(const work& kind) {
   if (kind.operation == operation::read)
     return kind.temperature == temperature::warm ? "the pages are in memory" : "the pages are not in memory";
   switch (kind.durability) {
-    case durability::accepted: return "over when the page cache or the device has taken them, not yet durable";
-    case durability::written_through: return "over when the data are on stable storage";
+    case durability::accepted: return "complete once the page cache or the device accepts them; not yet durable";
+    case durability::written_through: return "complete once the data are on stable storage";
     case durability::flushed: break;
   }
-  return "over when a sync after them is";
+  return "complete once a sync after them is";
 }
 
 std::string order_in_words(const load& of) {
@@ -146,7 +146,7 @@ std::vector<panel> panels_of(const report& run) {
       next.title = "Direct reads";
       next.detail = detail(kind);
     } else if (kind.operation == operation::read) {
-      next.detail += "; direct reads pass them by";
+      next.detail += "; direct reads bypass them";
     }
     found.push_back(std::move(next));
   }
@@ -177,7 +177,7 @@ std::vector<panel> panels_of(std::span<const named_report> runs) {
   return found;
 }
 
-const estimate* percentile_of(const series& from, double fraction) {
+const estimate* percentile_in(const series& from, double fraction) {
   for (const percentile& each : from.latency.percentiles)
     if (std::abs(each.fraction - fraction) < 1e-9) return each.value ? &*each.value : nullptr;
   return nullptr;

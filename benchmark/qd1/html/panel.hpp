@@ -52,9 +52,9 @@ std::vector<panel> panels_of(const report& run);
 std::vector<panel> panels_of(std::span<const named_report> runs);
 
 /// The estimate of that percentile, if there are samples for it.
-const estimate* percentile_of(const series& from, double fraction);
+const estimate* percentile_in(const series& from, double fraction);
 
 /// The median, for which there are always samples enough to have a value.
-inline const estimate* median(const series& from) { return percentile_of(from, 0.5); }
+inline const estimate* median(const series& from) { return percentile_in(from, 0.5); }
 
 }  // namespace qd1::html

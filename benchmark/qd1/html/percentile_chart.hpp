@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Latency over percentile: how long the rare ones take.
+// Latency over percentile: how slow the slowest are.
 #pragma once
 
 #include "markup.hpp"

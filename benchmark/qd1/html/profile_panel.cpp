@@ -49,7 +49,7 @@ std::string megabytes(double bytes_per_second) {
 }
 
 nodes quantile(const series& of, double fraction) {
-  const estimate* const found = percentile_of(of, fraction);
+  const estimate* const found = percentile_in(of, fraction);
   return {found ? duration_text(found->value) : std::string("–")};
 }
 

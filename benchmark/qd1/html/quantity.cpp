@@ -82,6 +82,20 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{:.4g}\u00a0{}", value, units[unit]);
 }
 
+amount figure_amount(qd1::unit unit, double value) {
+  switch (unit) {
+    case qd1::unit::nanoseconds: return duration(value);
+    case qd1::unit::per_second: return {rate_text(value), ""};
+    case qd1::unit::megabytes_per_second: return {fmt::format("{:.4g}", value), ""};
+    case qd1::unit::count: return {count_text(static_cast<std::uint64_t>(value)), ""};
+    case qd1::unit::cycles:
+    case qd1::unit::percentile:
+    case qd1::unit::percent:
+    case qd1::unit::ratio: break;
+  }
+  return {qd1::figure_text(unit, value), ""};
+}
+
 std::string percentile_text(double fraction) { return fmt::format("p{:.8g}", fraction * 100); }
 
 std::string percent_text(double fraction) { return fmt::format("{:.8g}\u00a0%", fraction * 100); }

@@ -2,6 +2,7 @@
 // Quantities as a reader takes them in: three digits and a unit.
 #pragma once
 
+#include "../figures.hpp"
 #include "../report.hpp"
 #include "../units.hpp"
 
@@ -43,6 +44,9 @@ std::string size_text(std::uint64_t bytes);
 
 /// "2026-01-02T03:04:05Z": "2026-01-02 03:04:05 UTC"
 std::string date_text(std::string iso);
+
+/// A figure as a number and its unit, apart; the unit is empty where the figure has none.
+amount figure_amount(qd1::unit unit, double value);
 
 /// 0.999: "p99.9"
 std::string percentile_text(double fraction);

@@ -42,7 +42,7 @@ nodes verdict(const panel& from, std::span<const named_report> runs) {
 node picture(const panel& from, std::span<const named_report> runs) {
   if (shows_profile(runs)) return profile_table(from);
   node throughput = shows_memory(runs) ? throughput_course(from) : shows_loads(runs) ? throughput_chart(from) : "";
-  return throughput.empty() ? overview(from) : throughput;
+  return throughput.empty() ? overview(from, runs.size() == 1) : throughput;
 }
 
 // The answer: a sentence and a picture for each kind of work.

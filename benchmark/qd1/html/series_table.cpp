@@ -52,9 +52,14 @@ node sortable_cell(const std::string& text, std::optional<double> value) {
   return element("td", std::move(attributes), {text});
 }
 
+std::string in_words(const amount& of) {
+  return of.unit.empty() ? of.number : of.number + no_break_space + std::string(of.unit);
+}
+
 // `is_trusted`: it is not the host's noise.
-node time_cell(std::optional<double> ns, bool is_trusted = true) {
-  return sortable_cell(ns ? duration_text(*ns) + (is_trusted ? "" : "†") : "–", ns);
+node value_cell(qd1::unit unit, const std::optional<estimate>& found, bool is_trusted = true) {
+  if (!found) return sortable_cell("–", std::nullopt);
+  return sortable_cell(in_words(figure_amount(unit, found->value)) + (is_trusted ? "" : "†"), found->value);
 }
 
 node latency_cell(const series& of, double fraction, bool is_trusted) {
@@ -62,7 +67,15 @@ node latency_cell(const series& of, double fraction, bool is_trusted) {
       of.latency.percentiles, [&](const percentile& each) { return std::abs(each.fraction - fraction) < 1e-9; });
   if (which == of.latency.percentiles.end()) return sortable_cell("–", std::nullopt);
   if (!which->value) return sortable_cell(fmt::format("needs {}", count_text(which->samples_needed)), std::nullopt);
-  return time_cell(which->value->value, is_trusted);
+  return value_cell(qd1::unit::nanoseconds, which->value, is_trusted);
+}
+
+// Those that every series has.
+std::vector<const figure*> shown_figures() {
+  std::vector<const figure*> found;
+  for (const figure& each : figures_of_series())
+    if (each.in_runs == visibility::always) found.push_back(&each);
+  return found;
 }
 
 std::string why_no_figures(const series& of) {
@@ -71,7 +84,7 @@ std::string why_no_figures(const series& of) {
   return of.latency.samples == 0 ? "Not measured." : "";
 }
 
-node series_row(const entry& of, const std::vector<double>& fractions) {
+node series_row(const entry& of, const std::vector<double>& fractions, const std::vector<const figure*>& figures) {
   const series& found = *of.found;
   const std::string why = why_no_figures(found);
   const std::string kind = why.empty() ? (found.complete ? "" : "cut") : found.invalid.empty() ? "missing" : "refused";
@@ -79,18 +92,15 @@ node series_row(const entry& of, const std::vector<double>& fractions) {
                        {element("th", {{"scope", "row"}, {"role", "rowheader"}}, {qd1::title(found.work)}),
                         element("td", {{"role", "cell"}}, {of.run->name})});
   if (!why.empty()) {
-    const std::string columns = fmt::format("{}", fractions.size() + 5);
+    const std::string columns = fmt::format("{}", fractions.size() + figures.size());
     return cells.add(element("td", {{"role", "cell"}, {"class", "why"}, {"colspan", columns}}, {why}));
   }
-  const bool timed = found.latency.max > 0;
   const auto is_trusted = [up_to = trusted(found, *of.run->run)](double fraction) { return fraction <= up_to + 1e-12; };
   for (const double each : fractions) cells.add(latency_cell(found, each, is_trusted(each)));
-  cells.add(time_cell(timed ? std::optional(found.latency.max) : std::nullopt,
-                      is_trusted(1 - 1 / static_cast<double>(found.latency.samples))));
-  cells.add(time_cell(timed ? std::optional(found.latency.mean.value) : std::nullopt));
-  cells.add(sortable_cell(rate_text(found.iops), found.iops));
-  cells.add(sortable_cell(fmt::format("{:.4g}", found.bytes_per_second / 1e6), found.bytes_per_second));
-  return cells.add(sortable_cell(count_text(found.latency.samples), static_cast<double>(found.latency.samples)));
+  const bool noisy = !is_trusted(1 - 1 / static_cast<double>(found.latency.samples));
+  for (const figure* each : figures)
+    cells.add(value_cell(each->unit, each->of(found), !(each->of_one_sample && noisy)));
+  return cells;
 }
 
 node heading(const std::string& text, std::string_view kind) {
@@ -105,10 +115,11 @@ node series_table(std::span<const named_report> runs) {
   const std::vector<double> fractions = fractions_of(all);
   node head = element("tr", {{"role", "row"}}, {heading("Series", "text"), heading("Report", "text")});
   for (const double each : fractions) head.add(heading(percentile_text(each), "number"));
-  for (const char* const each : {"max", "mean", "IOPS", "MB/s", "samples"}) head.add(heading(each, "number"));
+  const std::vector<const figure*> figures = shown_figures();
+  for (const figure* each : figures) head.add(heading(std::string(each->label), "number"));
   nodes rows;
   rows.reserve(all.size());
-  for (const entry& each : all) rows.push_back(series_row(each, fractions));
+  for (const entry& each : all) rows.push_back(series_row(each, fractions, figures));
   return element(
       "section", {{"class", "all"}},
       {element("h2", {}, {"All series of all reports"}),

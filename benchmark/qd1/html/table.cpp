@@ -40,6 +40,17 @@ nodes quantity(const estimate& from, std::string_view mark = "") {
   return contents;
 }
 
+// The same of any unit. `mark` as above.
+nodes quantity(qd1::unit unit, const estimate& from, std::string_view mark = "") {
+  if (unit == qd1::unit::nanoseconds) return quantity(from, mark);
+  const auto text = [&](double value) { return figure_amount(unit, value).number; };
+  nodes contents = {text(from.value) + std::string(mark)};
+  if (from.interval)
+    contents.push_back(element("span", {{"class", "interval"}},
+                               {fmt::format("{}–{}", text(from.interval->low), text(from.interval->high))}));
+  return contents;
+}
+
 nodes not_known(const percentile& which) {
   return {"n/a", element("span", {{"class", "interval"}}, {fmt::format("needs {}", count_text(which.samples_needed))})};
 }
@@ -62,7 +73,7 @@ struct percentile_column {
 double least(const panel& from, double fraction) {
   double found = std::numeric_limits<double>::max();
   for (const curve& each : from.curves)
-    if (const estimate* value = each.measured() ? percentile_of(*each.series, fraction) : nullptr)
+    if (const estimate* value = each.measured() ? percentile_in(*each.series, fraction) : nullptr)
       found = std::min(found, value->value);
   return found;
 }
@@ -71,16 +82,6 @@ std::vector<percentile_column> columns_of(const panel& from) {
   std::vector<percentile_column> found;
   for (const double fraction : fractions_of(from)) found.push_back({fraction, least(from, fraction)});
   return found;
-}
-
-nodes rate(const series& of) {
-  nodes contents = {rate_text(of.iops)};
-  const auto found = std::ranges::find(of.between_runs, "iops", &named_estimate::figure);
-  if (found != of.between_runs.end() && found->value.interval)
-    contents.push_back(
-        element("span", {{"class", "interval"}},
-                {fmt::format("{}–{}", rate_text(found->value.interval->low), rate_text(found->value.interval->high))}));
-  return contents;
 }
 
 bool untrusted(const curve& which, double fraction) { return fraction > which.trusted + 1e-12; }
@@ -96,9 +97,28 @@ node percentile_cell(const curve& shown, const percentile_column& in) {
   return cell(name, quantity(*which->value), best ? "best" : "");
 }
 
-node figures_row(const curve& which, const std::vector<percentile_column>& percentiles) {
+// The figures that a table of the panel shows: some only where a series has them.
+std::vector<const figure*> figures_in(page_table in, const panel& from) {
+  std::vector<const figure*> found;
+  for (const figure& each : figures_of_series()) {
+    const auto has = [&](const curve& which) { return which.measured() && each.of(*which.series).has_value(); };
+    if (each.on_page == in && (each.in_runs == visibility::always || std::ranges::any_of(from.curves, has)))
+      found.push_back(&each);
+  }
+  return found;
+}
+
+node figure_cell(const curve& row, const figure& which) {
+  const auto found = which.of(*row.series);
+  if (!found) return cell(which.label, {"–"}, "unknown");
+  const bool noisy = which.of_one_sample && untrusted(row, 1 - 1 / static_cast<double>(row.series->latency.samples));
+  return cell(which.label, quantity(which.unit, *found, noisy ? "†" : ""), noisy ? "untrusted" : "");
+}
+
+node figures_row(const curve& which, const std::vector<percentile_column>& percentiles,
+                 const std::vector<const figure*>& others) {
   const series& of = *which.series;
-  const std::size_t columns = percentiles.size() + 3;
+  const std::size_t columns = percentiles.size() + others.size();
   if (!of.not_available.empty()) return words(which, "missing", columns, {"Not available here: " + of.not_available});
   if (!of.invalid.empty())
     return words(which, "refused", columns,
@@ -106,14 +126,7 @@ node figures_row(const curve& which, const std::vector<percentile_column>& perce
   if (of.latency.samples == 0) return words(which, "missing", columns, {"Not measured."});
   node found = row(which, of.complete ? "" : " cut");
   for (const percentile_column& each : percentiles) found.add(percentile_cell(which, each));
-  const bool noisy = untrusted(which, 1 - 1 / static_cast<double>(of.latency.samples));
-  if (which.timed()) {
-    found.add(cell("max", quantity({of.latency.max, {}}, noisy ? "†" : ""), noisy ? "untrusted" : ""));
-    found.add(cell("mean", quantity(of.latency.mean)));
-  } else {
-    for (const char* const column : {"max", "mean"}) found.add(cell(column, {"–"}, "unknown"));
-  }
-  found.add(cell("IOPS", rate(of)));
+  for (const figure* each : others) found.add(figure_cell(which, *each));
   return found;
 }
 
@@ -193,18 +206,11 @@ node run_row(const curve& which, const contribution& run) {
   return found;
 }
 
-bool has_cycles(const panel& from) {
-  return std::ranges::any_of(from.curves, [](const curve& each) { return each.series->cycles.has_value(); });
-}
-
-node evidence_row(const curve& which, bool with_cycles) {
+node evidence_row(const curve& which, const std::vector<const figure*>& figures) {
   const series& of = *which.series;
   node found = row(which);
-  found.add(cell("samples", {count_text(of.latency.samples),
-                             element("span", {{"class", "interval"}}, {fmt::format("in {:.3g} s", of.seconds)})}));
-  found.add(cell("CPU / op", of.cpu_ns ? quantity({*of.cpu_ns, {}}) : nodes{"–"}));
-  if (with_cycles) found.add(cell("cycles / op", {of.cycles ? fmt::format("{:.0f}", *of.cycles) : "–"}));
-  found.add(cell("batched", of.batched_ns ? quantity({*of.batched_ns, {}}) : nodes{"–"}));
+  for (const figure* each : figures) found.add(figure_cell(which, *each));
+  found.add(cell("time", {of.measured() ? fmt::format("{:.3g}\u00a0s", of.seconds) : "–"}));
   found.add(cell("served by", {path_taken(of.service)}, "prose"));
   found.add(cell("checks and notes", remarks(of), "prose"));
   return found;
@@ -216,9 +222,10 @@ node figures_table(const panel& from) {
   const std::vector<percentile_column> percentiles = columns_of(from);
   std::vector<std::string> columns = {"Mode"};
   for (const percentile_column& each : percentiles) columns.push_back(percentile_text(each.fraction));
-  for (const char* name : {"max", "mean", "IOPS"}) columns.emplace_back(name);
+  const std::vector<const figure*> others = figures_in(page_table::figures, from);
+  for (const figure* each : others) columns.emplace_back(each->label);
   nodes rows;
-  for (const curve& each : from.curves) rows.push_back(figures_row(each, percentiles));
+  for (const curve& each : from.curves) rows.push_back(figures_row(each, percentiles, others));
   std::string caption = fmt::format("Latency with 95 % intervals {}, the best of a column bold.", scopes_of(from));
   if (std::ranges::any_of(from.curves, [](const curve& each) { return each.trusted < 1; }))
     caption += " † So rare that it may be the host’s noise.";
@@ -239,13 +246,14 @@ node runs_table(const panel& from) {
 }
 
 node evidence_table(const panel& from) {
-  const bool with_cycles = has_cycles(from);
+  const std::vector<const figure*> figures = figures_in(page_table::evidence, from);
   nodes rows;
   for (const curve& each : from.curves)
-    if (each.series->not_available.empty()) rows.push_back(evidence_row(each, with_cycles));
+    if (each.series->not_available.empty()) rows.push_back(evidence_row(each, figures));
   if (rows.empty()) return "";
-  std::vector<std::string> columns = {"Mode", "samples", "CPU / op", "batched", "served by", "checks and notes"};
-  if (with_cycles) columns.insert(columns.begin() + 3, "cycles / op");
+  std::vector<std::string> columns = {"Mode"};
+  for (const figure* each : figures) columns.emplace_back(each->label);
+  for (const char* name : {"time", "served by", "checks and notes"}) columns.emplace_back(name);
   return table("evidence", "What the figures rest on.", columns, std::move(rows));
 }
 

@@ -23,7 +23,7 @@ std::vector<contender> ranking(const panel& from, double fraction) {
   std::vector<contender> found;
   for (const curve& each : from.curves)
     if (each.measured())
-      if (const estimate* value = percentile_of(*each.series, fraction)) found.push_back({&each, value});
+      if (const estimate* value = percentile_in(*each.series, fraction)) found.push_back({&each, value});
   std::ranges::stable_sort(found, {}, [](const contender& each) { return each.value->value; });
   return found;
 }
@@ -129,7 +129,9 @@ node comparison_of_runs(const curve& base, const curve& other, const estimate& f
     words.push_back(fmt::format("; 95\u00a0% sure: {:.2f} to {:.2f} times", found.ratio->interval->low,
                                 found.ratio->interval->high));
   if (found.ratio && found.base_runs == 0) words.push_back("; both are means over the rounds");
-  words.push_back(found.remark.empty() ? "). " : "). " + found.remark + ". ");
+  std::string remark = found.remark;
+  if (!remark.empty() && remark[0] >= 'a' && remark[0] <= 'z') remark[0] = static_cast<char>(remark[0] - 'a' + 'A');
+  words.push_back(remark.empty() ? "). " : "). " + remark + ". ");
   return element("span", {}, std::move(words));
 }
 

@@ -10,7 +10,7 @@
 namespace qd1 {
 namespace {
 
-bool may_have_interval(const figure& which) { return which.may_be_gated && which.name != "min" && which.name != "max"; }
+bool may_have_interval(const figure& which) { return which.of_run != nullptr; }
 
 // Titles have commas, and no quotation marks.
 std::string csv_head(const std::vector<double>& percentiles) {

@@ -40,8 +40,9 @@ std::string row(const series& of, const std::vector<load_column>& columns) {
 std::string knee_text(const knee& from) {
   const load& at = from.at->work.load;
   std::string text = at.workers > 1 ? fmt::format("Knee of {} workers: ", at.workers) : "Knee: ";
-  if (from.at == from.best) return wrapped(text + fmt::format("none up to depth {}, which has the most.", at.depth));
-  text += fmt::format("depth {} has {:.0f} % of the most operations a second (those of depth {})", at.depth,
+  if (from.at == from.best)
+    return wrapped(text + fmt::format("none up to depth {}, which reaches the most.", at.depth));
+  text += fmt::format("depth {} reaches {:.0f} % of the maximum throughput (depth {})", at.depth,
                       from.at->iops / from.best->iops * 100, from.best->work.load.depth);
   const std::string p99 = quantile_cell(*from.at, 0.99), beyond = quantile_cell(*from.best, 0.99);
   if (p99 != "n/a" && beyond != "n/a") text += fmt::format(", at a p99 of {} µs instead of {}", p99, beyond);

@@ -1,52 +1,64 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/load_columns.hpp"
 
+#include "figures.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 namespace qd1 {
 namespace {
 
-std::string device_operations(const verification& facts) {
-  if (!facts.device_operations || facts.application_operations == 0) return "n/a";
-  return fmt::format("{:.3f}",
-                     static_cast<double>(*facts.device_operations) / static_cast<double>(facts.application_operations));
+// As wide as its values are.
+std::size_t width_of(const figure& which) {
+  switch (which.unit) {
+    case unit::per_second:
+    case unit::cycles: return 9;
+    case unit::megabytes_per_second: return 7;
+    case unit::percent:
+    case unit::ratio: return 6;
+    default: return 8;
+  }
 }
 
-// Nothing is known of latencies where the clock was not read.
-std::string worst(const series& of) { return of.latency.bins.empty() ? "n/a" : microseconds(of.latency.max); }
+load_column column_of(const figure& which) {
+  return {std::string(which.label), width_of(which), which.load_rank, [&which](const series& of) {
+            const auto found = which.of(of);
+            return found ? figure_text(which.unit, found->value) : "n/a";
+          }};
+}
+
+bool is_throughput(const figure& which) {
+  return which.unit == unit::per_second || which.unit == unit::megabytes_per_second;
+}
 
 }  // namespace
 
 std::string quantile_cell(const series& of, double fraction) {
-  for (const percentile& each : of.latency.percentiles)
-    if (each.fraction == fraction && each.value) return microseconds(each.value->value);
-  return "n/a";
+  const auto found = percentile_of(of, fraction);
+  return found ? microseconds(found->value) : "n/a";
 }
 
+// Throughput, percentiles, then what may be left out, the last of it first.
 std::vector<load_column> load_columns(const ladder& rows, const report& run) {
-  std::vector<load_column> all = {{"IOPS", 9, 0, [](const series& of) { return fmt::format("{:.0f}", of.iops); }},
-                                  {"MB/s", 7, 1, [](const series& of) { return digits(of.bytes_per_second / 1e6); }}};
+  std::vector<load_column> all, others;
+  for (const figure& each : figures_of_series()) {
+    const auto has = [&](const series* row) { return each.of(*row).has_value(); };
+    if (each.in_loads == visibility::never ||
+        (each.in_loads == visibility::if_known && std::ranges::none_of(rows, has)))
+      continue;
+    (is_throughput(each) ? all : others).push_back(column_of(each));
+  }
   const std::vector<double> usual = {0.5, 0.99, 0.999};
   for (const double each : run.settings.percentiles.empty() ? usual : run.settings.percentiles)
     all.push_back({percentile_name(each), 8, each == 0.5 || each == 0.99 ? 0 : 3,
                    [each](const series& of) { return quantile_cell(of, each); }});
-  all.push_back({"max", 8, 2, worst});
-  all.push_back({"CPU/op", 8, 2, [](const series& of) { return of.cpu_ns ? microseconds(*of.cpu_ns) : "n/a"; }});
-  if (std::ranges::any_of(rows, [](const series* each) { return each->cycles.has_value(); }))
-    all.push_back(
-        {"cycles/op", 9, 3, [](const series& of) { return of.cycles ? fmt::format("{:.0f}", *of.cycles) : "n/a"; }});
-  all.push_back({"busy", 6, 4, [](const series& of) {
-                   const auto computing = busy(of);
-                   return computing ? fmt::format("{:.0f}%", *computing * 100) : "n/a";
-                 }});
-  all.push_back({"dev/op", 6, 4, [](const series& of) { return device_operations(of.verification); }});
-  all.push_back(
-      {"trust to", 8, 5, [](const series& of) { return of.latency.bins.empty() ? "n/a" : trusted_percentile(of); }});
+  std::ranges::stable_sort(others, {}, &load_column::rank);
+  std::ranges::move(others, std::back_inserter(all));
   return all;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/shortage.hpp"
 
+#include "figures.hpp"
 #include "findings/steps.hpp"
 #include "output/load_columns.hpp"
 #include "output/wording.hpp"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,20 +32,42 @@ std::string pages_cell(const verification& facts) {
   return fmt::format("{} -> {}", *facts.cached_pages_before, *facts.cached_pages_after);
 }
 
-std::string device_cell(const verification& facts) {
-  if (!facts.device_operations || facts.application_operations == 0) return "n/a";
-  return fmt::format("{:.3f}",
-                     static_cast<double>(*facts.device_operations) / static_cast<double>(facts.application_operations));
+load_column column_of(std::string_view name, std::size_t width, int rank) {
+  const figure& which = *figure_named(name);
+  return {std::string(which.label), width, rank, [&which](const series& of) {
+            const auto found = which.of(of);
+            return found ? figure_text(which.unit, found->value) : "n/a";
+          }};
 }
 
-std::string line(const series& of, const report& run) {
-  const std::string step = fmt::format("{:<34}", step_name(of, run));
-  if (!of.measured()) return step + (of.invalid.empty() ? "  not available\n" : "  INVALID\n");
-  const shortage memory = of.shortage.value_or(shortage());
-  return step + fmt::format("{:>8.0f} {:>7} {:>7} {:>7} {:>8} {:>6} {:>18} {:>7}  {}\n", of.iops,
-                            microseconds(of.latency.mean.value), quantile_cell(of, 0.5), quantile_cell(of, 0.99),
-                            microseconds(of.latency.max), device_cell(of.verification), pages_cell(of.verification),
-                            mebibytes_cell(memory.dirty_most), name(memory.bound));
+load_column column_of(double fraction) {
+  return {percentile_name(fraction), 8, 0, [fraction](const series& of) { return quantile_cell(of, fraction); }};
+}
+
+shortage shortage_in(const series& of) { return of.shortage.value_or(shortage()); }
+
+std::size_t widest_bound(const report& run) {
+  std::size_t most = 0;
+  for (const series& each : run.series) most = std::max(most, name(shortage_in(each).bound).size());
+  return most;
+}
+
+std::vector<load_column> columns_for(const report& run, std::size_t label_width) {
+  std::vector<load_column> all = {column_of("iops", 8, 0), column_of("mean", 8, 3), column_of(0.5),
+                                  column_of(0.99),         column_of("max", 8, 2),  column_of("dev/op", 6, 1)};
+  all.push_back({"pages in memory", 16, 4, [](const series& of) { return pages_cell(of.verification); }});
+  all.push_back({"dirty", 7, 5, [](const series& of) { return mebibytes_cell(shortage_in(of).dirty_most); }});
+  all.push_back(
+      {"bound", widest_bound(run), 3, [](const series& of) { return std::string(name(shortage_in(of).bound)); }});
+  return fitting_columns(std::move(all), label_width);
+}
+
+std::string line(const series& of, const report& run, const std::vector<load_column>& columns,
+                 std::size_t label_width) {
+  std::string text = fmt::format("{:<{}}", step_name(of, run), label_width);
+  if (!of.measured()) return text + (of.invalid.empty() ? "  not available\n" : "  INVALID\n");
+  for (const load_column& each : columns) text += fmt::format(" {:>{}}", each.text(of), each.width);
+  return text + '\n';
 }
 
 // How memory was made short, each way once.
@@ -63,11 +87,16 @@ std::string how(const report& run) {
 std::string shortage_block(const report& report) {
   if (report.series.empty()) return {};
   const work& first = report.series.front().work;
-  std::string text = fmt::format("Random {}, {}, one after the other, {} of memory [µs]\n", size_text(first.block),
-                                 name(first.mode), size_text(memory_without_ballast(report)));
-  text += fmt::format("{:<34}{:>8} {:>7} {:>7} {:>7} {:>8} {:>6} {:>18} {:>7}  {}\n", "", "IOPS", "mean", "p50", "p99",
-                      "max", "dev/op", "pages in memory", "dirty", "bound");
-  for (const series& each : report.series) text += line(each, report);
+  std::string text =
+      wrapped(fmt::format("Random {}, {}, one after the other, {} of memory [µs]", size_text(first.block),
+                          name(first.mode), size_text(memory_without_ballast(report))));
+  std::size_t label_width = 0;
+  for (const series& each : report.series) label_width = std::max(label_width, step_name(each, report).size());
+  const std::vector<load_column> columns = columns_for(report, label_width);
+  text += fmt::format("{:<{}}", "", label_width);
+  for (const load_column& each : columns) text += fmt::format(" {:>{}}", each.heading, each.width);
+  text += '\n';
+  for (const series& each : report.series) text += line(each, report, columns, label_width);
   text += wrapped(fmt::format("Memory is short by: {}.", how(report)));
   const remark_counts among = count_remarks(report);
   for (const series& each : report.series)

@@ -77,7 +77,7 @@ std::string percentile_cell(const series& of, double fraction) {
 
 std::string cell(const figure& which, const series& of) {
   const auto found = which.of(of);
-  if (!found) return which.everywhere ? "  n/a" : "";
+  if (!found) return which.in_runs == visibility::always ? "  n/a" : "";
   const auto text = [&](double value) { return figure_text(which.unit, value); };
   if (!found->interval) return fmt::format("{:>8}", text(found->value));
   return fmt::format("{:>8}  {} … {}", text(found->value), text(found->interval->low), text(found->interval->high));
@@ -124,7 +124,8 @@ std::string block(const group& members, const report& run, const remark_counts& 
                   [&](const series& each) { return percentile_cell(each, which.fraction); });
     for (const figure& each : figures_of_series()) {
       const auto has = [&](const series* of) { return of->measured() && each.of(*of).has_value(); };
-      if (each.everywhere || std::ranges::any_of(members, has))
+      if (each.in_runs == visibility::always ||
+          (each.in_runs == visibility::if_known && std::ranges::any_of(members, has)))
         text += row(each.label, members, [&](const series& of) { return cell(each, of); });
     }
     text += row("engine", members, [](const series& each) { return "  " + each.service.engine; });

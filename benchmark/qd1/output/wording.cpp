@@ -17,16 +17,13 @@
 #include <utility>
 
 namespace qd1 {
+
 std::size_t page_width() {
   constexpr std::size_t most = 100, least = 40;
   std::size_t columns = platform::output_columns().value_or(most);
   if (const char* const wanted = std::getenv("COLUMNS"))
     if (const auto number = std::strtoul(wanted, nullptr, 10); number != 0) columns = number;
   return std::clamp(columns, least, most);
-}
-
-std::string trusted_percentile(const series& each) {
-  return each.trusted_fraction ? figure_text(unit::percentile, *each.trusted_fraction) : "";
 }
 
 std::string path_text(const service& service) {

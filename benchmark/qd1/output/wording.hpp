@@ -12,9 +12,6 @@
 
 namespace qd1 {
 
-/// Up to which of the usual percentiles a series can be trusted: "p99.9", "nothing"; empty: not known.
-std::string trusted_percentile(const series& each);
-
 /// By which paths operations were served: "  inline 98.4%  ring 1.56%".
 std::string path_text(const service& service);
 

@@ -43,10 +43,12 @@ double reached_at(const std::vector<fraction_step>& steps, double ns) {
   return above == steps.begin() ? 0 : std::prev(above)->up_to;
 }
 
-std::vector<std::size_t> numbered(const std::vector<sampled_round>& rounds) {
+// Empty: not all are known.
+template <class Round>
+std::vector<std::size_t> processors_of(const std::vector<Round>& rounds) {
   std::vector<std::uint64_t> known;
   std::vector<std::size_t> numbers;
-  for (const sampled_round& each : rounds) {
+  for (const Round& each : rounds) {
     if (!each.processor) return {};
     const auto found = std::find(known.begin(), known.end(), *each.processor);
     numbers.push_back(static_cast<std::size_t>(found - known.begin()));
@@ -72,6 +74,17 @@ std::vector<double> logarithms(std::vector<double> values) {
   return values;
 }
 
+// `in_order`: a value of each round, more than 0. `text`: of such a value.
+std::string why_no_interval(const std::vector<double>& in_order, const std::vector<std::size_t>& processors,
+                            std::string (*text)(double)) {
+  if (in_order.size() < fewest_rounds)
+    return fmt::format("{} rounds have samples; needed are {}", in_order.size(), fewest_rounds);
+  if (const auto found = two_levels(in_order); found && found->lasting)
+    return fmt::format("the rounds have two levels, {} and {}, and stay on one for {:.1f} rounds on average",
+                       text(found->low), text(found->high), found->rounds_a_visit);
+  return too_few_effective(mean_in_order(logarithms(in_order), processors), in_order.size());
+}
+
 double log_odds(double fraction) { return std::log(fraction / (1 - fraction)); }
 double from_log_odds(double value) { return 1 / (1 + std::exp(-value)); }
 
@@ -80,7 +93,7 @@ double from_log_odds(double value) { return 1 / (1 + std::exp(-value)); }
 equal_rounds::equal_rounds(std::vector<sampled_round> rounds) : rounds_(std::move(rounds)) {
   std::erase_if(rounds_, [](const sampled_round& each) { return each.bins.empty(); });
   if (rounds_.empty()) return;
-  processors_ = numbered(rounds_);
+  processors_ = processors_of(rounds_);
   for (const sampled_round& each : rounds_) {
     samples_.push_back(count_of(each));
     of_rounds_.push_back(cumulative(each, samples_.back()));
@@ -125,12 +138,7 @@ equal_rounds::steps::const_iterator equal_rounds::first_reaching(double fraction
 }
 
 std::string equal_rounds::why_unsupported() const {
-  if (rounds_.size() < fewest_rounds)
-    return fmt::format("{} rounds have samples; needed are {}", rounds_.size(), fewest_rounds);
-  if (const auto found = two_levels(medians_); found && found->lasting)
-    return fmt::format("the rounds have two levels, {:.1f} and {:.1f} µs, and stay on one for {:.1f} rounds on average",
-                       found->low / 1000, found->high / 1000, found->rounds_a_visit);
-  return too_few_effective(mean_in_order(logarithms(medians_), processors_), rounds_.size());
+  return why_no_interval(medians_, processors_, [](double ns) { return fmt::format("{:.1f} µs", ns / 1000); });
 }
 
 double equal_rounds::correlation_of_medians() const {
@@ -223,6 +231,25 @@ estimate equal_rounds::mean() const {
   if (!found.withheld.empty()) return found;
   const double half = of.half_width();
   found.interval = interval{std::max(0., value - half), value + half};
+  return found;
+}
+
+estimate rate_of_rounds(double rate, std::span<const round> rounds) {
+  std::vector<round> measured;
+  std::vector<double> rates;
+  for (const round& each : rounds) {
+    if (each.samples == 0 || !(each.seconds > 0)) continue;
+    rates.push_back(static_cast<double>(each.samples) / each.seconds);
+    measured.push_back(each);
+  }
+  const std::vector<std::size_t> processors = processors_of(measured);
+  estimate found{rate, std::nullopt, scope::within_run, why_no_interval(rates, processors, [](double a_second) {
+                   return fmt::format("{:.0f} IOPS", a_second);
+                 })};
+  if (!found.withheld.empty()) return found;
+  const serial_mean of = mean_in_order(rates, processors);
+  const double half = of.half_width() / of.value * rate;  // as a part, whatever the rate is in
+  found.interval = interval{std::max(0., rate - half), rate + half};
   return found;
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -67,5 +68,10 @@ class equal_rounds {
   std::vector<steps> of_rounds_;
   steps steps_;  // of all rounds, with the mean of their fractions
 };
+
+/// Operations a second, or what is in proportion to them, with an interval from how the rates of the rounds differ.
+/// Rounds end by time, so the rate of all of them is the mean of theirs. Withheld where a percentile's is, for the same
+/// reasons.
+estimate rate_of_rounds(double rate, std::span<const round> rounds);
 
 }  // namespace qd1

@@ -272,6 +272,17 @@ TEST_CASE("runs of different things are shown, but no verdict is given") {
   CHECK(contains(words(render(runs)), "other is not compared: only one of the two is verified to be direct."));
 }
 
+TEST_CASE("where runs are compared, the bars claim nothing that the sentence does not") {
+  const qd1::report both = qd1_test::synthetic_report(20'000);
+  qd1::report cached = both;
+  std::erase_if(cached.series, [](const qd1::series& each) { return each.work.mode != qd1::mode::cached; });
+  const std::vector<named_report> runs = {{"a", &both}, {"b", &cached}};
+  const std::string page = render(runs);
+  CHECK(page.find("Nothing to compare: the same work was not measured in both.") != std::string::npos);
+  CHECK(page.find("fastest") == std::string::npos);
+  CHECK(render(both).find("fastest") != std::string::npos);
+}
+
 TEST_CASE("the mark of validity counts the series that are not steady") {
   qd1::report run = qd1_test::synthetic_report(3'000);
   CHECK(contains(words(render(run)), "✓ 12 of 12 series valid"));
@@ -298,7 +309,7 @@ TEST_CASE("a page of several reports has a row for each series and report, with 
   const std::string table = page.substr(begin, page.find("</table>", begin) - begin);
   CHECK(count(table, "<tr") == 1 + base.series.size() + other.series.size() + bad.series.size());
   CHECK(count(table, "data-sort=\"text\"") == 2);
-  CHECK(count(table, "data-sort=\"number\"") == base.series.front().latency.percentiles.size() + 5);
+  CHECK(count(table, "data-sort=\"number\"") == base.series.front().latency.percentiles.size() + 8);
   CHECK(count(table, "&lt;other&gt;") == other.series.size());
   for (const qd1::series& each : base.series) {
     CHECK(count(table, qd1::html::escaped(qd1::title(each.work))) >= 2);

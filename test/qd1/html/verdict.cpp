@@ -68,6 +68,20 @@ TEST_CASE("the sentence and the bars below it agree on whether there is a fastes
   CHECK_FALSE(contains(shown(500, 300), "fastest"));
 }
 
+TEST_CASE("bars of series that may be equal to the fastest carry no factor") {
+  const auto shown = [](double width) {
+    qd1::report run = qd1_test::synthetic_report(2'000);
+    std::erase_if(run.series, [](const qd1::series& each) { return each.work.form == qd1::form::asynchronous; });
+    for (qd1::series& each : run.series) {
+      const double ns = each.work.mode == qd1::mode::mapped ? 380. : 500.;
+      each.latency.percentiles.front().value = qd1::estimate{ns, qd1::interval{ns - width, ns + width}};
+    }
+    return words({overview(reads(run))});
+  };
+  CHECK(contains(shown(5), "1.3×"));
+  CHECK_FALSE(contains(shown(300), "1.3×"));
+}
+
 TEST_CASE("the forms of a single mode are compared with each other") {
   qd1::report run = qd1_test::synthetic_report(50'000);
   std::erase_if(run.series, [](const qd1::series& each) { return each.work.mode != qd1::mode::direct; });

@@ -26,18 +26,24 @@ namespace {
 
 constexpr std::uint64_t most_repeats = 100;
 
+const std::string help_of_creation =
+    "Default: a temporary file in the current directory. A file that does not exist is created, and kept for the next "
+    "run";
+
 }  // namespace
 
-void add_path(options& to, std::string& path) {
-  to.text("PATH", "PATH", path,
-          "A file, a directory or a block device. Default: a temporary file in the current directory. A file that does "
-          "not exist is created, and kept for the next run");
+std::string help_of_writes(bool may_flush) {
+  return fmt::format("Writes that end when they are accepted{} written through ({}){}", may_flush ? "," : ", or",
+                     platform::write_through, may_flush ? ", or flushed by a sync" : "");
 }
 
-void add_paths(options& to, std::vector<std::string>& paths) {
-  to.texts("PATH", "PATH", paths,
-           "Files, directories or block devices, all used at once. Default: a temporary file in the current directory. "
-           "A file that does not exist is created, and kept for the next run");
+option& add_path(options& to, std::string& path, std::string help) {
+  return to.text("PATH", "PATH", path,
+                 help.empty() ? "A file, a directory or a block device. " + help_of_creation : help);
+}
+
+option& add_paths(options& to, std::vector<std::string>& paths) {
+  return to.texts("PATH", "PATH", paths, "Files, directories or block devices, all used at once. " + help_of_creation);
 }
 
 void add_modes(options& to, std::vector<mode>& modes) { to.some_of("--modes", modes, "Modes to measure"); }
@@ -63,8 +69,8 @@ void settle_order(order order, std::optional<double>& theta) {
         fmt::format("--zipf-theta: {:g} is of no use with --order {}; needed is --order zipf", *theta, name(order)));
 }
 
-void add_file_size(options& to, std::optional<std::uint64_t>& bytes) {
-  to.size("--file-size", bytes, "Bytes to measure on. Default: those of a file that exists, else 1GiB");
+option& add_file_size(options& to, std::optional<std::uint64_t>& bytes) {
+  return to.size("--file-size", bytes, "Bytes to measure on. Default: those of a file that exists, else 1GiB");
 }
 
 void add_engine(options& to, std::string& engine) {
@@ -78,10 +84,6 @@ void add_rounds(options& to, std::uint64_t& rounds) {
            "them; with 1, each series is measured without a break");
 }
 
-void add_percentiles(options& to, std::vector<double>& fractions) {
-  to.percentiles("--percentiles", fractions, "Percentiles to report; the median is always one of them");
-}
-
 void add_seed(options& to, std::uint64_t& seed) {
   to.count("--seed", seed, 0, ~std::uint64_t(0), "Seed of the offsets and the data");
 }
@@ -92,6 +94,12 @@ void add_overwrite(options& to, bool& overwrite) {
 
 void add_create(options& to, bool& create) {
   to.flag("--create", create, "Create PATH if it does not exist, even if it has no directory, such as ./data");
+}
+
+void add_measurement(options& to, measurement_request& request) {
+  to.percentiles("--percentiles", request.percentiles, "Percentiles to report; the median is always one of them");
+  add_seed(to, request.seed);
+  add_overwrite(to, request.overwrite);
 }
 
 void require_meant(const std::vector<std::string>& paths, bool create) {
@@ -154,6 +162,15 @@ void report_options::prepare(const std::vector<double>& percentiles) {
   }
   exports_.open();
   if (shows_progress_) progress::request();
+}
+
+void report_options::prepare(measurement_request& request, const std::string& command_line) {
+  prepare(request.percentiles);
+  request.command_line = command_line;
+  request.repeat = repeats();
+  request.before_measuring = plan_check();
+  request.after_round = observer();
+  heed_interrupts();
 }
 
 std::function<void(const std::vector<work>&)> report_options::plan_check() const {

@@ -43,8 +43,8 @@ command compare_command() {
   const auto own = std::make_shared<compare_state>();
   command made{"compare", "Compare reports; the first is the baseline", {}, {}};
   add_reports(made.options, own->paths);
-  made.options.text("--html", "FILE", own->page.path,
-                    "Write a page with the curves of all, and a table of all series that sorts by any column");
+  add_format(made.options, "--html", own->page,
+             "the curves of all, and a table of all series that sorts by any column,");
   made.run = [own](const std::string&) { return compare_all(*own); };
   return made;
 }

@@ -4,9 +4,7 @@
 #include "commands/common.hpp"
 #include "depth/ladder.hpp"
 #include "failure.hpp"
-#include "measure/interruption.hpp"
 #include "merge/of_ranks.hpp"
-#include "platform/names.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
@@ -46,15 +44,13 @@ void add_load(options& to, ladder_request& request) {
           "Also measure each PATH alone, and report what all together reach as a part of the sum");
   add_file_size(to, request.file_size);
   to.one_of("--reads", request.temperature, help_of_reads);
-  to.one_of("--writes", request.durability, depth_durabilities,
-            fmt::format("Writes that end when they are accepted, or written through ({})", platform::write_through));
+  to.one_of("--writes", request.durability, depth_durabilities, help_of_writes(false));
 }
 
 void add_measuring(options& to, depth_state& own) {
   ladder_request& request = own.request;
-  to.seconds("--time", request.seconds, "Time of a step");
+  add_time(to, request.seconds, "a step");
   add_rounds(to, request.rounds);
-  add_percentiles(to, request.percentiles);
   to.flag("--no-clock", own.untimed,
           "Do not read the clock for each transfer: the most operations per second, and no latencies");
   to.flag("--pin", request.pinned, "Keep each worker on one CPU, those near the device first");
@@ -63,8 +59,7 @@ void add_measuring(options& to, depth_state& own) {
   to.flag("--polled", request.engine.polled, "Poll the device for completions, where it has queues for that");
   to.flag("--registered", request.engine.registered,
           "Transfer to and from memory that is registered with the ring, which takes less CPU time");
-  add_seed(to, request.seed);
-  add_overwrite(to, request.overwrite);
+  add_measurement(to, request);
   add_create(to, own.create);
 }
 
@@ -90,16 +85,11 @@ command depth_command() {
   own->report.declare_repeat(made.options);
   own->report.declare(made.options);
   made.run = [own](const std::string& command_line) -> int {
-    own->request.command_line = command_line;
     own->request.timed = !own->untimed;
     settle_order(own->request.order, own->request.zipf_theta);
     require_possible(own->request);
     require_meant(own->request.paths, own->create);
-    own->report.prepare(own->request.percentiles);
-    own->request.before_measuring = own->report.plan_check();
-    own->request.after_round = own->report.observer();
-    heed_interrupts();
-    own->request.repeat = own->report.repeats();
+    own->report.prepare(own->request, command_line);
     const auto found = in_one_of_all_ranks(repeated_loads(own->request));
     return found ? own->report.finish(*found) : exit_pass;  // the first rank answers for all
   };

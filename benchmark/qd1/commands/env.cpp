@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // qd1 env: the machine as qd1 finds it.
 #include "commands/commands.hpp"
+#include "commands/common.hpp"
 #include "failure.hpp"
 #include "output/output_file.hpp"
 #include "text/printable.hpp"
@@ -45,8 +46,8 @@ int describe_machine(env_state& own) {
 command env_command() {
   const auto own = std::make_shared<env_state>();
   command made{"env", "Show the machine, and which of its settings affect results", {}, {}, true};
-  made.options.text("PATH", "PATH", own->path, "A file, a directory or a block device");
-  made.options.text("--json", "FILE", own->json.path, "Write JSON; - is standard output, without the text");
+  add_path(made.options, own->path, "A file, a directory or a block device");
+  add_format(made.options, "--json", own->json, "what is shown");
   made.run = [own](const std::string&) { return describe_machine(*own); };
   return made;
 }

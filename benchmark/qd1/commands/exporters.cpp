@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace qd1 {
 
@@ -30,6 +31,15 @@ std::span<const exporter> exporters() {
       exporter{"--fio", "DIRECTORY", "Write each series as fio's json+ for fio-plot: DIRECTORY/<series>/fio.json",
                nullptr, write_fio_files, make_fio_directory}};
   return all;
+}
+
+void add_format(options& to, std::string_view option, output_file& file, std::string_view what) {
+  const auto all = exporters();
+  const auto& format = *std::ranges::find(all, option, &exporter::option);
+  std::string help = format.help;
+  constexpr std::string_view subject = "the report";
+  help.replace(help.find(subject), subject.size(), what);
+  to.text(format.option, format.value, file.path, std::move(help));
 }
 
 void exports::declare(options& to, bool of_experiments) {

@@ -9,6 +9,7 @@
 #include <deque>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace qd1 {
 
@@ -28,6 +29,9 @@ struct exporter {
 };
 
 std::span<const exporter> exporters();
+
+/// The option of a format for a command that fills the file itself: `what` replaces "the report".
+void add_format(options& to, std::string_view option, output_file& file, std::string_view what);
 
 /// The files that the user wants.
 class exports {

@@ -4,7 +4,6 @@
 
 #include "commands/commands.hpp"
 #include "commands/common.hpp"
-#include "measure/interruption.hpp"
 #include "merge/of_ranks.hpp"
 
 #include <memory>
@@ -25,10 +24,8 @@ void add_memory_options(options& to, memory_request& request) {
       "Bytes that are left for the file's pages; files are parts and multiples of it. Default: an eighth of what is "
       "available, 1GiB at most");
   add_block(to, request.block);
-  to.seconds("--time", request.seconds, "Time of a step, at most; cold ones end when each block has been read");
-  add_percentiles(to, request.percentiles);
-  add_seed(to, request.seed);
-  add_overwrite(to, request.overwrite);
+  add_time(to, request.seconds, "a step, at most; cold ones end when each block has been read");
+  add_measurement(to, request);
 }
 
 }  // namespace
@@ -41,12 +38,8 @@ command memory_command() {
   own->report.declare_repeat(made.options);
   own->report.declare(made.options);
   made.run = [own](const std::string& command_line) {
-    own->request.command_line = command_line;
     require_meant({own->request.path}, own->create);
-    own->report.prepare(own->request.percentiles);
-    own->request.before_measuring = own->report.plan_check();
-    heed_interrupts();
-    own->request.repeat = own->report.repeats();
+    own->report.prepare(own->request, command_line);
     return own->report.finish(in_one(repeated_memory(own->request)));
   };
   return made;

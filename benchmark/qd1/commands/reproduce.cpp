@@ -33,13 +33,12 @@ void add_reproduce_options(options& to, reproduce_state& own) {
   }
   experiment.help = about + "\nOne of";
   experiment.required = true;
-  to.texts(
-      "PATH", "PATH", request.paths,
+  add_paths(to, request.paths).help =
       "Files, directories or block devices, one for each drive. Default: temporary files in the current directory. "
-      "Devices and files that qd1 did not create are only read, unless --overwrite is given");
-  to.seconds("--time", request.seconds, "Time of a measurement. Default: as published");
-  to.size("--file-size", request.file_size,
-          "Bytes of each file. Default: 1GiB, or a quarter of the memory or the disk that is free");
+      "Devices and files that qd1 did not create are only read, unless --overwrite is given";
+  add_time(to, request.seconds, "a measurement. Default: as published");
+  add_file_size(to, request.file_size).help =
+      "Bytes of each file. Default: 1GiB, or a quarter of the memory or the disk that is free";
   to.flag("--allow-tuning", request.allow_tuning,
           "Also compare I/O schedulers, and reads with and without read-ahead: changes these settings, and restores "
           "them, even after Ctrl-C or a crash. Needs root");

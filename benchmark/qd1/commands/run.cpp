@@ -7,7 +7,6 @@
 #include "depth/ladder.hpp"
 #include "depth/profiles.hpp"
 #include "failure.hpp"
-#include "measure/interruption.hpp"
 #include "merge/of_ranks.hpp"
 #include "platform/names.hpp"
 
@@ -40,6 +39,7 @@ void add_profile(options& to, std::string& profile) {
 ladder_request loads_of(const run_request& from) {
   const profile& wanted = *profile_named(from.profile);
   ladder_request made;
+  static_cast<measurement_request&>(made) = from;
   made.loads = loads_of(wanted);
   made.profile = from.profile;
   if (!from.path.empty()) made.paths = {from.path};
@@ -47,17 +47,10 @@ ladder_request loads_of(const run_request& from) {
   made.file_size = from.file_size;
   made.seconds = from.seconds;
   made.rounds = from.rounds;
-  made.percentiles = from.percentiles;
   made.engine.name = from.engine;
-  made.seed = from.seed;
-  made.overwrite = from.overwrite;
   made.cycles = from.cycles;
   made.turns = from.turns;
-  made.command_line = from.command_line;
   if (from.quick) made.notes.emplace_back(quick_note);
-  made.repeat = from.repeat;
-  made.before_measuring = from.before_measuring;
-  made.after_round = from.after_round;
   return made;
 }
 
@@ -79,9 +72,7 @@ void add_run_options(options& to, run_request& request) {
   add_order(to, request.order, request.zipf_theta);
   add_file_size(to, request.file_size);
   to.some_of("--reads", request.reads, help_of_reads);
-  to.some_of("--writes", request.writes, durabilities,
-             fmt::format("Writes that end when they are accepted, written through ({}), or flushed by a sync",
-                         platform::write_through));
+  to.some_of("--writes", request.writes, durabilities, help_of_writes(true));
   to.some_of("--advice", request.advice,
              fmt::format("Advice for mappings: none (normal), or random use ({})", platform::random_advice));
   to.sizes("--working-set", request.working_sets, "Bytes from which offsets are chosen. Default: the whole file");
@@ -91,15 +82,13 @@ void add_run_options(options& to, run_request& request) {
       "--rate";
   to.count("--samples", request.samples, 1, std::uint64_t(1) << 40, "Transfers of a series, at most");
   to.flag("--cycles", request.cycles, "Also count CPU cycles; adds work to each context switch");
-  to.seconds("--time", request.seconds, "Time of a series, at most");
+  add_time(to, request.seconds, "a series, at most");
   add_rounds(to, request.rounds);
-  add_percentiles(to, request.percentiles);
   to.text("--turns", "FILE", request.turns,
           "Each round waits its turn with those of other runs that name this file. For runs side by side: whatever the "
           "host does affects them alike, so compare detects smaller differences");
   add_engine(to, request.engine);
-  add_seed(to, request.seed);
-  add_overwrite(to, request.overwrite);
+  add_measurement(to, request);
 }
 
 }  // namespace
@@ -112,14 +101,9 @@ command run_command() {
   own->report.declare_repeat(made.options);
   own->report.declare(made.options);
   made.run = [own](const std::string& command_line) -> int {
-    own->request.command_line = command_line;
     settle_order(own->request.order, own->request.zipf_theta);
     require_meant({own->request.path}, own->create);
-    own->report.prepare(own->request.percentiles);
-    own->request.before_measuring = own->report.plan_check();
-    own->request.after_round = own->report.observer();
-    heed_interrupts();
-    own->request.repeat = own->report.repeats();
+    own->report.prepare(own->request, command_line);
     const bool by_profile = !own->request.profile.empty();
     const auto found =
         in_one_of_all_ranks(by_profile ? repeated_loads(loads_of(own->request)) : repeated_runs(own->request));

@@ -8,7 +8,6 @@
 #include "measure/interruption.hpp"
 #include "output/color.hpp"
 #include "output/watched.hpp"
-#include "platform/names.hpp"
 #include "text/printable.hpp"
 
 #include <fmt/format.h>
@@ -36,9 +35,7 @@ void add_watch_options(options& to, watch_state& own) {
       .preset.clear();
   add_file_size(to, request.file_size);
   to.one_of("--reads", request.reads, help_of_reads);
-  to.one_of("--writes", request.writes, durabilities,
-            fmt::format("Writes that end when they are accepted, written through ({}), or flushed by a sync",
-                        platform::write_through));
+  to.one_of("--writes", request.writes, durabilities, help_of_writes(true));
   add_seed(to, request.seed);
   add_overwrite(to, request.overwrite);
   add_create(to, own.create);

@@ -125,7 +125,7 @@ std::vector<step> steps_of(const std::vector<planned_load>& loads, const field& 
 }
 
 report measure_once(const ladder_request& request, std::uint64_t seed, const std::deque<data_file>& files) {
-  report out = begun_report(request.command_line);
+  report out = begun_report(request, seed);
   out.kind = report_kind::depth;
   out.notes = request.notes;
   std::optional<turns> turns;
@@ -138,17 +138,15 @@ report measure_once(const ladder_request& request, std::uint64_t seed, const std
   field.percentiles = request.percentiles;
   field.seed = seed;
   out.machine = field.machine;
-  out.settings = {fmt::format("{}", fmt::join(request.paths, " ")),
-                  working_set(files),
-                  request.loads.empty() ? request.block : 0,
-                  0,
-                  request.seconds,
-                  request.rounds,
-                  request.engine.name,
-                  seed,
-                  request.paths,
-                  chosen_percentiles(request.percentiles),
-                  request.profile};
+  out.settings.path = fmt::format("{}", fmt::join(request.paths, " "));
+  out.settings.targets = request.paths;
+  out.settings.file_size = working_set(files);
+  out.settings.block = request.loads.empty() ? request.block : 0;
+  out.settings.samples = 0;  // as many as there are in the time
+  out.settings.seconds = request.seconds;
+  out.settings.rounds = request.rounds;
+  out.settings.engine = request.engine.name;
+  out.settings.profile = request.profile;
   std::vector<step> steps = steps_of(plan(request, files, out), field, request);
   // Only now: files that are being filled would be most of what is in so little memory.
   std::optional<memory_pressure> pressure;

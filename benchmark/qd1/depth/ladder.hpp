@@ -4,19 +4,17 @@
 
 #include "depth/step.hpp"
 #include "depth/worker.hpp"
-#include "figures.hpp"
-#include "measure/rounds.hpp"
+#include "measure/request.hpp"
 #include "report.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace qd1 {
 
-struct ladder_request {
+struct ladder_request : measurement_request {
   /// Measured instead of the ladder that modes, depths and so on describe, within the whole file. On a file that must
   /// not be written: those that only read.
   std::vector<planned_load> loads = {};
@@ -35,20 +33,13 @@ struct ladder_request {
   qd1::durability durability = durability::accepted;
   double seconds = 5;  ///< of a step
   std::uint64_t rounds = 5;
-  std::vector<double> percentiles = standard_percentiles();  ///< fractions, ascending; the median is one
   bool timed = true;
   std::optional<std::uint64_t> memory;  ///< bytes that are left for pages of files; none: as much as there is
   bool pinned = false;
   engine_choice engine;
-  std::uint64_t seed = 1;
-  std::uint64_t repeat = 1;  ///< independent runs
-  bool overwrite = false;
-  bool cycles = true;      ///< CPU cycles are counted
-  std::string turns = {};  ///< a file: each round waits its turn with those of other runs that name it
-  std::string command_line;
-  std::vector<std::string> notes = {};                                  ///< for the report
-  std::function<void(const std::vector<work>&)> before_measuring = {};  ///< called with the plan; may throw usage_error
-  round_observer after_round = {};  ///< called with what is known by then; may be empty
+  bool cycles = true;                   ///< CPU cycles are counted
+  std::string turns = {};               ///< a file: each round waits its turn with those of other runs that name it
+  std::vector<std::string> notes = {};  ///< for the report
 };
 
 /// Throws usage_error where that cannot be done.

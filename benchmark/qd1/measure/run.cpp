@@ -95,12 +95,16 @@ class series_driver {
 static_assert(round_driver<series_driver>);
 
 report run_once(const run_request& request, std::uint64_t seed, const data_file& file, std::optional<turns>& turns) {
-  report out = begun_report(request.command_line);
+  report out = begun_report(request, seed);
   const clock clock = clock::calibrated();
   out.machine = find_machine(request.path.empty() ? "." : request.path);
-  out.settings = {request.path,    file.bytes(),   request.block,  request.samples,
-                  request.seconds, request.rounds, request.engine, seed};
-  out.settings.percentiles = chosen_percentiles(request.percentiles);
+  out.settings.path = request.path;
+  out.settings.file_size = file.bytes();
+  out.settings.block = request.block;
+  out.settings.samples = request.samples;
+  out.settings.seconds = request.seconds;
+  out.settings.rounds = request.rounds;
+  out.settings.engine = request.engine;
   const std::vector<work> works = plan(request, allowed_operations(request, file, out), file.bytes());
   if (request.before_measuring) request.before_measuring(works);
   if (request.quick) out.notes.emplace_back(quick_note);

@@ -3,19 +3,17 @@
 #pragma once
 
 #include "failure.hpp"
-#include "figures.hpp"
-#include "measure/rounds.hpp"
+#include "measure/request.hpp"
 #include "report.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace qd1 {
 
-struct run_request {
+struct run_request : measurement_request {
   std::string profile;  ///< for the command: its loads are measured instead; see depth/profiles.hpp
   std::string path;
   std::vector<mode> modes = {mode::direct, mode::cached, mode::mapped};
@@ -32,19 +30,12 @@ struct run_request {
   std::uint64_t samples = 1'000'000;
   double seconds = 5;
   std::uint64_t rounds = 20;
-  std::vector<double> percentiles = standard_percentiles();  ///< fractions, ascending; the median is one
   std::string turns;           ///< a file: each round waits its turn with those of other runs that name it
   std::optional<double> rate;  ///< open loop: operations a second
   bool poisson = false;
   std::string engine = "auto";
-  std::uint64_t seed = 1;
-  std::uint64_t repeat = 1;  ///< independent runs
-  bool overwrite = false;
   bool quick = false;   ///< the report is labeled as a first look
   bool cycles = false;  ///< CPU cycles are counted
-  std::string command_line;
-  std::function<void(const std::vector<work>&)> before_measuring = {};  ///< called with the plan; may throw usage_error
-  round_observer after_round = {};  ///< called with what is known by then; may be empty
 };
 
 /// In the report of a quick run.

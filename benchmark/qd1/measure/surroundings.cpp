@@ -43,6 +43,13 @@ report begun_report(const std::string& command_line) {
   return out;
 }
 
+report begun_report(const measurement_request& request, std::uint64_t seed) {
+  report out = begun_report(request.command_line);
+  out.settings.seed = seed;
+  out.settings.percentiles = chosen_percentiles(request.percentiles);
+  return out;
+}
+
 void measure_amid(report& out, const clock& clock, const std::function<void()>& measure) {
   out.advice = advise(out.machine);
   const machine_counters before = count(out.machine);

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "measure/clock.hpp"
+#include "measure/request.hpp"
 #include "report.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -12,6 +14,8 @@ namespace qd1 {
 
 /// A report with when and how it was begun.
 report begun_report(const std::string& command_line);
+/// The same with the settings that all measurements have. `seed`: of this run.
+report begun_report(const measurement_request& request, std::uint64_t seed);
 
 /// Calls `measure`, which fills the series. Adds what the host and the machine did before, meanwhile and afterwards,
 /// and what follows from it for the figures. The report knows its machine already.

@@ -6,9 +6,9 @@
 #include "machine/find.hpp"
 #include "measure/data_checks.hpp"
 #include "measure/data_file.hpp"
-#include "measure/interruption.hpp"
 #include "measure/progress.hpp"
 #include "measure/repeat.hpp"
+#include "measure/rounds.hpp"
 #include "measure/surroundings.hpp"
 #include "memory/binding.hpp"
 #include "platform/file.hpp"
@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::uint64_t least_memory = std::uint64_t(64) << 20;  // what is left beside ballast still holds this process
 
-constexpr double steps_with_warm_up = 1.1;
+constexpr double time_with_warm_up = 1.1;
 
 constexpr std::uint64_t ballast_leaves = 4;  // the part, of the memory
 
@@ -99,30 +99,54 @@ void describe(series& found, const memory_pressure& pressure, std::optional<std:
   found.notes.push_back(fmt::format("{}: {}", name(bound.bound), bound.evidence));
 }
 
-series measured(const work& work, field field, const memory_pressure& pressure, double seconds, double start) {
-  field.dirty_bytes = [&pressure] { return pressure.dirty_bytes(); };
-  step step({work, work.operation == operation::read ? 1. : 0.}, field, seconds);
-  const auto hits_before = memory_limit_hits();
-  step.measure_round(0, start);
-  const auto hits = memory_limit_hits();
-  series found = std::move(step.finished().front());
-  describe(found, pressure, hits && hits_before ? std::optional(*hits - *hits_before) : std::nullopt);
-  return found;
-}
+// Memory is made short where it is not yet as short as the next step needs it.
+class memory_limit {
+ public:
+  explicit memory_limit(const data_file& file) : file_(file) {}
 
-void measure_all(const std::vector<work>& works, const field& field, report& out) {
-  const data_file& file = field.targets.front().file;
-  const std::uint64_t began = field.clock.after();
-  std::optional<memory_pressure> pressure;
-  std::uint64_t memory = 0;
-  for (const work& each : works) {
-    if (interrupted()) return;
-    if (std::exchange(memory, *each.memory) != *each.memory) make_short(pressure, file, memory);
-    progress::show(fmt::format("{}{}/{}: {}", progress::run_text(), out.series.size() + 1, works.size(), title(each)));
-    const double start = field.clock.seconds(field.clock.after() - began);
-    out.series.push_back(measured(each, field, *pressure, out.settings.seconds, start));
+  const memory_pressure& set(std::uint64_t bytes) {
+    if (std::exchange(bytes_, bytes) != bytes) make_short(pressure_, file_, bytes);
+    return *pressure_;
   }
-}
+
+ private:
+  const data_file& file_;
+  std::optional<memory_pressure> pressure_;
+  std::uint64_t bytes_ = 0;
+};
+
+// A step of one round, in so much memory. What it keeps for that takes memory itself, and so lives no longer.
+class step_in_memory {
+ public:
+  step_in_memory(const work& work, const field& field, double seconds, memory_limit& limit)
+      : work_(work), field_(field), seconds_(seconds), limit_(&limit) {}
+
+  const work& subject() const noexcept { return work_; }
+  bool wants_more() const noexcept { return found_.empty(); }
+
+  void measure_round(std::uint64_t round, double start) {
+    const memory_pressure& pressure = limit_->set(*work_.memory);
+    field field = field_;
+    field.dirty_bytes = [&pressure] { return pressure.dirty_bytes(); };
+    step step({work_, work_.operation == operation::read ? 1. : 0.}, field, seconds_);
+    const auto hits_before = memory_limit_hits();
+    step.measure_round(round, start);
+    const auto hits = memory_limit_hits();
+    found_ = step.finished();
+    describe(found_.front(), pressure, hits && hits_before ? std::optional(*hits - *hits_before) : std::nullopt);
+  }
+
+  std::vector<series> finished() const { return found_; }
+
+ private:
+  work work_;
+  const field& field_;
+  double seconds_;
+  memory_limit* limit_;
+  std::vector<series> found_;
+};
+
+static_assert(round_driver<step_in_memory>);
 
 // To this process: of the machine, and within its groups' limits.
 std::optional<std::uint64_t> available_memory() {
@@ -164,24 +188,32 @@ std::uint64_t default_memory() {
 namespace {
 
 report measure_once(const memory_request& request, std::uint64_t seed, const sizes& sizes, const data_file& file) {
-  report out = begun_report(request.command_line);
+  report out = begun_report(request, seed);
   out.kind = report_kind::memory;
   const clock clock = clock::calibrated();
   out.machine = find_machine(request.path.empty() ? "." : request.path);
-  out.settings = {request.path,    file.bytes(),
-                  request.block,   0,
-                  request.seconds, 1,
-                  "auto",          seed,
-                  {request.path},  chosen_percentiles(request.percentiles)};
+  out.settings.path = request.path;
+  out.settings.targets = {request.path};
+  out.settings.file_size = file.bytes();
+  out.settings.block = request.block;
+  out.settings.samples = 0;  // as many as there are in the time
+  out.settings.seconds = request.seconds;
+  out.settings.rounds = 1;
+  out.settings.engine = "auto";
   if (!file.why_read_only().empty()) out.notes.push_back("reads only: " + file.why_read_only());
-  field field{clock, {{file, out.machine}}, out.machine, {}, true, false, seed, request.percentiles, true};
+  const field field{clock, {{file, out.machine}}, out.machine, {}, true, false, seed, request.percentiles, true};
   const std::vector<work> works = plan(sizes, request.block, file.why_read_only().empty());
   if (request.before_measuring) request.before_measuring(works);
-  progress::tell_plan(fmt::format("{} steps, up to {:g} s each: at most", works.size(), request.seconds),
-                      static_cast<double>(works.size()) * request.seconds * steps_with_warm_up);
+  const double planned = static_cast<double>(works.size()) * request.seconds * time_with_warm_up;
+  progress::tell_plan(fmt::format("{} steps, up to {:g} s each: at most", works.size(), request.seconds), planned);
   const data_checks data(file);
   measure_amid(out, clock, [&] {
-    measure_all(works, field, out);
+    memory_limit limit(file);
+    std::vector<step_in_memory> steps;
+    steps.reserve(works.size());
+    for (const work& each : works) steps.emplace_back(each, field, request.seconds, limit);
+    std::optional<turns> no_turns;
+    out.series = measure_rounds(steps, clock, 1, planned, request.after_round, no_turns);
     data.judge(out);
   });
   return out;

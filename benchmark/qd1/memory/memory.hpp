@@ -2,28 +2,21 @@
 // How buffered transfers do while memory is enough, short, or full.
 #pragma once
 
-#include "figures.hpp"
+#include "measure/request.hpp"
 #include "report.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace qd1 {
 
-struct memory_request {
+struct memory_request : measurement_request {
   std::string path;                     ///< empty: a temporary file in the current directory
   std::optional<std::uint64_t> memory;  ///< bytes, 64 MiB at least; none: default_memory()
   std::uint64_t block = 8192;
-  double seconds = 10;                                       ///< of a step, at most
-  std::vector<double> percentiles = standard_percentiles();  ///< fractions, ascending; the median is one
-  std::uint64_t seed = 1;
-  std::uint64_t repeat = 1;  ///< independent runs
-  bool overwrite = false;
-  std::string command_line;
-  std::function<void(const std::vector<work>&)> before_measuring = {};  ///< called with the plan; may throw usage_error
+  double seconds = 10;  ///< of a step, at most
 };
 
 /// An eighth of what is available here, as a power of two, so that runs can be compared; 1 GiB at most.

@@ -13,7 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -337,6 +339,46 @@ TEST_CASE("trap 34: a file that somebody writes to while it is only read is name
                                 fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
                               })),
              Contains("another process wrote to the file during the run"));
+}
+
+TEST_CASE("trap 34: blocks that are punched out of a file and filled again meanwhile are named") {
+  const directory here;
+  const std::string path = file_in(here, 256 * 1024);
+  const std::string quoted = "'" + path + "'";
+  if (!os::shell("fallocate --punch-hole --offset 0 --length 64K " + quoted)) QIO_SKIP("no holes can be punched here");
+  const std::string refill = "dd if=/dev/urandom of=" + quoted + " bs=64K count=1 conv=notrunc,fsync 2>/dev/null";
+  REQUIRE(os::shell(refill));
+  const qd1::data_file file({path, {}, 4096, false, 1});
+  const auto punch = [&] {
+    fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));  // so that the clock's steps show it
+    return os::shell("fallocate --punch-hole --offset 0 --length 64K " + quoted);
+  };
+  REQUIRE(qd1::platform::bytes_without_data(path, file.bytes()) == 0u);
+  const auto left_empty = checked(file, [&] { REQUIRE(punch()); });
+  CHECK_THAT(left_empty.series[0].invalid.at(0), Contains("65 536 of 262 144 bytes are holes or were never written"));
+  CHECK_THAT(notes_of(left_empty), Contains("another process wrote to the file during the run"));
+  const auto refilled = checked(file, [&] { REQUIRE((punch() && os::shell(refill))); });
+  CHECK(refilled.series[0].invalid.empty());
+  CHECK_THAT(notes_of(refilled), Contains("another process wrote to the file during the run"));
+}
+
+TEST_CASE("trap 34: a file that is truncated while it is measured makes the run invalid") {
+  const directory here;
+  file_in(here, 4 << 20);
+  // As soon as the first round is over: its results are printed then. An hour would be noticed.
+  const std::string script = "cd '" + here.path.string() + "' && { '" + QD1_PROGRAM +
+                             "' run ./data --ops read --modes direct,cached,mapped --time 1h --samples 1000000000 "
+                             "--rounds 100000 --progress >out 2>err & "
+                             "while kill -0 $! && ! grep -q 'after 1 of' err; do sleep 0.02; done; "
+                             "truncate -s 4096 data; wait $!; echo $? >status; }";
+  REQUIRE(os::shell(script + " 2>/dev/null"));
+  const std::string text = unbroken(contents(here.path / "out"));
+  INFO(text << contents(here.path / "err"));
+  CHECK(contents(here.path / "status") == "4\n");
+  CHECK_THAT(text,
+             Contains("INVALID: cached read, blocking, 4 MiB: the file was truncated during the run, from 4 194 304 "
+                      "bytes to 4 096") &&
+                 Contains("INVALID: mapped read, blocking") && !Contains("p50 "));
 }
 
 TEST_CASE("trap 34: data that repeat are named") {

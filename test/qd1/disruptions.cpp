@@ -96,6 +96,19 @@ TEST_CASE("trap 29: CPUs that are taken away during the run are named") {
   CHECK_THAT(report.notes[0], Contains("the CPUs that this process may use were changed during the run"));
 }
 
+TEST_CASE("trap 29: a machine that is suspended during the run is named") {
+  const qd1::clock clock = qd1::clock::calibrated();
+  double suspended = 100;  // before the run
+  const qd1::disruptions disruptions(clock, [&] { return suspended; });
+  qd1::report report;
+  disruptions.judge(report);
+  CHECK(report.notes.empty());
+  suspended += 4.2;
+  disruptions.judge(report);
+  REQUIRE(report.notes.size() == 1);
+  CHECK_THAT(report.notes[0], Contains("the machine was suspended for 4.2 s during the run"));
+}
+
 TEST_CASE("trap 20: the memory that is available after a run is in its report") {
   const directory here;
   REQUIRE(run_qd1(here, "run --modes cached --json report.json" + small).status == 0);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -27,6 +28,20 @@ void refuse_reads_without_data(const data_file& file, report& run) {
       each.invalid.push_back(
           fmt::format("{} of {} bytes are holes or were never written: they are read without the device",
                       grouped(*missing), grouped(file.bytes())));
+}
+
+// Whether the file has lost bytes that are measured on; series are invalid then.
+bool refuse_truncated(const data_file& file, report& run) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(file.path(), failed)) return false;
+  const std::uint64_t left = std::filesystem::file_size(file.path(), failed);
+  if (failed || left >= file.bytes()) return false;
+  for (series& each : run.series)
+    if (each.not_available.empty())
+      each.invalid.insert(each.invalid.begin(),
+                          fmt::format("the file was truncated during the run, from {} bytes to {}",
+                                      grouped(file.bytes()), grouped(left)));
+  return true;
 }
 
 void notice_cheap_data(const data_file& file, report& run) {
@@ -100,6 +115,7 @@ void data_checks::notice_changes(report& run) const {
 }
 
 void data_checks::judge(report& run) const {
+  if (refuse_truncated(file_, run)) return;
   refuse_reads_without_data(file_, run);
   notice_cheap_data(file_, run);
   notice_shared_blocks(file_, shared_, run);

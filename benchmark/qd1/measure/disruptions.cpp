@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "measure/disruptions.hpp"
 
-#include "platform/process.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <utility>
 
 namespace qd1 {
 namespace {
@@ -37,10 +36,11 @@ std::string clock_complaint(double own, double real, double apart) {
       real);
 }
 
-disruptions::disruptions(const clock& clock)
+disruptions::disruptions(const clock& clock, std::function<double()> seconds_suspended)
     : clock_(clock),
       begin_(both_clocks()),
-      suspended_(platform::seconds_suspended()),
+      seconds_suspended_(std::move(seconds_suspended)),
+      suspended_(seconds_suspended_()),
       processors_(platform::allowed_processors()) {}
 
 // Of several attempts the one that was interrupted least.
@@ -57,7 +57,7 @@ disruptions::reading disruptions::both_clocks() const {
 }
 
 void disruptions::judge_clock(report& run) const {
-  const double suspended = platform::seconds_suspended() - suspended_;
+  const double suspended = seconds_suspended_() - suspended_;
   constexpr double noticeable = 0.1;
   if (suspended > noticeable) {
     run.notes.push_back(fmt::format(

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "measure/clock.hpp"
+#include "platform/process.hpp"
 #include "report.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -14,7 +16,8 @@ namespace qd1 {
 /// Made before a run, asked after it.
 class disruptions {
  public:
-  explicit disruptions(const clock& clock);
+  /// `seconds_suspended`: for how long the machine has been suspended since it was booted. Tests suspend it.
+  explicit disruptions(const clock& clock, std::function<double()> seconds_suspended = platform::seconds_suspended);
 
   /// Notes what has happened. All series are invalid if the clock went at another speed than the system's.
   void judge(report& run) const;
@@ -32,6 +35,7 @@ class disruptions {
 
   const clock& clock_;
   reading begin_;
+  std::function<double()> seconds_suspended_;
   double suspended_;
   std::vector<std::uint64_t> processors_;
 };

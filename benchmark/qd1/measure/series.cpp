@@ -172,7 +172,7 @@ void measure_in(tally& series, const run_setup& setup, const offset_source& next
 
 std::string why_not_advised(const work& work) {
   if (work.advice == advice::normal || work.form == form::blocking) return {};
-  return "random use is told of a mapping (MADV_RANDOM), and asynchronous operations of a mapped file go by its handle";
+  return "MADV_RANDOM applies to the mapping, but asynchronous operations of a mapped file use its handle";
 }
 
 }  // namespace

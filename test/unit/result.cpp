@@ -77,6 +77,9 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::cannot_be_released, std::errc::operation_not_supported},
       {errc::handle_is_shared, std::errc::device_or_resource_busy},
       {errc::cannot_be_shared, std::errc::operation_not_supported},
+      {errc::record_too_large, std::errc::message_size},
+      {errc::not_a_log, std::errc::invalid_argument},
+      {errc::log_damaged, std::errc::bad_message},
   };
   for (const auto& [condition, portable] : table) {
     const error failure = condition;

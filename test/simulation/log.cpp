@@ -141,3 +141,17 @@ TEST_CASE("a cached log loses no acknowledged record in 2,500 more crashes, and 
 TEST_CASE("a log on a disk whose writes and syncs fail loses no acknowledged record in 1,000 crashes") {
   CHECK(crash<qio::direct>(20001, 334, {.write_errors = 0.01, .sync_errors = 0.01}).crashes > 1000);
 }
+
+TEST_CASE("a log on a disk that fills up fails only the appends for which there is no room, and keeps the others") {
+  qio::simulated_disk disk({.seed = 3, .capacity = 96 * 1024});
+  history one;
+  {
+    program writer(disk);
+    writer.context.run(live<qio::direct>(writer, disk, one, true));
+  }
+  CHECK(one.acknowledged.size() > 50);
+  disk.restart();
+  program reader(disk);
+  reader.context.run(live<qio::direct>(reader, disk, one, false));
+  CHECK(one.recoveries == 2);
+}

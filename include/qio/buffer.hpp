@@ -48,7 +48,7 @@ struct const_buffer {
 inline constexpr std::size_t default_buffer_alignment = 4096;
 
 /// Owned, uninitialized memory whose address and size suit direct I/O. Converts to a span of bytes, so transfers take
-/// it as it is. Movable, not copyable.
+/// it as it is. Movable, not copyable. There is no empty one to begin with: as a member, initialize it from allocate().
 ///
 ///     auto block = qio::aligned_buffer::allocate(64 * 1024).value();
 ///     file.read_at(0, block).value();                   // fills all of it

@@ -27,8 +27,9 @@ namespace qio::inline QIO_CONFIGURATION {
 ///
 ///     auto file = qio::direct_file::open(context, "log", qio::access::read_write, qio::creation::if_needed).value();
 ///     qio::sync_directory(".").value();  // the name of a new file
-///     auto log = (co_await qio::open_log(std::move(file), [](const qio::log_record& r) { return replay(r);
-///     })).value(); auto number = co_await log.append(bytes);  // durable
+///     auto opened = co_await qio::open_log(std::move(file), replay);  // bool replay(const qio::log_record&)
+///     qio::log_writer<qio::direct> log = std::move(opened).value();
+///     auto number = co_await log.append(bytes);  // durable
 ///
 /// Group commit. Records that are appended while a write is in flight are written together by the next one. So many
 /// tasks that append at once share the cost of each durable write, and a single one waits for nobody.

@@ -15,6 +15,7 @@ class silent : qio::detail::no_hook {
   using no_hook::attach;
   using no_hook::begin;
   using no_hook::find_polling;
+  using no_hook::gathers;
   using no_hook::observe;
   using no_hook::prepare_to_wait;
   using no_hook::register_memory;
@@ -22,6 +23,7 @@ class silent : qio::detail::no_hook {
   using no_hook::waits;
   using no_hook::wake_handle;
   void submit(qio::request&) noexcept {}
+  void submit_all(qio::request*) noexcept {}
   void cancel(qio::request&) noexcept {}
   void wait(qio::completed_requests&, qio::wait_limit) noexcept {}
   std::size_t in_flight() const noexcept { return 0; }

@@ -75,7 +75,7 @@ TEST_CASE("an interval is withheld with the reason") {
   CHECK_THAT(qd1::equal_rounds(rising).mean().withheld, Contains("20 rounds are worth"));
   std::vector<qd1::sampled_round> two;
   for (int round = 0; round < 20; ++round) two.push_back(round_at(round / 5 % 2 == 0 ? 60'000 : 90'000));
-  CHECK_THAT(qd1::equal_rounds(two).quantile(0.5).withheld, Contains("60.0 and 90.0 µs") && Contains("5.0 rounds"));
+  CHECK_THAT(qd1::equal_rounds(two).quantile(0.5).withheld, Contains("60.0 µs and 90.0 µs") && Contains("5.0 rounds"));
   std::vector<qd1::sampled_round> rare = rounds_about(0.01);
   for (int round = 0; round < 3; ++round) rare[5 * static_cast<std::size_t>(round)].bins.push_back({1e9, 1});
   CHECK_THAT(qd1::equal_rounds(rare).mean().withheld, Contains("handful"));

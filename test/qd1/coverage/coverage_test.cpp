@@ -22,7 +22,11 @@ void check(const qd1_test::process_kind& kind, const qd1_test::cell& cell) {
                  << cell.repetitions << ", below the truth " << cell.low << ", above " << cell.high << ", width "
                  << cell.width);
   const bool is_mean = cell.figure == "mean";
-  if (kind.interval == qd1_test::expected::lasting && cell.rounds == 8) return;
+  // A sixth of such short runs never leaves one level, so the intervals of some are given and wrong: docs/trust.md.
+  if (kind.interval == qd1_test::expected::lasting && cell.rounds == 8) {
+    CHECK(cell.wrong() <= (is_mean ? 0.35 : 0.25));
+    return;
+  }
   if (kind.interval == qd1_test::expected::given && !is_mean) CHECK(cell.given == cell.repetitions);
   if (cell.share_given() < 0.5) {
     CHECK(cell.wrong() <= (is_mean ? 0.1 : 0.07));

@@ -217,8 +217,9 @@ class [[nodiscard]] basic_context {
   ///     context.poll();
   ///
   /// The first call creates it; until then it costs nothing. Afterwards each completion costs the kernel a little more,
-  /// because it sets the event. The handle belongs to the context and lives as long as the context: do not read, reset
-  /// or close it. Level-triggered and edge-triggered waiting both work.
+  /// because it sets the event. It may be ready once more than there is work: poll() then returns. The handle belongs
+  /// to the context and lives as long as the context: do not read, reset or close it. Level-triggered and
+  /// edge-triggered waiting both work.
   ///
   /// Fails with errc::no_wake_handle if the context polls (context_options::polling) or its engine has no such handle
   /// (completion ports, simulation), with std::errc::bad_file_descriptor after a move, or with the system's error. Call

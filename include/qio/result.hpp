@@ -279,17 +279,32 @@ class failed_opens {
     return number == 0 || last_ - number >= kept ? std::string() : paths_[number % kept];
   }
 
-  /// Never destroyed, because messages may be requested while the program exits.
-  static failed_opens& of_this_program() {
-    static failed_opens& all = *new failed_opens;
-    return all;
-  }
+  /// Usable while the program exits. The paths are freed when the module ends that this copy belongs to, so a plugin
+  /// that is unloaded leaves nothing behind.
+  static failed_opens& of_this_program();
 
  private:
+  void free_paths() {
+    const std::lock_guard lock(mutex_);
+    for (std::string& path : paths_) path = std::string();
+  }
+
   std::mutex mutex_;
   std::uint32_t last_ = 0;
   std::string paths_[kept];
 };
+
+inline failed_opens& failed_opens::of_this_program() {
+  static union never_destroyed {
+    failed_opens value{};
+    never_destroyed() {}
+    ~never_destroyed() {}
+  } all;
+  static const struct at_exit {
+    ~at_exit() { all.value.free_paths(); }
+  } freed;
+  return all.value;
+}
 
 /// `path` with control characters replaced, for a one-line message.
 inline std::string printable(const char* path) {

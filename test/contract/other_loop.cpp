@@ -76,8 +76,12 @@ PROMISE(other_loop_reads, asynchronous, "another event loop can wait for operati
       while (each.calls == 0) one_round(*w.context, handle);
     for (auto& each : all) CHECK(each.is_right());
   }
-  while (!w.context->prepare_to_wait()) w.context->poll();
-  CHECK(!os::wait_until_ready(handle, milliseconds(20)));  // nothing is in flight, and nothing wakes the program
+  // Nothing is in flight, and nothing wakes the program: but for workers, each of which may still be about to.
+  int woken = 0;
+  do {
+    while (!w.context->prepare_to_wait()) w.context->poll();
+  } while (os::wait_until_ready(handle, milliseconds(20)) && ++woken < 256);
+  CHECK(woken < 256);
 }
 
 PROMISE(other_loop_syncs, asynchronous, "another event loop can wait for what worker threads carry out") {

@@ -19,6 +19,13 @@ foreach(i RANGE 1 ${count})
   endif()
   math(EXPR position "${position} + 1")
   list(SUBLIST arguments ${position} -1 arguments)
+  list(FIND arguments -include position) # what GCC has precompiled
+  while(position GREATER -1)
+    math(EXPR behind "${position} + 1")
+    list(REMOVE_AT arguments ${position} ${behind})
+    list(FIND arguments -include position)
+  endwhile()
+  list(REMOVE_ITEM arguments -Winvalid-pch)
   list(REMOVE_ITEM arguments -fno-keep-inline-dllexport) # CMake's, for a DLL by GCC
   add_test("by clang/${source}" ${clang} -fsyntax-only ${arguments} -Werror -Wno-unknown-warning-option
     -Wno-unused-command-line-argument)

@@ -12,6 +12,7 @@
 //
 // Like a database: a record counts once sync() or a durable write has returned.
 #include "marks_in_log.hpp"
+#include "notes.hpp"
 #include <qio/qio.hpp>
 
 #include <algorithm>
@@ -38,23 +39,8 @@ void fill(std::span<std::byte> memory, std::uint64_t number) {
   for (std::size_t at = 0; at < memory.size(); at += sizeof number) std::memcpy(&memory[at], &number, sizeof number);
 }
 
-std::string in(const std::string& directory, std::string_view name) { return directory + '/' + std::string(name); }
-
 /// Called when `records` records of a writer are known to be durable.
 using acknowledge = std::function<void(std::string_view writer, std::uint64_t records)>;
-
-// Replaces the number atomically, because the process may be killed at any moment.
-void note(const std::string& notes, std::string_view writer, std::uint64_t records) {
-  const std::string next = in(notes, "next");
-  std::ofstream(next) << records << '\n';
-  std::filesystem::rename(next, in(notes, writer));
-}
-
-std::uint64_t noted(const std::string& notes, std::string_view writer) {
-  std::uint64_t records = 0;
-  std::ifstream(in(notes, writer)) >> records;
-  return records;
-}
 
 template <class File>
 bool append(File& file, std::uint64_t offset, std::span<const std::byte> memory) {

@@ -1,19 +1,28 @@
-// replay LOG DRIVE NOTES: writes the log that device-mapper's log-writes target made on the drive LOG to DRIVE, which
-// is as the logged drive was. Continues where the last call ended, up to the next moment at which a power cut would
-// leave exactly this state: the end of a flush or of a forced write (FUA). Skips moments before the first mark. Stores
-// marks of the form "name=number" as files in NOTES, and the position in the log as well.
+// replay LOG DRIVE NOTES [SEED]: writes the log that device-mapper's log-writes target made on the drive LOG to DRIVE,
+// which is as the logged drive was. Continues where the last call ended, up to the next moment at which a power cut
+// would leave exactly this state: the end of a flush or of a forced write (FUA), with the marks that follow it. Skips
+// moments before the first mark. Stores marks of the form "name=number" as files in NOTES, and the position in the log
+// as well.
+//
+// With a seed, at random, it also writes some of the sectors that the next write of a batch of a qio::log_writer
+// changes, as if the power had failed during this write, and notes "torn N=1", where N is the number of that log.
 //
 // Exit status: 0 there is a new state, 3 the log has ended.
 //
 // A log consists of a superblock and entries, each in a block of its own, followed by its data. A write is logged when
 // it has been flushed, so the log lacks unflushed writes, like a drive that loses its cache. (The kernel documents the
 // format in Documentation/admin-guide/device-mapper/log-writes.rst.)
+#include <qio/log/format.hpp>
 #include <qio/qio.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <random>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -46,7 +55,7 @@ class replayed_log {
 
   /// False if there is none left.
   bool reach_next_state() {
-    bool marked = number_ != 0, changed = false, stable = false;
+    bool marked = number_ != 0, changed = false, stable = true;
     for (; number_ != super_.entries; ++number_) {
       entry next;
       std::memcpy(&next, read(at_, sizeof next).data(), sizeof next);
@@ -54,7 +63,7 @@ class replayed_log {
       if ((next.flags & discard) != 0) throw std::runtime_error("a discard: nobody was to ask for one");
       if ((next.flags & mark) != 0) {
         note(at_ + sizeof next, next.text_bytes);
-        marked = true;
+        marked = changed = true;
       }
       at_ += super_.block;
       if (next.blocks != 0) {
@@ -71,7 +80,50 @@ class replayed_log {
     return changed;
   }
 
+  /// Writes a part of what was in flight at this moment. What was written before does not change.
+  void tear(std::uint64_t seed) {
+    forget_torn();
+    std::mt19937_64 random(seed + number_);
+    if (random() % 3 == 0) return;
+    std::uint64_t at = at_;
+    for (std::uint64_t number = number_; number != super_.entries; ++number) {
+      entry next;
+      std::memcpy(&next, read(at, sizeof next).data(), sizeof next);
+      at += super_.block;
+      if (next.blocks != 0) tear(next.block * super_.block, read(at, next.blocks * super_.block), random);
+      at += next.blocks * super_.block;
+      if ((next.flags & (flush | forced | mark)) != 0) break;
+    }
+    drive_.sync().value();
+  }
+
  private:
+  static constexpr std::size_t sector = 512;
+
+  void forget_torn() const {
+    for (const auto& each : std::filesystem::directory_iterator(notes_))
+      if (each.path().filename().string().starts_with("torn ") && each.path().filename() != "torn batches")
+        std::filesystem::remove(each.path());
+  }
+
+  // Some of the sectors that the write changes, but not all, if it is of a batch.
+  void tear(std::uint64_t offset, std::span<const std::byte> written, std::mt19937_64& random) {
+    std::vector<std::byte> before(written.size());
+    if (drive_.read_at(offset, before).value() != before.size()) throw std::runtime_error("a write past the drive");
+    std::vector<std::size_t> changed;
+    std::uint64_t log = 0;
+    for (std::size_t at = 0; at != written.size(); at += sector) {
+      if (std::memcmp(&written[at], &before[at], sector) == 0) continue;
+      changed.push_back(at);
+      if (const auto batch = qio::detail::log_format::batch_header::load_from(&written[at])) log = batch->log;
+    }
+    if (log == 0 || changed.size() < 2) return;
+    std::shuffle(changed.begin(), changed.end(), random);
+    changed.resize(1 + random() % (changed.size() - 1));
+    for (const std::size_t at : changed) drive_.write_at(offset + at, written.subspan(at, sector)).value();
+    std::ofstream(notes_ + "/torn " + std::to_string(log)) << "1\n";
+  }
+
   std::span<const std::byte> read(std::uint64_t offset, std::uint64_t bytes) {
     memory_.resize(static_cast<std::size_t>(bytes));
     if (log_.read_at(offset, memory_).value() != bytes) throw std::runtime_error("the log is cut off");
@@ -97,9 +149,12 @@ class replayed_log {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 4) {
-    std::fprintf(stderr, "usage: %s LOG DRIVE NOTES\n", arguments[0]);
+  if (count != 4 && count != 5) {
+    std::fprintf(stderr, "usage: %s LOG DRIVE NOTES [SEED]\n", arguments[0]);
     return 2;
   }
-  return replayed_log(arguments[1], arguments[2], arguments[3]).reach_next_state() ? 0 : 3;
+  replayed_log log(arguments[1], arguments[2], arguments[3]);
+  if (!log.reach_next_state()) return 3;
+  if (count == 5) log.tear(std::stoull(arguments[4]));
+  return 0;
 }

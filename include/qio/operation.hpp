@@ -30,7 +30,8 @@ class basic_context;
 /// the buffer, for as long as the device takes. Its callback is then not called, and its coroutine not resumed.
 ///
 /// For the context's thread, or before the context first runs, for any one thread.
-/// `Work` is detail::batch for the operation of read_many() or write_many(), which borrows the requests as well.
+/// `Work` is detail::batch for the operation of read_many() or write_many(), which borrows the requests as well, and
+/// something that uses a pool for those of bounced().
 template <class Engine, class Answer, class Control = detail::no_control, class Work = detail::attempted_request>
 class [[nodiscard]] operation final : private Work {
   static_assert(engine<Engine>);
@@ -151,7 +152,7 @@ class [[nodiscard]] operation final : private Work {
   }
 
   result_type answer() noexcept {
-    if constexpr (std::is_same_v<Work, detail::batch>) return Work::conclude(control_.timed_out());
+    if constexpr (std::is_base_of_v<detail::batch, Work>) return Work::conclude(control_.timed_out());
     if (failed()) {
       if (control_.timed_out() && failure == std::errc::operation_canceled)
         return error::of_transfer(std::make_error_code(std::errc::timed_out), failure.transferred());

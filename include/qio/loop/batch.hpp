@@ -101,16 +101,21 @@ class batch : public attempted_request {
     --unfinished_;
   }
 
+  /// The first part, after bringing all into the order of their offsets. Null if there is none.
+  batch_part* in_order() noexcept {
+    if (!is_in_order()) sort();
+    return first_;
+  }
+
   /// Two parts that move the same byte; null if there are none. Brings the parts into the order of their offsets.
   struct two_parts {
     const batch_part* first = nullptr;
     const batch_part* second = nullptr;
   };
   two_parts find_overlap() noexcept {
-    if (!is_in_order()) sort();
     two_parts found;
     const batch_part* farthest = nullptr;
-    for (const batch_part* each = first_; each != nullptr; each = each->following) {
+    for (const batch_part* each = in_order(); each != nullptr; each = each->following) {
       if (each->io.total() == 0) continue;
       if (farthest != nullptr && each->io.offset() < end_of(*farthest)) return {farthest, each};
       if (farthest == nullptr || end_of(*each) > end_of(*farthest)) farthest = each;

@@ -25,6 +25,10 @@
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
+/// Work that submits requests of its own, one after another: begin(loop), cancel(loop), abandon(loop).
+template <class Work>
+concept composed_work = requires { typename Work::is_composed; };
+
 /// Owns an engine, and the operations that have completed, are due or were posted. Outlives its context as long as
 /// files refer to it.
 template <engine Engine>
@@ -97,6 +101,12 @@ class loop final : public mailbox {
     engine_->submit_all(first);
   }
 
+  template <composed_work Work>
+  void submit(Work& work) noexcept {
+    require_own_thread("an operation was started by another thread than its context's");
+    work.begin(*this);
+  }
+
   /// `r` has completed without the engine; the loop calls it back like any other. If the loop has ended, this function
   /// calls it back, because nothing else would.
   void complete_later(request& r) noexcept {
@@ -110,6 +120,12 @@ class loop final : public mailbox {
   }
   void cancel(batch& all) noexcept {
     all.for_each_unfinished([this](batch_part& part) { cancel(static_cast<request&>(part)); });
+  }
+
+  template <composed_work Work>
+  void cancel(Work& work) noexcept {
+    require_own_thread("an operation was canceled by another thread than its context's: use a stop token instead");
+    work.cancel(*this);
   }
 
   /// `r` is about to be destroyed: cancels it, waits until the system no longer uses its memory, and forgets it.
@@ -128,6 +144,12 @@ class loop final : public mailbox {
       all.for_each_unfinished([this](batch_part& part) { abandon(static_cast<request&>(part)); });
     }
     static_cast<void>(all.conclude(false));
+  }
+
+  template <composed_work Work>
+  void abandon(Work& work) noexcept {
+    require_own_thread("an operation was destroyed by another thread than the one that runs its context");
+    work.abandon(*this);
   }
 
   /// A file is about to be closed: cancels its operations, waits until the system no longer uses their memory, and

@@ -12,7 +12,7 @@ import xml.etree.ElementTree as xml
 # The types by what they are for. Each has a page.
 GROUPS = {
     "Files": ["basic_file", "any_file", "open_options", "directory", "path_view", "alignment", "file_statistics",
-              "read_request", "write_request"],
+              "read_request", "write_request", "bounced_file", "bounce_options"],
     "Modes": ["cached", "uncached", "direct", "mapped"],
     "Contexts": ["basic_context", "context_options", "posted_call", "wait_statistics"],
     "Operations and tasks": ["operation", "operation_slot", "operation_options", "write_options", "write_and_sync",
@@ -20,7 +20,8 @@ GROUPS = {
                              "blocking_write_options", "deadline", "stop_reference", "task", "task_scope",
                              "first_finished", "unit"],
     "Logs": ["log_writer", "log_options", "log_append", "log_record", "log_contents"],
-    "Memory": ["aligned_buffer", "mutable_buffer", "const_buffer"],
+    "Memory": ["aligned_buffer", "mutable_buffer", "const_buffer", "bounce_pool", "bounce_pool_options",
+               "bounce_statistics"],
     "Results": ["error", "explanation", "fact", "salvaged", "unreadable"],
     "Engines": ["automatic", "uring", "pool", "iocp", "simulated", "no_engine"],
     "Simulation": ["simulated_disk", "simulation_options"],

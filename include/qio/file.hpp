@@ -747,6 +747,35 @@ struct file_access {
   static auto loop_of(const File& file) noexcept {
     return file.loop_;
   }
+  /// The file must be open.
+  template <class File>
+  static auto& activity_of(File& file) noexcept {
+    return file.state_->file.activity;
+  }
+  // They describe requests as the file's own operations do. The file must be open.
+  template <class File>
+  static void describe_read(File& file, request& r, std::uint64_t offset, mutable_buffer buffer) noexcept {
+    file.describe_read(r, offset, buffer);
+  }
+  template <class File>
+  static void describe_write(File& file, request& r, std::uint64_t offset, mutable_buffer buffer,
+                             bool durable = false) noexcept {
+    file.describe_write(r, offset, buffer, file.state_->durable_if(durable));
+  }
+  template <class File>
+  static void describe_resize(File& file, request& r, std::uint64_t bytes) noexcept {
+    file.describe_resize(r, bytes);
+  }
+  /// An operation with work of its own: `describe(work)` fills it in.
+  template <class Work, class File, class Describe>
+  static auto operation_of(File& file, Describe&& describe) noexcept {
+    return operation<typename File::engine_type, std::size_t, no_control, Work>(*file.loop_, describe);
+  }
+  template <class Work, class File, class Describe>
+  static auto operation_of(File& file, Describe&& describe, const operation_options& options) noexcept {
+    using control_type = control<loop<typename File::engine_type>, Work>;
+    return operation<typename File::engine_type, std::size_t, control_type, Work>(*file.loop_, describe, options);
+  }
 };
 
 }  // namespace detail

@@ -442,6 +442,7 @@ class error {
         case std::errc::timed_out: return "the deadline passed before the operation completed";
         case std::errc::operation_canceled: return "the operation was canceled";
         case std::errc::not_enough_memory: return "out of memory";
+        case std::errc::no_buffer_space: return "no slot of the bounce_pool is free, or none holds a block of the file";
         case std::errc::io_error: return "the system wrote nothing and reported no error";
         default: break;
       }

@@ -14,6 +14,7 @@ struct file_statistics {
   std::uint64_t served_by_ring = 0;    ///< by io_uring, through a completion port, or simulated
   std::uint64_t polled = 0;            ///< of those by io_uring: completed by polling the device
   std::uint64_t served_by_worker = 0;  ///< by a blocking call on a worker thread
+  std::uint64_t bounced = 0;           ///< reads and writes that went through a bounce_pool: see bounced()
   /// Inline transfers that made the context's thread wait: see open_options::inline_reads. Waits of writes to whole
   /// pages count from 200 us on, others from about 20 us on.
   std::uint64_t blocked_submissions = 0;

@@ -1,5 +1,6 @@
 // What an operation costs besides the transfer: no allocation, and one system call.
 #include "catch.hpp"
+#include <qio/bounced.hpp>
 #include <qio/qio.hpp>
 
 #include <fcntl.h>
@@ -157,6 +158,40 @@ TEMPLATE_TEST_CASE("batches allocate nothing, in order or not", "", qio::cached,
       const auto second = co_await file.async_read_many(reads, {.deadline = std::chrono::hours(1)});
       right = right && first && first.value() == 0 && second && second.value() == 0;
       right = right && file.read_many(reads).value() == 0 && file.write_many(writes).value() == 0;
+    }
+    counted = allocations;
+  };
+  context.run(everything());
+  CHECK(counted == 0);
+  CHECK(right);
+}
+
+TEMPLATE_TEST_CASE("bounced transfers allocate nothing", "", qio::cached, qio::direct, qio::mapped) {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  auto context = qio::context::create({.queue_depth = 8, .workers = 1}).value();
+  auto opened = open<TestType>(context);
+  if (!opened) QIO_SKIP(opened.error().message());
+  auto& file = opened.value();
+  auto pool = qio::bounce_pool::allocate({.slots = 2, .slot_bytes = 8192}).value();
+  std::array<qio::read_request, 32> reads;
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    reads[i].offset = i * 7 % 32 * 4096 + 5;
+    reads[i].buffer = part(i).first(100 + i * 10);
+  }
+  bool right = true;
+  std::size_t counted = 0;
+  const auto everything = [&]() -> qio::task<> {
+    const auto bounced = qio::bounced(file, pool, {.gap = 4096});
+    for (int round = 0; round < 10; ++round) {
+      if (round == 1) allocations = 0;  // everything that is allocated once has been allocated
+      const auto first = co_await bounced.async_read_many(reads);
+      const auto second = co_await bounced.async_read_many(reads, {.deadline = std::chrono::hours(1)});
+      const auto third = co_await bounced.async_read_at(77, std::span(block).first(9000));
+      const auto fourth = co_await bounced.async_write_at(77, std::span(block).first(9000));
+      right = right && first && first.value() == 0 && second && second.value() == 0 && third && fourth;
+      right = right && bounced.read_many(reads).value() == 0 && bounced.read_at(77, std::span(block).first(9000)) &&
+              bounced.write_at(77, std::span(block).first(9000));
     }
     counted = allocations;
   };

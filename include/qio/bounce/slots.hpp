@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+// The slots of a bounce_pool, and the operations that use them.
+#pragma once
+
+#include <qio/base/check.hpp>
+#include <qio/base/intrusive.hpp>
+#include <qio/buffer.hpp>
+#include <qio/configuration.hpp>
+#include <qio/loop/attempted_request.hpp>
+#include <qio/loop/batch.hpp>
+#include <qio/request/request.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION {
+
+/// What went through a bounce_pool so far. See bounce_pool::statistics().
+struct bounce_statistics {
+  std::uint64_t requests = 0;     ///< reads and writes that went through the pool, each counted once
+  std::uint64_t transfers = 0;    ///< transfers that their bytes took: fewer than requests where reads were merged
+  std::uint64_t transferred = 0;  ///< bytes that these transfers moved between the file and the pool
+  std::uint64_t copied = 0;       ///< bytes that were copied between the pool and the callers' buffers
+  std::uint64_t waits = 0;        ///< how often an operation had to wait for a slot
+};
+
+namespace detail {
+
+class bounce_work;
+
+/// The transfer in flight between a file and a slot.
+struct bounce_transfer : attempted_request {
+  struct bounce_slot* slot;
+};
+
+/// Memory for one transfer at a time.
+struct bounce_slot {
+  std::byte* memory = nullptr;
+  bounce_work* user = nullptr;  // null while it is free
+  std::optional<bounce_transfer> transfer = {};
+  std::uint64_t start = 0;      // of the transfer, in the file
+  std::size_t bytes = 0;        // of the transfer
+  batch_part* first = nullptr;  // the first request that is served
+  batch_part* end = nullptr;    // the part behind the last one
+  bool is_whole = false;        // one transfer serves all the requests
+  bounce_slot* next = nullptr;  // in the list of free slots
+};
+
+/// An operation that uses slots. Its own request never goes to an engine; it is in a queue while it waits for a slot.
+class bounce_work : public batch {
+ public:
+  /// There is a free slot: takes one, unless nothing needs it any more.
+  void (*advance)(bounce_work&) noexcept = nullptr;
+  bool is_waiting = false;
+};
+
+/// The slots of a pool, at an address that does not change. For one thread.
+class bounce_slots {
+ public:
+  /// `memory` has room for `count` slots of `slot_bytes` each.
+  bounce_slots(std::optional<aligned_buffer>&& own, std::span<std::byte> memory, std::size_t slot_bytes,
+               std::size_t count)
+      : own_(std::move(own)), slots_(new bounce_slot[count]), count_(count), slot_bytes_(slot_bytes) {
+    for (std::size_t index = count; index != 0; --index) {
+      slots_[index - 1].memory = memory.data() + (index - 1) * slot_bytes;
+      put_back(slots_[index - 1]);
+    }
+  }
+  bounce_slots(const bounce_slots&) = delete;
+  bounce_slots& operator=(const bounce_slots&) = delete;
+  ~bounce_slots() { QIO_CHECK(in_use_ == 0, "a bounce_pool was destroyed while operations used it"); }
+
+  std::size_t slot_bytes() const noexcept { return slot_bytes_; }
+  std::size_t count() const noexcept { return count_; }
+  std::size_t in_use() const noexcept { return in_use_; }
+
+  /// A free slot for `user`; null if there is none.
+  bounce_slot* take(bounce_work* user) noexcept {
+    bounce_slot* const taken = free_;
+    if (taken == nullptr) return nullptr;
+    free_ = taken->next;
+    taken->user = user;
+    ++in_use_;
+    return taken;
+  }
+  /// It has no transfer in flight. Whoever waits gets it from serve().
+  void release(bounce_slot& slot) noexcept {
+    slot.transfer.reset();
+    slot.user = nullptr;
+    --in_use_;
+    put_back(slot);
+  }
+
+  /// `work` gets a slot after all that wait already.
+  void wait(bounce_work& work) noexcept {
+    work.is_waiting = true;
+    waiting_.push(work);
+    ++statistics.waits;
+  }
+  void stop_waiting(bounce_work& work) noexcept {
+    if (!std::exchange(work.is_waiting, false)) return;
+    waiting_.remove(work);
+  }
+
+  bool has_waiting() const noexcept { return !waiting_.empty(); }
+
+  /// Lets those that wait take the free slots, one each.
+  void serve() noexcept {
+    if (std::exchange(is_serving_, true)) return;
+    while (free_ != nullptr && !waiting_.empty()) {
+      auto& work = static_cast<bounce_work&>(*waiting_.pop());
+      work.is_waiting = false;
+      work.advance(work);
+    }
+    is_serving_ = false;
+  }
+
+  template <class Action>
+  void for_each_of(const bounce_work& user, Action&& action) noexcept {
+    for (std::size_t index = 0; index < count_; ++index)
+      if (slots_[index].user == &user) action(slots_[index]);
+  }
+
+  /// All operations that use a pool belong to one loop, because another thread would not be safe.
+  void require_same_loop(const void* loop) noexcept {
+    QIO_CHECK(in_use_ == 0 || loop_ == loop, "a bounce_pool was used by the files of two contexts at the same time");
+    loop_ = loop;
+  }
+
+  bounce_statistics statistics;
+
+ private:
+  void put_back(bounce_slot& slot) noexcept {
+    slot.next = free_;
+    free_ = &slot;
+  }
+
+  std::optional<aligned_buffer> own_;
+  std::unique_ptr<bounce_slot[]> slots_;
+  std::size_t count_;
+  std::size_t slot_bytes_;
+  bounce_slot* free_ = nullptr;
+  std::size_t in_use_ = 0;
+  queue<request> waiting_;
+  const void* loop_ = nullptr;
+  bool is_serving_ = false;
+};
+
+/// A slot for a blocking transfer.
+class borrowed_slot {
+ public:
+  explicit borrowed_slot(bounce_slots& pool) noexcept : pool_(pool), slot_(pool.take(nullptr)) {}
+  borrowed_slot(const borrowed_slot&) = delete;
+  borrowed_slot& operator=(const borrowed_slot&) = delete;
+  ~borrowed_slot() {
+    if (slot_ != nullptr) pool_.release(*slot_);
+  }
+
+  bool exists() const noexcept { return slot_ != nullptr; }
+  std::span<std::byte> memory(std::size_t bytes) const noexcept { return {slot_->memory, bytes}; }
+
+ private:
+  bounce_slots& pool_;
+  bounce_slot* slot_;
+};
+
+}  // namespace detail
+}  // namespace qio::inline QIO_CONFIGURATION

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+// bounced(): reads and writes of any offset and length on a direct file, and reads that are merged, through a
+// bounce_pool.
+#pragma once
+
+#include <qio/batch.hpp>
+#include <qio/bounce/blocking.hpp>
+#include <qio/bounce/reads.hpp>
+#include <qio/bounce/write.hpp>
+#include <qio/bounce_pool.hpp>
+#include <qio/configuration.hpp>
+#include <qio/engine/engine.hpp>
+#include <qio/file.hpp>
+#include <qio/operation_options.hpp>
+#include <qio/result.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION {
+
+/// How bounced() merges the reads of a batch.
+struct bounce_options {
+  /// Reads of a batch with at most this many bytes between them (after they were widened to blocks) are merged, if the
+  /// whole fits into a slot of the pool. 0 merges reads that touch or overlap.
+  std::uint64_t gap = 0;
+};
+
+/// A file whose transfers go through a bounce_pool where that is necessary or useful: see bounced(). Refers to both,
+/// and is as cheap to make and to copy as three words.
+template <class File>
+class bounced_file {
+ public:
+  /// See bounced().
+  bounced_file(File& file, bounce_pool& pool, const bounce_options& options) noexcept
+      : file_(&file), pool_(&pool.state()), gap_(options.gap) {}
+
+  /// Like basic_file::read_at(), at any offset, of any length, into any memory.
+  result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
+    return detail::bounced_read_at(*file_, *pool_, offset, buffer);
+  }
+
+  /// Like basic_file::write_at(), at any offset, of any length, from any memory. See bounced() for what that means to
+  /// others who write.
+  result<std::size_t> write_at(std::uint64_t offset, std::span<const std::byte> buffer) const {
+    return detail::bounced_write_at(*file_, *pool_, offset, buffer);
+  }
+
+  /// Like basic_file::read_many(), for reads of any offset, length and memory. Reads that bounce_options::gap allows
+  /// are merged; they are carried out one after another, in the order of their offsets, each group by one transfer. The
+  /// answers are the same as without merging: if the transfer of a group fails, its reads are carried out one by one.
+  result<std::size_t> read_many(std::span<read_request> requests) const {
+    if (!file_->is_open())
+      return detail::refuse_each(requests, error(std::make_error_code(std::errc::bad_file_descriptor)));
+    return detail::bounced_read_each<File>(*file_, *pool_, gap_).read(requests);
+  }
+
+  // --- asynchronous: see operation ---
+
+  /// Like read_at(), asynchronously.
+  auto async_read_at(std::uint64_t offset, std::span<std::byte> buffer) const
+    requires engine<typename File::engine_type>
+  {
+    return detail::file_access::operation_of<detail::bounced_read<File>>(
+        *file_, [&](auto& work) { work.describe_one(*file_, *pool_, offset, buffer); });
+  }
+  /// The same, with a deadline or a stop token.
+  auto async_read_at(std::uint64_t offset, std::span<std::byte> buffer, const operation_options& options) const
+    requires engine<typename File::engine_type>
+  {
+    return detail::file_access::operation_of<detail::bounced_read<File>>(
+        *file_, [&](auto& work) { work.describe_one(*file_, *pool_, offset, buffer); }, options);
+  }
+
+  /// Like write_at(), asynchronously.
+  auto async_write_at(std::uint64_t offset, std::span<const std::byte> buffer) const
+    requires engine<typename File::engine_type>
+  {
+    return detail::file_access::operation_of<detail::bounced_write<File>>(
+        *file_, [&](auto& work) { work.describe(*file_, *pool_, offset, buffer); });
+  }
+  /// The same, with a deadline or a stop token.
+  auto async_write_at(std::uint64_t offset, std::span<const std::byte> buffer, const operation_options& options) const
+    requires engine<typename File::engine_type>
+  {
+    return detail::file_access::operation_of<detail::bounced_write<File>>(
+        *file_, [&](auto& work) { work.describe(*file_, *pool_, offset, buffer); }, options);
+  }
+
+  /// Like read_many(), asynchronously, as one operation, like basic_file::async_read_many(). The transfers of all
+  /// groups are in flight at the same time, as far as the pool has slots. Reads that need no slot, because they are
+  /// aligned and have no neighbors, go straight to the caller's memory.
+  auto async_read_many(std::span<read_request> requests) const
+    requires engine<typename File::engine_type>
+  {
+    return detail::file_access::operation_of<detail::bounced_reads<File>>(
+        *file_, [&](auto& work) { work.describe(*file_, *pool_, gap_, requests); });
+  }
+  /// The same, with a deadline or a stop token.
+  auto async_read_many(std::span<read_request> requests, const operation_options& options) const
+    requires engine<typename File::engine_type>
+  {
+    return detail::file_access::operation_of<detail::bounced_reads<File>>(
+        *file_, [&](auto& work) { work.describe(*file_, *pool_, gap_, requests); }, options);
+  }
+
+ private:
+  File* file_;
+  detail::bounce_slots* pool_;
+  std::uint64_t gap_;
+};
+
+/// `file`, with transfers through `pool` where they need it: what is misaligned for a direct file is widened to whole
+/// blocks, and copied; reads of a batch that are close to each other become one transfer. Nothing is done implicitly:
+/// the same calls of `file` itself still fail or stay apart. What is aligned, and alone, uses no slot and is not
+/// copied; on files without alignment, only batches use the pool.
+///
+///     auto pool = qio::bounce_pool::allocate().value();
+///     auto file = qio::direct_file::open(context, "table").value();
+///     auto bytes = co_await qio::bounced(file, pool).async_read_at(1000, record);
+///     auto failures = co_await qio::bounced(file, pool, {.gap = 16 * 1024}).async_read_many(batch);
+///
+/// Writes. A block that a write covers in part is read, changed in memory and written as a whole. So:
+/// - The file must be open for reading and writing (otherwise errc::access_not_granted).
+/// - Others who write to the same block at the same time, the neighbors of the range included, lose their bytes if
+///   they write between the read and the write; two bounced writes that share a block must not overlap in time.
+///   Readers of the block see the old bytes or the new ones, a mixture if they read during the write.
+/// - If the file ends in the last block, the write makes it longer, up to a whole block, and it is cut to the right
+///   size afterwards, on a worker thread. In between, the file has a tail of zeros, which a crash may leave behind;
+///   and what others append meanwhile is cut off. If the file is closed in between, the zeros stay.
+/// - Destroying the operation between the two cuts the file, blocking.
+/// - The size that the cut has set is not durable until the next sync, even of a file opened with durable_writes.
+///
+/// The file and the pool must outlive the operations. Until these end, the file may be closed, but neither moved nor
+/// destroyed. See bounce_pool for what happens when all slots are in use. Blocks that no slot can hold fail with
+/// std::errc::no_buffer_space.
+template <file_mode Mode, class Engine>
+bounced_file<basic_file<Mode, Engine>> bounced(basic_file<Mode, Engine>& file, bounce_pool& pool,
+                                               const bounce_options& options = {}) noexcept {
+  return {file, pool, options};
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION

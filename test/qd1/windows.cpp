@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 // qd1.exe: how it ends, and what Windows cannot be asked.
+#include "platform/file.hpp"
 #include "program.hpp"
 #include <qio/qio.hpp>
 
 #include <nlohmann/json.hpp>
+#include <windows.h>
+#include <winternl.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -42,6 +48,50 @@ TEST_CASE("the temporary file is gone when qd1 has been killed") {
   run.child.kill();
   run.child.wait();
   CHECK_FALSE(run.has_files());
+}
+
+/// How a handle was opened: FILE_NO_INTERMEDIATE_BUFFERING and the like (winternl.h). None if it is not one of a file.
+std::optional<ULONG> options_of(HANDLE handle) {
+  using query = NTSTATUS(NTAPI*)(HANDLE, IO_STATUS_BLOCK*, void*, ULONG, int);
+  static const auto ask = reinterpret_cast<query>(
+      reinterpret_cast<void*>(::GetProcAddress(::GetModuleHandleW(L"ntdll.dll"), "NtQueryInformationFile")));
+  constexpr int mode_information = 16;
+  IO_STATUS_BLOCK status;
+  ULONG mode = 0;
+  if (ask == nullptr || ask(handle, &status, &mode, sizeof mode, mode_information) < 0) return std::nullopt;
+  return mode;
+}
+
+/// The options of all handles of this process by which a file of this name is open.
+std::vector<ULONG> options_of_handles_of(const fs::path& file) {
+  std::vector<ULONG> found;
+  for (std::uintptr_t number = 4; number < 0x10000; number += 4) {
+    const auto handle = reinterpret_cast<HANDLE>(number);
+    if (::GetFileType(handle) != FILE_TYPE_DISK) continue;
+    std::wstring name(1024, L'\0');
+    name.resize(::GetFinalPathNameByHandleW(handle, name.data(), static_cast<DWORD>(name.size()), 0));
+    if (const auto options = options_of(handle); options && fs::path(name).filename() == file.filename())
+      found.push_back(*options);
+  }
+  return found;
+}
+
+TEST_CASE("the handles that qd1 keeps open do not use the cache, so direct series need not keep it in step") {
+  const directory here;
+  const auto use_no_cache = [](const std::vector<ULONG>& options) {
+    return options.size() == 1 && (options.front() & FILE_NO_INTERMEDIATE_BUFFERING) != 0;
+  };
+  {
+    const qd1::platform::temporary_file file(here.path.string());
+    CHECK(use_no_cache(options_of_handles_of(file.path())));
+  }
+  const std::string name = (here.path / "data").string();
+  {
+    const auto made = qd1::platform::create_file(name);
+    CHECK_FALSE(use_no_cache(options_of_handles_of(name)));  // so it can be told
+  }
+  const qd1::platform::held_file held(name);
+  CHECK(use_no_cache(options_of_handles_of(name)));
 }
 
 TEST_CASE("an interrupted run writes what it has") {

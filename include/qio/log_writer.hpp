@@ -44,9 +44,10 @@ namespace qio::inline QIO_CONFIGURATION {
 /// Failures. If a write fails, all appends in flight and all later ones return its error. What was not acknowledged may
 /// or may not be in the log. Open the log again, or another one.
 ///
-/// Memory, threads, lifetime. append() allocates nothing, and copies the record. Everything belongs to the context's
-/// thread. Moving the writer is allowed while appends are in flight. Destroying it cancels them: they fail with
-/// std::errc::operation_canceled, and the records may or may not be in the log.
+/// Memory, threads, lifetime. append() allocates nothing. It borrows the record until the append completes or is
+/// destroyed: the record is copied into a batch, but only once a batch has room for it. Everything belongs to the
+/// context's thread. Moving the writer is allowed while appends are in flight. Destroying it cancels them: they fail
+/// with std::errc::operation_canceled, and the records may or may not be in the log.
 template <file_mode Mode, class Engine = automatic>
 class [[nodiscard]] log_writer {
   using state = detail::log_writer_state<basic_file<Mode, Engine>>;

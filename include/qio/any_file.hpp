@@ -223,6 +223,17 @@ class [[nodiscard]] any_file {
     return visit([&](auto& file) { return file.async_sync(kind, options); });
   }
 
+  /// See basic_file::start_writeback().
+  result<void> start_writeback(std::uint64_t offset, std::uint64_t bytes) {
+    return visit([&](auto& file) { return file.start_writeback(offset, bytes); });
+  }
+  /// See basic_file::async_start_writeback().
+  auto async_start_writeback(std::uint64_t offset, std::uint64_t bytes)
+    requires engine<Engine>
+  {
+    return visit([&](auto& file) { return file.async_start_writeback(offset, bytes); });
+  }
+
   /// The size in bytes; the capacity of a block device.
   result<std::uint64_t> size() const {
     return visit([](auto& file) { return file.size(); });
@@ -246,6 +257,10 @@ class [[nodiscard]] any_file {
   /// What offsets, lengths and addresses must be multiples of. All are 1 unless the mode is direct.
   qio::alignment alignment() const noexcept {
     return visit([](auto& file) { return file.alignment(); });
+  }
+  /// See basic_file::atomic_write_limits().
+  qio::atomic_write_limits atomic_write_limits() const noexcept {
+    return visit([](auto& file) { return file.atomic_write_limits(); });
   }
   /// Whether transfers bypass the page cache.
   bool is_direct() const noexcept {

@@ -284,8 +284,8 @@ class [[nodiscard]] basic_file {
     requires(detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>)
   result<std::size_t> write_at(std::uint64_t offset, Buffer&& buffer, const blocking_write_options& options) {
     if (!is_open()) return not_open();
-    return state_->write(offset, extent_checked<Buffer>(detail::buffers_to_send(buffer)),
-                         state_->durable_if(options.durable));
+    return state_->write_with(offset, extent_checked<Buffer>(detail::buffers_to_send(buffer)),
+                              state_->flags_of(options));
   }
 
   // --- reading and writing, asynchronous: see operation ---
@@ -320,8 +320,7 @@ class [[nodiscard]] basic_file {
   auto async_write_at(std::uint64_t offset, Buffer&& buffer, const write_options& options) {
     return controlled<std::size_t>(
         [&](request& r) {
-          describe_write(r, offset, borrowed<Buffer>(detail::buffers_to_send(buffer)),
-                         state_->durable_if(options.durable));
+          describe_write(r, offset, borrowed<Buffer>(detail::buffers_to_send(buffer)), state_->flags_of(options));
         },
         {options.deadline, options.stop});
   }
@@ -350,7 +349,7 @@ class [[nodiscard]] basic_file {
   /// errc::overlapping_writes, with the places of two of them in the span.
   result<std::size_t> write_many(std::span<write_request> requests, const blocking_write_options& options = {}) {
     if (!is_open()) return detail::refuse_each(requests, not_open());
-    return detail::write_each(*state_, requests, state_->durable_if(options.durable));
+    return detail::write_each(*state_, requests, state_->flags_of(options));
   }
 
   /// Like read_many(), asynchronously, as one operation: see operation. It borrows the requests and their buffers,
@@ -377,13 +376,13 @@ class [[nodiscard]] basic_file {
   batch_operation<Engine> async_write_many(std::span<write_request> requests)
     requires engine<Engine>
   {
-    return {*loop_, [&](detail::batch& all) { describe_writes(all, requests, false); }};
+    return {*loop_, [&](detail::batch& all) { describe_writes(all, requests, {}); }};
   }
   /// The same, each write durable when it completes, with a deadline or a stop token: see write_options.
   auto async_write_many(std::span<write_request> requests, const write_options& options)
     requires engine<Engine>
   {
-    return controlled_batch([&](detail::batch& all) { describe_writes(all, requests, options.durable); },
+    return controlled_batch([&](detail::batch& all) { describe_writes(all, requests, options); },
                             {options.deadline, options.stop});
   }
   /// The same, for options that reads and syncs have, too. (A template, so that `{.deadline = ...}` means
@@ -444,6 +443,34 @@ class [[nodiscard]] basic_file {
         *this, kind, options, [&]() -> write { return async_write_at(offset, std::forward<Buffer>(buffer), options); });
   }
 
+  /// Asks the system to begin to write back what was written to `bytes` bytes from `offset` on, and is in memory only
+  /// (dirty pages). **Promises nothing about durability**: it neither waits for the device nor makes it write out its
+  /// cache. It is for programs that write much between two syncs: what is written back in the meantime does not
+  /// accumulate, and the next sync waits for the rest only. Includes the pages of which the range covers a part, and of
+  /// a mapped file what was stored in views. Direct writes leave nothing to do. May wait if the device has more to
+  /// write than its queue holds. Errors of the writing itself are left to the next sync. The range may end past the end
+  /// of the file.
+  ///
+  /// Linux: sync_file_range(2), which does nothing on file systems that keep no pages for the device (tmpfs, overlay).
+  /// Windows has no such call: errc::writeback_not_supported.
+  result<void> start_writeback(std::uint64_t offset, std::uint64_t bytes) {
+    if (!is_open()) return not_open();
+    return state_->start_writeback(offset, bytes);
+  }
+
+  /// The same, asynchronously: on a thread of the kernel where io_uring has the operation, otherwise on a worker.
+  operation<Engine, void> async_start_writeback(std::uint64_t offset, std::uint64_t bytes)
+    requires engine<Engine>
+  {
+    return operation_of<void>([&](request& r) { describe_writeback(r, offset, bytes); });
+  }
+  /// The same, with a deadline or a stop token.
+  auto async_start_writeback(std::uint64_t offset, std::uint64_t bytes, const operation_options& options)
+    requires engine<Engine>
+  {
+    return controlled<void>([&](request& r) { describe_writeback(r, offset, bytes); }, options);
+  }
+
   // --- size ---
 
   /// The size in bytes; the capacity of a block device.
@@ -500,6 +527,13 @@ class [[nodiscard]] basic_file {
   qio::alignment alignment() const noexcept {
     QIO_CHECK(is_open(), "alignment() was called on a file that is closed or was moved from");
     return state_->mode.alignment();
+  }
+
+  /// Which writes may be untorn: see write_options::untorn. All 0 if none may: in other modes, and where the system,
+  /// the file system or the device has no such writes.
+  qio::atomic_write_limits atomic_write_limits() const noexcept {
+    QIO_CHECK(is_open(), "atomic_write_limits() was called on a file that is closed or was moved from");
+    return state_->mode.untorn_limits();
   }
 
   /// False for a direct file that uses the cache (if_unavailable::use_cache), and for other modes.
@@ -620,6 +654,14 @@ class [[nodiscard]] basic_file {
     r.flags |= more;
     // What waits for the device is nothing to attempt.
     detail::attempted_request::of(r) = more == 0 ? state_->file.activity.attempt_of_writes : nullptr;
+    if ((more & platform::untorn) != 0)
+      if (const error misfit = state_->untorn_misfit(offset, buffers, more); misfit.exists()) refuse(r, misfit);
+  }
+  void describe_writeback(request& r, std::uint64_t offset, std::uint64_t bytes) noexcept {
+    describe(r, opcode::writeback);
+    r.io = state::range_of(offset, bytes);
+    if (const error misfit = state::writeback_misfit(r.io); misfit.exists()) return refuse(r, misfit);
+    r.needs_no_engine = r.io.total() == 0;
   }
   template <class Describe>
   auto controlled_batch(Describe&& describe, const operation_options& options) {
@@ -632,8 +674,8 @@ class [[nodiscard]] basic_file {
     });
     describe_batch(all, &detail::attempt_reads, {});
   }
-  void describe_writes(detail::batch& all, std::span<write_request> requests, bool durable) noexcept {
-    const platform::transfer_flags more = is_open() ? state_->durable_if(durable) : 0;
+  void describe_writes(detail::batch& all, std::span<write_request> requests, const write_options& options) noexcept {
+    const platform::transfer_flags more = is_open() ? state_->flags_of(options) : 0;
     all.take(requests, [&](request& r, const write_request& each) {
       if (is_open()) describe_write(r, each.offset, detail::buffers_to_send(each.buffer), more);
     });
@@ -760,7 +802,7 @@ struct file_access {
   template <class File>
   static void describe_write(File& file, request& r, std::uint64_t offset, mutable_buffer buffer,
                              bool durable = false) noexcept {
-    file.describe_write(r, offset, buffer, file.state_->durable_if(durable));
+    file.describe_write(r, offset, buffer, file.state_->flags_of(blocking_write_options{.durable = durable}));
   }
   template <class File>
   static void describe_resize(File& file, request& r, std::uint64_t bytes) noexcept {

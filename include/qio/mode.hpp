@@ -96,4 +96,16 @@ struct alignment {
   friend bool operator==(const alignment&, const alignment&) = default;
 };
 
+/// What one untorn write may be: see write_options::untorn. In bytes; powers of two, or all 0 if the file has no such
+/// writes.
+struct atomic_write_limits {
+  std::uint32_t smallest = 0;  ///< the shortest untorn write
+  std::uint32_t largest = 0;   ///< the longest one
+  std::uint32_t optimal = 0;   ///< the longest one for which the device suffices; the file system does longer ones
+                               ///< in a slower way (Linux 6.16; `largest` where the system does not report it)
+
+  /// Whether all three are equal.
+  friend bool operator==(const atomic_write_limits&, const atomic_write_limits&) = default;
+};
+
 }  // namespace qio::inline QIO_CONFIGURATION

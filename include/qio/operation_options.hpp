@@ -80,6 +80,12 @@ struct write_options {
   /// Linux gets the request with the write (RWF_DSYNC). Where that is refused, and on Windows, the file is synced after
   /// the write, which costs more if other writes of the file are not durable yet.
   bool durable = false;
+  /// After a crash or a power failure the file has all of the write, or what it had before: never a part of the write
+  /// (RWF_ATOMIC). It is no more durable for that, and a program that reads meanwhile may see a part of it. Only of
+  /// direct files whose atomic_write_limits() are not 0; others fail with errc::untorn_not_supported. The write has one
+  /// buffer (errc::untorn_buffers), its length is a power of two within the limits (errc::untorn_length), and its
+  /// offset is a multiple of its length (errc::untorn_offset).
+  bool untorn = false;
   qio::deadline deadline = {};  ///< see operation_options
   stop_reference stop = {};     ///< see operation_options
 };
@@ -87,6 +93,7 @@ struct write_options {
 /// Options of one blocking write: `file.write_at(0, record, {.durable = true})`. See write_options.
 struct blocking_write_options {
   bool durable = false;  ///< see write_options::durable
+  bool untorn = false;   ///< see write_options::untorn
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION

@@ -24,39 +24,44 @@ namespace qio::inline QIO_CONFIGURATION {
 /// Errors that the library itself reports. Errors of the operating system keep their own code, in
 /// std::system_category().
 enum class errc : int {
-  misaligned_offset = 1,   ///< the offset of a direct transfer is not a multiple of the block
-  misaligned_length,       ///< the length of a direct transfer is not a multiple of the block
-  misaligned_buffer,       ///< the memory of a direct transfer is not aligned
-  offset_too_large,        ///< offset + length exceeds the largest file offset, 2^63 - 1
-  beyond_end,              ///< a view reaches past the end of the file
-  direct_not_supported,    ///< the file system reports that it does not support direct I/O on this file
-  direct_unknown,          ///< the file system accepts direct I/O, but does not report whether it bypasses its cache
-  direct_in_memory,        ///< the file system keeps files in memory, and what it accepts as direct I/O is not direct
-  uncached_not_supported,  ///< the kernel or the file system cannot drop pages after a transfer
-  access_not_granted,      ///< the file was not opened for this kind of access
-  context_closed,          ///< the context that this file was opened on has ended
-  invalid_alignment,       ///< an alignment that is not a power of two
-  cannot_be_bound,         ///< Windows cannot bind this file to the completion port of a context
-  leaves_directory,        ///< the path leads out of the directory that it must stay beneath
-  beneath_not_supported,   ///< the system cannot guarantee that a path stays beneath a directory
-  beneath_forbidden,       ///< the system could, but a sandbox forbids the call
-  too_many_workers,        ///< more worker threads were requested than a context may have
-  no_offsets,              ///< the path leads to a pipe, a socket or a terminal
-  no_wake_handle,          ///< another event loop cannot wait for this context
-  handle_appends,          ///< the handle to be adopted appends, so its writes would ignore their offsets
-  handle_is_nonblocking,   ///< the handle to be adopted is O_NONBLOCK, and a context's operations would fail
-  handle_is_synchronous,   ///< Windows: the handle to be adopted has no FILE_FLAG_OVERLAPPED, which a context needs
-  handle_is_direct,        ///< the handle to be adopted is direct, the mode is not
-  handle_is_not_direct,    ///< the mode is direct, the handle to be adopted is not
-  handle_is_not_durable,   ///< durable writes were requested, which the handle to be adopted does not make
-  adopt_not_supported,     ///< a simulated file, or a Windows that does not report a handle's access and mode
-  cannot_be_released,      ///< Windows: a handle stays bound to the completion port of its context
-  handle_is_shared,        ///< other files use the handle, so it cannot be released
-  cannot_be_shared,        ///< Windows: a handle can be bound to one completion port only
-  overlapping_writes,      ///< two writes of a batch overlap
-  record_too_large,        ///< the record is longer than a batch of the log can hold
-  not_a_log,               ///< the file has contents that no log_writer has written
-  log_damaged,             ///< acknowledged records of a log are missing or wrong
+  misaligned_offset = 1,    ///< the offset of a direct transfer is not a multiple of the block
+  misaligned_length,        ///< the length of a direct transfer is not a multiple of the block
+  misaligned_buffer,        ///< the memory of a direct transfer is not aligned
+  offset_too_large,         ///< offset + length exceeds the largest file offset, 2^63 - 1
+  beyond_end,               ///< a view reaches past the end of the file
+  direct_not_supported,     ///< the file system reports that it does not support direct I/O on this file
+  direct_unknown,           ///< the file system accepts direct I/O, but does not report whether it bypasses its cache
+  direct_in_memory,         ///< the file system keeps files in memory, and what it accepts as direct I/O is not direct
+  uncached_not_supported,   ///< the kernel or the file system cannot drop pages after a transfer
+  access_not_granted,       ///< the file was not opened for this kind of access
+  context_closed,           ///< the context that this file was opened on has ended
+  invalid_alignment,        ///< an alignment that is not a power of two
+  cannot_be_bound,          ///< Windows cannot bind this file to the completion port of a context
+  leaves_directory,         ///< the path leads out of the directory that it must stay beneath
+  beneath_not_supported,    ///< the system cannot guarantee that a path stays beneath a directory
+  beneath_forbidden,        ///< the system could, but a sandbox forbids the call
+  too_many_workers,         ///< more worker threads were requested than a context may have
+  no_offsets,               ///< the path leads to a pipe, a socket or a terminal
+  no_wake_handle,           ///< another event loop cannot wait for this context
+  handle_appends,           ///< the handle to be adopted appends, so its writes would ignore their offsets
+  handle_is_nonblocking,    ///< the handle to be adopted is O_NONBLOCK, and a context's operations would fail
+  handle_is_synchronous,    ///< Windows: the handle to be adopted has no FILE_FLAG_OVERLAPPED, which a context needs
+  handle_is_direct,         ///< the handle to be adopted is direct, the mode is not
+  handle_is_not_direct,     ///< the mode is direct, the handle to be adopted is not
+  handle_is_not_durable,    ///< durable writes were requested, which the handle to be adopted does not make
+  adopt_not_supported,      ///< a simulated file, or a Windows that does not report a handle's access and mode
+  cannot_be_released,       ///< Windows: a handle stays bound to the completion port of its context
+  handle_is_shared,         ///< other files use the handle, so it cannot be released
+  cannot_be_shared,         ///< Windows: a handle can be bound to one completion port only
+  overlapping_writes,       ///< two writes of a batch overlap
+  record_too_large,         ///< the record is longer than a batch of the log can hold
+  not_a_log,                ///< the file has contents that no log_writer has written
+  log_damaged,              ///< acknowledged records of a log are missing or wrong
+  writeback_not_supported,  ///< the system has no call that begins to write back
+  untorn_not_supported,     ///< this file has no untorn writes
+  untorn_length,            ///< the length of an untorn write is no power of two within atomic_write_limits()
+  untorn_offset,            ///< the offset of an untorn write is not a multiple of its length
+  untorn_buffers,           ///< an untorn write has several buffers
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION
@@ -189,6 +194,15 @@ class qio_category final : public identified_category {
       case errc::overlapping_writes: return "two writes of the batch overlap, so their order would matter";
       case errc::record_too_large: return "the record is longer than the log allows (log_options::largest_batch)";
       case errc::not_a_log: return "the file is not empty, and is not a log: it has another header";
+      case errc::writeback_not_supported:
+        return "start_writeback() is unavailable: it needs Linux (sync_file_range); use sync()";
+      case errc::untorn_not_supported:
+        return "untorn writes are unavailable: they need a direct file on Linux, on XFS or ext4 (6.13) or a block "
+               "device (6.11), and a device that has them, or XFS with reflink (6.16)";
+      case errc::untorn_length:
+        return "the length of an untorn write must be a power of two within atomic_write_limits()";
+      case errc::untorn_offset: return "the offset of an untorn write must be a multiple of its length";
+      case errc::untorn_buffers: return "an untorn write must have a single buffer";
       case errc::log_damaged:
         return "the log is damaged: acknowledged records are missing or wrong; read_log() reads those before";
     }
@@ -213,6 +227,9 @@ class qio_category final : public identified_category {
       case errc::handle_is_not_direct:
       case errc::handle_is_not_durable:
       case errc::overlapping_writes:
+      case errc::untorn_length:
+      case errc::untorn_offset:
+      case errc::untorn_buffers:
       case errc::beyond_end: return std::errc::invalid_argument;
       case errc::offset_too_large: return std::errc::file_too_large;
       case errc::direct_not_supported:
@@ -225,6 +242,8 @@ class qio_category final : public identified_category {
       case errc::no_wake_handle:
       case errc::adopt_not_supported:
       case errc::cannot_be_released:
+      case errc::writeback_not_supported:
+      case errc::untorn_not_supported:
       case errc::cannot_be_shared: return std::errc::operation_not_supported;
       case errc::handle_is_shared: return std::errc::device_or_resource_busy;
       case errc::leaves_directory: return std::errc::cross_device_link;  // as Linux reports it
@@ -423,6 +442,13 @@ class error {
       case errc::overlapping_writes:
         return "writes " + std::to_string(given_) + " and " + std::to_string(needed_) +
                " of the batch overlap (counted from 0), so their order would matter: put them into separate batches";
+      case errc::untorn_length:
+        return "an untorn write of " + std::to_string(given_) +
+               " bytes: the length must be a power of two within atomic_write_limits(), such as " +
+               std::to_string(needed_);
+      case errc::untorn_offset:
+        return "offset " + std::to_string(given_) + " of an untorn write is not a multiple of its length, " +
+               std::to_string(needed_);
       case errc::record_too_large:
         return "the record has " + std::to_string(given_) + " bytes, but the log allows at most " +
                std::to_string(needed_) + " (log_options::largest_batch, when it was created)";

@@ -49,6 +49,61 @@ TEST_CASE("each unsynced sector survives a crash whole or not at all") {
   CHECK(kept.size() > 5);
 }
 
+TEST_CASE("an untorn write survives a crash whole or not at all, in flight or complete") {
+  std::set<bool> kept, plain_kept;
+  each_seed([&](std::uint64_t seed) {
+    const auto survives = [&](bool untorn, bool in_flight) {
+      qio::simulated_disk disk({.seed = seed, .largest_untorn = 4096, .short_transfers = 0.5, .interruptions = 0.3});
+      make_durable(disk, 4096, 1);
+      {
+        program writer(disk);
+        auto opened = writer.open<qio::direct>("data").value();
+        const bytes data = filled(4096, 2);
+        if (in_flight) disk.cut_power_after(0);
+        const auto written = writer.context.run(opened.async_write_at(0, data, {.untorn = untorn}));
+        CHECK(written.has_value() == !in_flight);
+      }
+      disk.restart();
+      return contents(disk, "data");
+    };
+    for (const bool in_flight : {false, true}) {
+      const bytes found = survives(true, in_flight);
+      CHECK((found == filled(4096, 1) || found == filled(4096, 2)));
+      if (!in_flight) kept.insert(found == filled(4096, 2));
+    }
+    const bytes plain = survives(false, false);
+    plain_kept.insert(plain == filled(4096, 1) || plain == filled(4096, 2));
+  });
+  CHECK(kept.size() == 2);
+  CHECK(plain_kept.contains(false));
+}
+
+TEST_CASE("write-back that was started makes nothing durable") {
+  std::set<bool> kept;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed});
+    make_durable(disk, 512, 1);
+    {
+      program writer(disk);
+      auto opened = writer.open("data").value();
+      REQUIRE(opened.write_at(0, filled(512, 2)));
+      REQUIRE(writer.context.run(opened.async_start_writeback(0, 512)));
+    }
+    disk.restart();
+    kept.insert(contents(disk, "data") == filled(512, 2));
+  });
+  CHECK(kept.size() == 2);
+}
+
+TEST_CASE("write-back fails without power") {
+  qio::simulated_disk disk({.seed = 1});
+  program writer(disk);
+  auto opened = writer.open("data").value();
+  disk.cut_power_after(0);
+  CHECK(opened.start_writeback(0, 512).error() == std::errc::io_error);
+  CHECK(writer.context.run(opened.async_start_writeback(0, 512)).error() == std::errc::io_error);
+}
+
 TEST_CASE("a crash may keep later writes and lose earlier ones, but keeps sizes in order") {
   std::set<std::string> seen;
   each_seed([&](std::uint64_t seed) {

@@ -80,6 +80,11 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::record_too_large, std::errc::message_size},
       {errc::not_a_log, std::errc::invalid_argument},
       {errc::log_damaged, std::errc::bad_message},
+      {errc::writeback_not_supported, std::errc::operation_not_supported},
+      {errc::untorn_not_supported, std::errc::operation_not_supported},
+      {errc::untorn_length, std::errc::invalid_argument},
+      {errc::untorn_offset, std::errc::invalid_argument},
+      {errc::untorn_buffers, std::errc::invalid_argument},
   };
   for (const auto& [condition, portable] : table) {
     const error failure = condition;

@@ -131,7 +131,7 @@ class iocp : detail::no_hook {
 
   /// Whether Windows would carry out `r` on this thread, or `r` is a write that ends with a flush.
   static bool is_synchronous(request& r) noexcept {
-    if (r.op == opcode::sync || r.op == opcode::call || r.activity->system.waits_in_submission) return true;
+    if (r.op > opcode::write || r.activity->system.waits_in_submission) return true;
     return r.op == opcode::write && ((r.flags & platform::durable) != 0 || ends_beyond_valid_data(r));
   }
 

@@ -141,8 +141,10 @@ class simulated : detail::no_hook {
       r.fail_as_canceled();
       return true;
     }
-    if (r.op == opcode::read || r.op == opcode::write)
-      return transfer(what, fate == 1 ? part_of(r.io.next()) : r.io.next());
+    if (r.op == opcode::read || r.op == opcode::write) {
+      const bool is_divided = fate == 1 && (r.flags & platform::untorn) == 0;
+      return transfer(what, is_divided ? part_of(r.io.next()) : r.io.next());
+    }
     carry_out_whole(r);
     return true;
   }
@@ -151,11 +153,15 @@ class simulated : detail::no_hook {
     request& r = *what.about;
     const std::uint64_t number = platform::number_of(r.handle);
     if (r.op == opcode::read) return detail::take_answer(r, disk_.read(number, now));
-    if (what.had_power && !disk_.has_power()) disk_.lose_power_during_write(number, now);
+    if (what.had_power && !disk_.has_power()) disk_.lose_power_during_write(number, now, r.flags);
     return detail::take_answer(r, disk_.write(number, now, r.flags));
   }
 
   void carry_out_whole(request& r) noexcept {
+    if (r.op == opcode::writeback) {
+      while (!detail::take_writeback(r, disk_.start_writeback(platform::number_of(r.handle)))) {}
+      return;
+    }
     const auto sync = [&] { return disk_.sync(platform::number_of(r.handle)); };
     const auto done = r.op == opcode::call ? r.call(r) : r.activity->sync_failure.answer_of(sync);
     if (!done) r.failure = done.error();

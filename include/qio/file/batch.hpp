@@ -143,7 +143,7 @@ result<std::size_t> write_each(file_state<Mode, System>& state, std::span<write_
   if (const error overlap = overlap_of(requests); overlap.exists()) return refuse_each(requests, overlap);
   for (write_request& each : requests) {
     const const_buffer buffer(each.buffer);
-    each.answer = state.write(each.offset, mutable_buffer(const_cast<void*>(buffer.data), buffer.size), more);
+    each.answer = state.write_with(each.offset, mutable_buffer(const_cast<void*>(buffer.data), buffer.size), more);
   }
   return count_failures(requests);
 }

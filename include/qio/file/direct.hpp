@@ -34,6 +34,7 @@ class mode_policy<direct, System> {
     is_active_ = !found.refusal.exists();
     // Without a device to query: what every device in use accepts, so that code which works here works on them.
     needed_ = is_active_ ? found.needed : qio::alignment{4096, 4096, 4096};
+    if (is_active_) untorn_ = found.untorn;
     source_ = is_active_ ? std::move(found.source) : found.refusal.message();
     return success();
   }
@@ -41,6 +42,7 @@ class mode_policy<direct, System> {
 
   qio::alignment alignment() const noexcept { return needed_; }
   std::uint32_t end_block() const noexcept { return is_active_ ? needed_.read : 1; }
+  atomic_write_limits untorn_limits() const noexcept { return untorn_; }
   static constexpr platform::transfer_flags flags() noexcept { return 0; }
   bool is_direct() const noexcept { return is_active_; }
   static constexpr bool is_uncached() noexcept { return false; }
@@ -117,6 +119,7 @@ class mode_policy<direct, System> {
   }
 
   qio::alignment needed_;
+  atomic_write_limits untorn_;
   bool is_active_ = false;
   polling_support polling_{false, false, "only a context over io_uring polls"};
   std::string source_;  // the source of the alignment, or why the file is not direct

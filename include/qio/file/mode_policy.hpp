@@ -28,6 +28,7 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// - `commit(opening)`: the last step of the open, which returns the handle.
 /// - `alignment()`, `end_block()`, `flags()`: what transfers must be multiples of; the block size, where a read that
 ///   stops between two blocks has reached the end of the file; and the flags of each system call.
+/// - `untorn_limits()`: basic_file::atomic_write_limits().
 /// - `fits(io, buffers, block)`, `misfit(io, buffers, block)`: whether the alignment is right, and the error if not;
 ///   `block` is alignment().read or .write. The range of offsets has been checked.
 /// - `read(file, io, buffers)`, `write(file, io, buffers, more)`, `resize(file, bytes)`, `sync(file, kind)`: blocking
@@ -53,6 +54,7 @@ concept complete_mode_policy =
       { seen.alignment() } noexcept -> std::same_as<qio::alignment>;
       { seen.end_block() } noexcept -> std::same_as<std::uint32_t>;
       { seen.flags() } noexcept -> std::same_as<platform::transfer_flags>;
+      { seen.untorn_limits() } noexcept -> std::same_as<atomic_write_limits>;
       { seen.fits(io, buffers, 1u) } noexcept -> std::same_as<bool>;
       { seen.misfit(io, buffers, 1u) } noexcept -> std::same_as<error>;
       { self.read(seen_file, io, buffers) } -> std::same_as<result<std::size_t>>;
@@ -68,6 +70,7 @@ concept complete_mode_policy =
 struct any_alignment {
   static constexpr qio::alignment alignment() noexcept { return {}; }
   static constexpr std::uint32_t end_block() noexcept { return 1; }
+  static constexpr atomic_write_limits untorn_limits() noexcept { return {}; }
   template <class Buffers>
   static constexpr bool fits(const transfer&, Buffers, std::uint32_t) noexcept {
     return true;

@@ -2,6 +2,7 @@
 // An open file, at an address that does not change when the file object moves.
 #pragma once
 
+#include <qio/base/bounds.hpp>
 #include <qio/configuration.hpp>
 #include <qio/directory.hpp>
 #include <qio/explanation.hpp>
@@ -15,6 +16,7 @@
 #include <qio/system/operating_system.hpp>
 #include <qio/system/platform.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -164,12 +166,7 @@ struct file_state {
   /// Why a transfer does not fit. An empty one has no error: it is complete.
   template <class Buffers>
   QIO_COLD error misfit(const transfer& io, Buffers buffers, std::uint32_t block) const noexcept {
-    const std::uint64_t offset = io.offset(), total = io.total();
-    if (offset > max_offset || total > max_offset - offset) {
-      const bool overflows = offset + total < offset;
-      return error(errc::offset_too_large, overflows ? (std::numeric_limits<std::uint64_t>::max)() : offset + total,
-                   max_offset);
-    }
+    if (const error failure = out_of_range(io); failure.exists()) return failure;
     return mode.fits(io, buffers, block) ? error() : mode.misfit(io, buffers, block);
   }
 
@@ -189,9 +186,46 @@ struct file_state {
     return mode.write(file, io, buffers, more);
   }
 
-  /// The flag of a durable write. None if the handle makes every write durable.
-  platform::transfer_flags durable_if(bool wanted) const noexcept {
-    return wanted && !file.activity.writes_durably ? platform::durable : 0;
+  /// The flags of a write with these options. If the handle makes every write durable, that takes no flag.
+  template <class Options>
+  platform::transfer_flags flags_of(const Options& options) const noexcept {
+    return (options.durable && !file.activity.writes_durably ? platform::durable : 0) |
+           (options.untorn ? platform::untorn : 0);
+  }
+
+  /// Why a write cannot be untorn, if its flags ask for that.
+  template <class Buffers>
+  error untorn_misfit(std::uint64_t offset, Buffers buffers, platform::transfer_flags more) const noexcept {
+    return (more & platform::untorn) == 0 ? error() : judge_untorn(offset, buffers);
+  }
+
+  /// write() with flags_of() options.
+  template <class Buffers>
+  result<std::size_t> write_with(std::uint64_t offset, Buffers buffers, platform::transfer_flags more) {
+    if (const error misfit = untorn_misfit(offset, buffers, more); misfit.exists()) return misfit;
+    return write(offset, buffers, more);
+  }
+
+  /// Asks the system to begin to write a range back.
+  result<void> start_writeback(std::uint64_t offset, std::uint64_t bytes) const {
+    transfer range = range_of(offset, bytes);
+    error failure = writeback_misfit(range);
+    if (failure.exists()) return failure;
+    auto progress = range.total() == 0 ? transfer::progress::finished : transfer::progress::unfinished;
+    while (progress == transfer::progress::unfinished)
+      progress =
+          range.after_range(file.files.start_writeback(file.handle, range.next_offset(), range.next_range()), failure);
+    if (failure.exists()) return failure;
+    return success();
+  }
+  static transfer range_of(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    return transfer(offset, mutable_buffer(nullptr, static_cast<std::size_t>(lesser_of(bytes, max_offset + 1))));
+  }
+  static error writeback_misfit(const transfer& range) noexcept {
+    if constexpr (System::has_writeback)
+      return out_of_range(range);
+    else
+      return errc::writeback_not_supported;
   }
 
   result<void> sync(sync_kind kind) {
@@ -294,6 +328,28 @@ struct file_state {
                                                                                 : why_writes_wait;
     if constexpr (policy::writes_inline)
       if (activity.why_no_writes == nullptr) activity.attempt_of_writes = &attempt_write;
+  }
+
+  QIO_COLD static error out_of_range(const transfer& io) noexcept {
+    const std::uint64_t offset = io.offset(), total = io.total();
+    if (offset <= max_offset && total <= max_offset - offset) return {};
+    const bool overflows = offset + total < offset;
+    return error(errc::offset_too_large, overflows ? (std::numeric_limits<std::uint64_t>::max)() : offset + total,
+                 max_offset);
+  }
+
+  template <class Buffers>
+  QIO_COLD error judge_untorn(std::uint64_t offset, Buffers buffers) const noexcept {
+    const atomic_write_limits limits = mode.untorn_limits();
+    if (limits.largest == 0) return errc::untorn_not_supported;
+    if constexpr (std::is_same_v<Buffers, buffer_list>)
+      if (buffers.count > 1) return {errc::untorn_buffers, buffers.count, 1};
+    const std::uint64_t bytes = transfer(offset, buffers).total();
+    if (bytes > limits.largest) return {errc::untorn_length, bytes, limits.largest};
+    if (bytes < limits.smallest) return {errc::untorn_length, bytes, limits.smallest};
+    if (!std::has_single_bit(bytes)) return {errc::untorn_length, bytes, std::bit_floor(bytes)};
+    if (offset % bytes != 0) return {errc::untorn_offset, offset, bytes};
+    return {};
   }
 
   template <class Buffers>

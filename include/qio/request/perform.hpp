@@ -42,6 +42,14 @@ inline bool take_answer(request& r, raw_result answer) noexcept {
   return true;
 }
 
+/// Handles the system's result for the current part of a writeback. True if the request is finished.
+inline bool take_writeback(request& r, raw_result answer) noexcept {
+  if (r.io.after_range(answer, r.failure) == transfer::progress::finished) return true;
+  if (!r.cancel_requested.load(std::memory_order_relaxed)) return false;
+  r.fail_as_canceled();
+  return true;
+}
+
 /// Carries out a whole request by blocking system calls.
 inline void perform(request& r) noexcept {
   switch (r.op) {
@@ -54,6 +62,9 @@ inline void perform(request& r) noexcept {
     case opcode::sync:
       if (const auto done = r.activity->sync_failure.answer_of([&] { return platform::sync(r.handle, r.sync); }); !done)
         r.failure = done.error();
+      return;
+    case opcode::writeback:
+      while (!take_writeback(r, platform::start_writeback(r.handle, r.io.next_offset(), r.io.next_range()))) {}
       return;
     case opcode::call:
       if (const auto done = r.call(r); !done) r.failure = done.error();

@@ -32,7 +32,7 @@ struct request : detail::list_hook {
   platform::native_handle handle = platform::invalid_handle;
   platform::transfer_flags flags = 0;       ///< of a read or a write
   std::uint32_t block = 1;                  ///< what the offset of a direct read is a multiple of; 1 if not direct
-  detail::transfer io;                      ///< of a read or a write: where, and how much of it is done
+  detail::transfer io;                      ///< of a read, a write or a writeback: where, and how much of it is done
   result<void> (*call)(request&) noexcept;  ///< of opcode::call only
   void* argument;                           ///< of opcode::call only, for that function
   file_activity* activity = nullptr;

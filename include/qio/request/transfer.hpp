@@ -47,6 +47,9 @@ class transfer {
     return {next_offset(), nullptr, 0, rest_of_buffer()};
   }
 
+  /// What one call covers that names a range, and moves nothing: from next_offset() on.
+  std::size_t next_range() const noexcept { return lesser_of(total_ - transferred_, max_transfer_bytes); }
+
   // The parts of next(), for callers that need only some of them.
   bool has_one_buffer() const noexcept { return vector_ == nullptr; }
   std::uint64_t next_offset() const noexcept { return offset_ + transferred_; }
@@ -76,6 +79,11 @@ class transfer {
     if (answer == 0) return failed(std::make_error_code(std::errc::io_error), failure);
     if (answer < 0) return failed(answer, failure);
     return advance(static_cast<std::size_t>(answer));
+  }
+
+  /// Handles the result of a call that covered next_range(): 0, or an error.
+  progress after_range(raw_result answer, error& failure) noexcept {
+    return answer < 0 ? failed(answer, failure) : advance(next_range());
   }
 
  private:

@@ -48,11 +48,12 @@ class simulated_contents {
     return found;
   }
 
-  /// Writing a bad sector repairs it, as a disk does by remapping it.
-  void write(std::uint64_t offset, std::span<const std::byte> from) {
+  /// Writing a bad sector repairs it, as a disk does by remapping it. If the power fails, an untorn write is on the
+  /// disk whole or not at all.
+  void write(std::uint64_t offset, std::span<const std::byte> from, bool untorn = false) {
     seen_.write(offset, from);
     bad_.erase(bad_.lower_bound(offset / sector_), bad_.upper_bound((offset + from.size() - 1) / sector_));
-    unwritten_.push_back({offset, {from.begin(), from.end()}});
+    unwritten_.push_back({.offset = offset, .data = {from.begin(), from.end()}, .untorn = untorn});
     if (offset + from.size() > size_) change_size(offset + from.size());
   }
 
@@ -117,10 +118,11 @@ class simulated_contents {
     std::uint64_t offset;         // or the size
     std::vector<std::byte> data;  // empty: the size changes
     bool is_size = data.empty();
+    bool untorn = false;
   };
 
   void change_size(std::uint64_t bytes) {
-    unwritten_.push_back({bytes, {}});
+    unwritten_.push_back({.offset = bytes, .data = {}});
     size_ = bytes;
   }
 
@@ -130,8 +132,12 @@ class simulated_contents {
     durable_size_ = what.offset;
   }
 
-  // Each sector is written whole or not at all.
+  // Each sector is written whole or not at all; so is an untorn write.
   void apply_in_part(const change& what, chance& chance) {
+    if (what.untorn) {
+      if (chance.comes_true(0.5)) apply(what);
+      return;
+    }
     const std::uint64_t end = what.offset + what.data.size();
     for (std::uint64_t at = what.offset; at < end;) {
       const std::uint64_t next = (std::min)((at / sector_ + 1) * sector_, end);

@@ -166,11 +166,13 @@ class simulated_disk {
     if (!take_call()) return answer(std::errc::io_error);
     const open_file* const file = find(number);
     if (const auto refused = refusal(file, access::read); refused != 0) return refused;
-    std::size_t bytes = shortened(length(what));
+    const bool untorn = (flags & platform::untorn) != 0;
+    std::size_t bytes = untorn ? length(what) : shortened(length(what));
     const bool fails = chance_.comes_true(options_.write_errors);
-    if (fails) bytes = static_cast<std::size_t>(chance_.below(bytes));
+    if (fails) bytes = untorn ? 0 : static_cast<std::size_t>(chance_.below(bytes));
     bytes = fitting(*file->of, what.offset, bytes);
-    if (bytes != 0) put(*file->of, what, bytes);
+    if (untorn && bytes != length(what)) bytes = 0;
+    if (bytes != 0) put(*file->of, what, bytes, untorn);
     if (fails) return answer(std::errc::io_error);
     if (bytes == 0) return answer(std::errc::no_space_on_device);
     if (file->writes_durably || (flags & platform::durable) != 0) {
@@ -183,12 +185,20 @@ class simulated_disk {
     return static_cast<detail::raw_result>(bytes);
   }
 
-  // A write was in flight when the power failed: part of it may have reached the disk.
-  void lose_power_during_write(std::uint64_t number, const detail::piece& what) {
+  // A write was in flight when the power failed: part of it may have reached the disk; all or nothing of an untorn one.
+  void lose_power_during_write(std::uint64_t number, const detail::piece& what, platform::transfer_flags flags) {
     const open_file* const file = find(number);
     if (file == nullptr || file->granted == access::read) return;
-    const std::size_t bytes = static_cast<std::size_t>(chance_.below(length(what) + 1));
-    if (bytes != 0 && fitting(*file->of, what.offset, bytes) == bytes) put(*file->of, what, bytes);
+    const bool untorn = (flags & platform::untorn) != 0;
+    const std::size_t all = length(what);
+    const std::size_t bytes = static_cast<std::size_t>(untorn ? chance_.below(2) * all : chance_.below(all + 1));
+    if (bytes != 0 && fitting(*file->of, what.offset, bytes) == bytes) put(*file->of, what, bytes, untorn);
+  }
+
+  // Changes nothing: what is written but not synced may be on the disk in any case, or not.
+  detail::raw_result start_writeback(std::uint64_t number) {
+    if (!take_call()) return answer(std::errc::io_error);
+    return find(number) == nullptr ? answer(std::errc::bad_file_descriptor) : 0;
   }
 
   result<void> sync(std::uint64_t number) {
@@ -303,12 +313,13 @@ class simulated_disk {
     return bytes;
   }
 
-  void put(detail::simulated_contents& file, const detail::piece& what, std::size_t bytes) {
+  void put(detail::simulated_contents& file, const detail::piece& what, std::size_t bytes, bool untorn) {
     std::uint64_t by = 0;
     const std::uint64_t sectors = file.size() / options_.sector;
     if (sectors != 0 && chance_.comes_true(options_.misdirected_writes))
       by = chance_.below(sectors) * options_.sector - what.offset / options_.sector * options_.sector;
-    for_each_part(what, bytes, [&](std::uint64_t offset, std::span<std::byte> part) { file.write(offset + by, part); });
+    for_each_part(what, bytes,
+                  [&](std::uint64_t offset, std::span<std::byte> part) { file.write(offset + by, part, untorn); });
   }
 
   // The buffer of a read in flight may hold anything.

@@ -17,6 +17,8 @@ struct simulation_options {
   std::uint32_t sector = 512;  ///< bytes, a power of two: written whole or not at all; the alignment of direct files
   std::uint64_t capacity = std::uint64_t(1) << 40;  ///< bytes of all files, in pages of 4096; then ENOSPC
 
+  std::uint32_t largest_untorn = 0;  ///< bytes of the largest untorn write (write_options::untorn); 0: there are none
+
   /// How long a system call of a transfer takes, chosen evenly, so operations overtake each other. If `longest` is less
   /// than `shortest`, every call takes `shortest`.
   std::chrono::nanoseconds shortest = std::chrono::microseconds(10);

@@ -24,6 +24,7 @@ class simulated_system {
  public:
   static constexpr bool has_mappings = false;
   static constexpr bool has_page_cache = false;
+  static constexpr bool has_writeback = true;
 
   explicit simulated_system(simulated_disk& disk) noexcept : disk_(&disk) {}
 
@@ -85,7 +86,8 @@ class simulated_system {
 
   platform::direct_support make_direct(const opening&) const {
     const std::uint32_t sector = disk_->options_.sector;
-    return {error(), {1, sector, sector}, "the simulated disk's sector"};
+    const std::uint32_t largest = disk_->options_.largest_untorn;
+    return {error(), {1, sector, sector}, "the simulated disk's sector", {largest == 0 ? 0 : sector, largest, largest}};
   }
   bool takes_flags(platform::native_handle, platform::transfer_flags) const noexcept { return true; }
 
@@ -101,6 +103,10 @@ class simulated_system {
   result<void> sync(platform::native_handle handle, sync_kind) const {
     disk_->pass_time();
     return disk_->sync(platform::number_of(handle));
+  }
+  detail::raw_result start_writeback(platform::native_handle handle, std::uint64_t, std::size_t) const {
+    disk_->pass_time();
+    return disk_->start_writeback(platform::number_of(handle));
   }
   result<std::uint64_t> size(platform::native_handle handle) const { return disk_->size(platform::number_of(handle)); }
   result<void> resize(platform::native_handle handle, std::uint64_t bytes) const {

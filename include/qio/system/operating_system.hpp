@@ -21,6 +21,8 @@ struct operating_system {
   static constexpr bool has_mappings = true;
   static constexpr bool has_page_cache = true;  ///< transfers, opens and closes may be attempted inline
 
+  static constexpr bool has_writeback = platform::has_writeback;
+
   using opening = platform::opening;
 
   static result<opening> begin(path_view path, platform::native_handle beneath, access wanted, creation how,
@@ -47,6 +49,9 @@ struct operating_system {
   }
   static result<void> sync(platform::native_handle handle, sync_kind kind) noexcept {
     return platform::sync(handle, kind);
+  }
+  static raw_result start_writeback(platform::native_handle handle, std::uint64_t offset, std::size_t bytes) noexcept {
+    return platform::start_writeback(handle, offset, bytes);
   }
   static result<std::uint64_t> size(platform::native_handle handle) noexcept { return platform::size(handle); }
   static result<void> resize(platform::native_handle handle, std::uint64_t bytes) noexcept {

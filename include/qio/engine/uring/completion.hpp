@@ -19,6 +19,7 @@ QIO_NOINLINE inline bool ends_otherwise(request& r, int answer) noexcept {
     r.fail_as_canceled();
     return true;
   }
+  if (r.op == opcode::writeback) return take_writeback(r, answer);
   if (r.op != opcode::sync) return take_answer(r, answer);
   if (answer == -EINTR) {
     if (!r.cancel_requested.load(std::memory_order_relaxed)) return false;

@@ -7,6 +7,7 @@
 #include <qio/engine/uring/registered_memory.hpp>
 #include <qio/request/request.hpp>
 
+#include <fcntl.h>
 #include <liburing/compat.h>
 #include <liburing/io_uring.h>
 #include <poll.h>
@@ -58,13 +59,26 @@ inline void prepare_sync(io_uring_sqe& entry, sync_kind kind) noexcept {
   entry.fsync_flags = kind == sync_kind::everything ? 0 : IORING_FSYNC_DATASYNC;
 }
 
+inline void prepare_writeback(io_uring_sqe& entry, const transfer& range) noexcept {
+  entry.opcode = IORING_OP_SYNC_FILE_RANGE;
+  entry.off = range.next_offset();
+  entry.len = static_cast<unsigned>(range.next_range());  // at most max_transfer_bytes
+  entry.sync_range_flags = SYNC_FILE_RANGE_WRITE;
+}
+
+/// For what moves no bytes.
+inline void prepare_other(io_uring_sqe& entry, const request& r) noexcept {
+  if (r.op == opcode::sync) return prepare_sync(entry, r.sync);
+  prepare_writeback(entry, r.io);
+}
+
 /// Fills in everything but the file, which each ring names in its own way. `entry` must be zeroed.
 inline void prepare(io_uring_sqe& entry, const request& r, const registered_memory& memory) noexcept {
   QIO_CHECK(r.is_held(), "a request was handed to the kernel that was not submitted or is complete");
   QIO_CHECK(r.op != opcode::call, "opcode::call is for workers; the kernel has no such operation");
   entry.user_data = reinterpret_cast<std::uintptr_t>(&r);
   QIO_CHECK(is_of_request(entry.user_data), "the address of a request is odd");
-  if (r.op == opcode::sync) return prepare_sync(entry, r.sync);
+  if (r.op > opcode::write) return prepare_other(entry, r);
   QIO_CHECK(r.io.transferred() < r.io.total(), "a transfer that has nothing left to move was handed to the kernel");
   entry.off = r.io.next_offset();
   entry.rw_flags = r.flags;

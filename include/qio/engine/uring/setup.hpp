@@ -55,6 +55,7 @@ inline bool find_opcodes(ring& made, ring_setup& setup) noexcept {
   if (has(IORING_OP_READ) && has(IORING_OP_READV)) setup.add(opcode::read);
   if (has(IORING_OP_WRITE) && has(IORING_OP_WRITEV)) setup.add(opcode::write);
   if (has(IORING_OP_FSYNC)) setup.add(opcode::sync);
+  if (has(IORING_OP_SYNC_FILE_RANGE)) setup.add(opcode::writeback);
   return has(IORING_OP_POLL_ADD) && has(IORING_OP_ASYNC_CANCEL);
 }
 

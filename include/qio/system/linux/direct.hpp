@@ -29,13 +29,17 @@ struct direct_support {
   error refusal;       ///< why direct I/O is unavailable; no error if it is available
   alignment needed;    ///< in bytes; transfers must be multiples of it
   std::string source;  ///< how `needed` was determined
+  atomic_write_limits untorn = {};
 };
 
 namespace statx_direct {
 // From include/uapi/linux/stat.h. Read by position, because the C library's struct may be older than the kernel.
 inline constexpr unsigned dioalign = 0x2000;         // STATX_DIOALIGN, Linux 6.1
 inline constexpr unsigned dio_read_align = 0x20000;  // STATX_DIO_READ_ALIGN, Linux 6.14
+inline constexpr unsigned write_atomic = 0x10000;    // STATX_WRITE_ATOMIC, Linux 6.11
 inline constexpr std::size_t at_memory = 0x98, at_offset = 0x9c, at_read_offset = 0xb4;
+inline constexpr std::size_t at_untorn_min = 0xa8, at_untorn_max = 0xac;  // stx_atomic_write_unit_min, _max
+inline constexpr std::size_t at_untorn_optimal = 0xb8;                    // stx_atomic_write_unit_max_opt, Linux 6.16
 
 inline std::uint32_t field(const struct statx& status, std::size_t position) noexcept {
   static_assert(sizeof(struct statx) == 256);
@@ -92,10 +96,21 @@ inline bool is_known_to_be_direct(const struct statfs& system) noexcept {
   }
 }
 
+/// All 0 if the kernel (before 6.11) or the file system reports none.
+inline atomic_write_limits atomic_write_limits_in(const struct statx& status) noexcept {
+  if ((status.stx_mask & statx_direct::write_atomic) == 0) return {};
+  const std::uint32_t smallest = statx_direct::field(status, statx_direct::at_untorn_min);
+  const std::uint32_t largest = statx_direct::field(status, statx_direct::at_untorn_max);
+  const std::uint32_t optimal = statx_direct::field(status, statx_direct::at_untorn_optimal);
+  if (smallest == 0 || largest == 0) return {};
+  return {smallest, largest, optimal != 0 ? optimal : largest};
+}
+
 /// What statx(2) reports; nothing if the kernel (before 6.1) or the file system does not support it.
 inline std::optional<direct_support> ask_statx(native_handle handle) {
   struct statx status {};
-  const unsigned wanted = STATX_BASIC_STATS | statx_direct::dioalign | statx_direct::dio_read_align;
+  const unsigned wanted =
+      STATX_BASIC_STATS | statx_direct::dioalign | statx_direct::dio_read_align | statx_direct::write_atomic;
   if (::statx(handle, "", AT_EMPTY_PATH, wanted, &status) != 0) return std::nullopt;
   if ((status.stx_mask & statx_direct::dioalign) == 0) return std::nullopt;
   const std::uint32_t memory = statx_direct::field(status, statx_direct::at_memory);
@@ -103,7 +118,8 @@ inline std::optional<direct_support> ask_statx(native_handle handle) {
   if (memory == 0 || offset == 0) return direct_support{errc::direct_not_supported, {}, {}};
   const bool reads_differ = (status.stx_mask & statx_direct::dio_read_align) != 0;
   const std::uint32_t read_offset = reads_differ ? statx_direct::field(status, statx_direct::at_read_offset) : 0;
-  return direct_support{{}, {memory, read_offset != 0 ? read_offset : offset, offset}, "statx"};
+  return direct_support{
+      {}, {memory, read_offset != 0 ? read_offset : offset, offset}, "statx", atomic_write_limits_in(status)};
 }
 
 inline direct_support find_direct_support(native_handle handle) {

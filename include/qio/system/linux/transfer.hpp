@@ -6,11 +6,13 @@
 #include <qio/system/piece.hpp>
 #include <qio/system/posix/handle.hpp>
 
+#include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 
 // Flags of preadv2(2), for C libraries that do not define them.
 #ifndef RWF_NOWAIT
@@ -21,6 +23,9 @@
 #endif
 #ifndef RWF_DSYNC
 #define RWF_DSYNC 0x00000002  // Linux 4.7
+#endif
+#ifndef RWF_ATOMIC
+#define RWF_ATOMIC 0x00000040  // Linux 6.11; include/uapi/linux/fs.h
 #endif
 
 namespace qio::inline QIO_CONFIGURATION::platform {
@@ -39,6 +44,7 @@ inline detail::raw_result answer(ssize_t returned) noexcept { return returned < 
 using transfer_flags = int;
 inline constexpr transfer_flags drop_pages = RWF_DONTCACHE;
 inline constexpr transfer_flags durable = RWF_DSYNC;  ///< of a write: see write_options::durable
+inline constexpr transfer_flags untorn = RWF_ATOMIC;  ///< of a write: see write_options::untorn
 
 inline detail::raw_result read_by_flags(native_handle handle, const detail::piece& piece,
                                         transfer_flags flags) noexcept {
@@ -94,6 +100,15 @@ inline detail::raw_result write_some(native_handle handle, const detail::piece& 
   while (::fdatasync(handle) != 0)
     if (errno != EINTR) return -errno;
   return written;
+}
+
+inline constexpr bool has_writeback = true;
+
+/// Begins to write back the pages of a range that are not being written yet; 0, or the error. Reports no error of the
+/// writing itself, so the next sync does.
+inline detail::raw_result start_writeback(native_handle handle, std::uint64_t offset, std::size_t bytes) noexcept {
+  return answer(
+      ::sync_file_range(handle, static_cast<off_t>(offset), static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE));
 }
 
 /// Reads what is in the page cache. Returns -EAGAIN if it would have to wait for a device (which has then already been

@@ -20,6 +20,7 @@ struct direct_support {
   error refusal;       ///< why direct I/O is unavailable; no error if it is available
   alignment needed;    ///< in bytes; transfers must be multiples of it
   std::string source;  ///< how `needed` was determined
+  atomic_write_limits untorn = {};
 };
 
 namespace sector {

@@ -18,6 +18,7 @@ namespace qio::inline QIO_CONFIGURATION::platform {
 using transfer_flags = int;
 inline constexpr transfer_flags drop_pages = 1;
 inline constexpr transfer_flags durable = 2;  ///< of a write: see write_options::durable
+inline constexpr transfer_flags untorn = 4;   ///< of a write: see write_options::untorn; no file has such writes
 
 /// Whether the file accepts these flags. Always false.
 inline bool takes_flags(native_handle, transfer_flags) noexcept { return false; }
@@ -109,6 +110,13 @@ inline detail::raw_result write_some(native_handle handle, const detail::piece& 
   if ((flags & durable) != 0 && may_be_last && calls::FlushFileBuffers(handle) == 0)
     return -static_cast<detail::raw_result>(calls::GetLastError());
   return bytes;
+}
+
+inline constexpr bool has_writeback = false;
+
+/// Always fails: Windows decides alone when it writes back, until it is asked to wait for it.
+inline detail::raw_result start_writeback(native_handle, std::uint64_t, std::size_t) noexcept {
+  return -ERROR_NOT_SUPPORTED;
 }
 
 /// Always fails: Windows has no read that either completes at once or is not started. A read that does not complete at

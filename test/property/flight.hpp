@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -40,6 +41,7 @@ struct outcome {
   int completions = 0;
   std::size_t moved = 0;
   std::optional<qio::error> failure;
+  std::optional<qio::error> sync_failure;  ///< of the sync that follows a write
   const requests* batch = nullptr;
   bool is_miscounted = false;  ///< the batch has returned another number of failures than its answers have
 
@@ -54,6 +56,10 @@ struct outcome {
   void complete(const qio::result<void>& answer) {
     ++completions;
     if (!answer) fail(answer.error());
+  }
+  void complete(const qio::synced_write& answer) {
+    complete(answer.written);
+    if (!answer.synced) sync_failure = answer.synced.error();
   }
 
  private:
@@ -77,6 +83,30 @@ struct outcome {
   }
 };
 
+/// An operation whose type depends on the file's.
+class other_operation {
+ public:
+  virtual ~other_operation() = default;
+  virtual void start(outcome& of) = 0;
+  virtual void cancel() = 0;
+  virtual qio::task<void> awaited(outcome& of) = 0;
+};
+
+template <class Operation>
+class one_operation final : public other_operation {
+ public:
+  template <class Make>
+  explicit one_operation(Make& make) : held_(make()) {}
+  void start(outcome& of) override {
+    held_.start([&of](typename Operation::result_type given) { of.complete(given); });
+  }
+  void cancel() override { held_.cancel(); }
+  qio::task<void> awaited(outcome& of) override { of.complete(co_await held_); }
+
+ private:
+  Operation held_;
+};
+
 /// An operation with any type of result, with or without options.
 template <class Engine>
 class any_operation {
@@ -86,6 +116,7 @@ class any_operation {
   using controlled =
       qio::operation_slot<qio::operation<Engine, Answer, typename qio::detail::file_loop<Engine>::control_type>>;
 
+  using other = std::unique_ptr<other_operation>;
   using plain_batch = qio::operation_slot<qio::batch_operation<Engine>>;
   using controlled_batch = qio::operation_slot<qio::operation<
       Engine, std::size_t, qio::detail::control<qio::detail::loop<Engine>, qio::detail::batch>, qio::detail::batch>>;
@@ -102,19 +133,27 @@ class any_operation {
     held_.template emplace<slot>().emplace([&] { return make(options); });
   }
 
+  template <class Make>
+  void make_other(Make make) {
+    held_.template emplace<other>(std::make_unique<one_operation<std::invoke_result_t<Make&>>>(make));
+  }
+
   void start(outcome& of) {
+    if (auto* const apart = std::get_if<other>(&held_)) return (*apart)->start(of);
     each([&of](auto& operation) {
       using answer = typename std::remove_reference_t<decltype(operation)>::result_type;
       operation.start([&of](answer given) { of.complete(given); });
     });
   }
   void cancel() {
+    if (auto* const apart = std::get_if<other>(&held_)) return (*apart)->cancel();
     each([](auto& operation) { operation.cancel(); });
   }
   void destroy() { held_.template emplace<0>(); }
 
   // By a name, because GCC 12 copies what co_await is given if it is the result of a function, though a reference.
   qio::task<void> awaited(outcome& of) {
+    if (auto* const apart = std::get_if<other>(&held_)) co_await (*apart)->awaited(of);
     if (auto* const a = std::get_if<plain<std::size_t>>(&held_)) {
       auto& held = **a;
       of.complete(co_await held);
@@ -146,13 +185,14 @@ class any_operation {
   void each(Use use) {
     std::visit(
         [&](auto& slot) {
-          if constexpr (!std::is_same_v<std::remove_reference_t<decltype(slot)>, std::monostate>) use(*slot);
+          using held = std::remove_reference_t<decltype(slot)>;
+          if constexpr (!std::is_same_v<held, std::monostate> && !std::is_same_v<held, other>) use(*slot);
         },
         held_);
   }
 
   std::variant<std::monostate, plain<std::size_t>, plain<void>, controlled<std::size_t>, controlled<void>, plain_batch,
-               controlled_batch>
+               controlled_batch, other>
       held_;
 };
 template <>

@@ -154,6 +154,7 @@ std::optional<surroundings> possible() {
   found.asynchronous = world<Engine>::is_async;
   found.contexts = world<Engine>::may_share ? 2 : 1;
   found.threads_stop = os::why_stops_hang.empty() && !place<Engine>::repeats;
+  found.has_writeback = place<Engine>::repeats || qio::platform::has_writeback;
   found.mapped_may_be_cut = os::mapped_may_be_cut;
   found.mapped_shows_direct = os::mapped_shows_direct;
   for (const mode each : {mode::cached, mode::uncached, mode::mapped, mode::direct}) {
@@ -163,6 +164,7 @@ std::optional<surroundings> possible() {
       continue;
     }
     const qio::alignment needed = probe.with(each, 0, [](auto& file) { return file.alignment(); });
+    if (each == mode::direct) found.untorn = probe.with(each, 0, [](auto& file) { return file.atomic_write_limits(); });
     found.unit = std::max<std::size_t>({found.unit, needed.memory, needed.read, needed.write});
     found.modes.push_back(each);
   }

@@ -107,6 +107,7 @@ class place<qio::simulated> {
     random_numbers random(~seed, 0);
     qio::simulation_options made;
     made.seed = seed;
+    made.largest_untorn = 4 * 4096;
     made.longest = random.one_of({made.shortest, made.longest, 10 * made.longest});
     const std::uint64_t kind = random.below(3);
     if (kind == 0) return made;

@@ -22,8 +22,9 @@ mode one_mode(random_numbers& random, const surroundings& in, bool direct) {
 // Always draws, so that the rest of a step is the same where nothing can be shared.
 std::size_t one_context(random_numbers& random, const surroundings& in) { return random.below(2) % in.contexts; }
 
-action one_action(random_numbers& random, mode by) {
+action one_action(random_numbers& random, const surroundings& in, mode by) {
   if (by == mode::mapped && random.one_in(2)) return random.one_of({action::look, action::change});
+  if (random.one_in(30) && in.has_writeback) return action::writeback;
   return random.one_in(30) ? action::sync : random.one_of({action::read, action::write});
 }
 
@@ -62,6 +63,23 @@ void choose_way(random_numbers& random, transfer& of) {
   of.how = random.one_of({way::awaited, way::started, way::started});
 }
 
+bool may_then_sync(const transfer& of) {
+  return of.what == action::write && of.how != way::blocking && !of.batch && !of.durable;
+}
+
+// Shortens a direct write to an untorn one, if there is one in its range.
+void make_untorn(const qio::atomic_write_limits& limits, transfer& of) {
+  if (of.mode != mode::direct || of.what != action::write || of.batch || of.then_sync || limits.largest == 0) return;
+  std::uint64_t bytes = limits.largest;
+  const auto begin = [&] { return (of.offset + bytes - 1) / bytes * bytes; };
+  while (bytes >= limits.smallest && begin() + bytes > of.offset + of.bytes) bytes /= 2;
+  if (bytes < limits.smallest) return;
+  of.offset = begin();
+  of.bytes = static_cast<std::size_t>(bytes);
+  of.pieces = 0;
+  of.untorn = true;
+}
+
 step transfers(random_numbers& random, const surroundings& in) {
   step made;
   const bool direct = in.has(mode::direct) && random.one_in(in.modes.size());
@@ -75,13 +93,15 @@ step transfers(random_numbers& random, const surroundings& in) {
     transfer each;
     each.mode = one_mode(random, in, direct);
     each.context = one_context(random, in);
-    each.what = one_action(random, each.mode);
+    each.what = one_action(random, in, each.mode);
     if (in.asynchronous) choose_way(random, each);
     choose_range(random, each, cuts[i], cuts[i + 1], unit);
     if (!is_view(each.what)) each.pieces = choose_pieces(random);
     each.batch = random.one_in(2) && each.pieces != 0 && (each.what == action::read || each.what == action::write);
     each.kind = random.one_of({qio::sync_kind::data, qio::sync_kind::data_and_size, qio::sync_kind::everything});
     each.durable = random.one_in(8) && each.what == action::write;
+    if (random.one_in(8)) each.then_sync = may_then_sync(each);
+    if (random.one_in(4)) make_untorn(in.untorn, each);
     if (each.how != way::blocking && !undisturbed && random.one_in(2)) each.ending = one_ending(random, in, each);
     each.patience_us = static_cast<unsigned>(random.below(200));
     made.transfers.push_back(each);
@@ -97,8 +117,10 @@ void choose_finale(random_numbers& random, const surroundings& in, step& of) {
   of.end = random.one_of({step::finale::close_file, step::finale::destroy_context});
   of.mode = of.transfers.front().mode;
   of.context = of.transfers.front().context;
-  for (transfer& each : of.transfers)
+  for (transfer& each : of.transfers) {
     if (each.how == way::awaited) each.how = way::started;
+    each.then_sync = false;  // its file must not be destroyed
+  }
 }
 
 step resize(random_numbers& random, const surroundings& in) {
@@ -144,7 +166,7 @@ std::string_view name(mode mode) {
 }
 
 std::string_view name(action action) {
-  constexpr std::string_view names[actions] = {"read", "write", "sync", "resize", "look", "change"};
+  constexpr std::string_view names[actions] = {"read", "write", "sync", "resize", "look", "change", "writeback"};
   return names[static_cast<std::size_t>(action)];
 }
 
@@ -199,6 +221,8 @@ std::string text(const transfer& transfer) {
   if (transfer.pieces != 0) line += " in " + std::to_string(transfer.pieces) + " buffers";
   if (transfer.batch) line += ", a batch";
   if (transfer.durable) line += ", durable";
+  if (transfer.untorn) line += ", untorn";
+  if (transfer.then_sync) line += ", then a sync";
   if (!is_view(transfer.what)) line += ", " + std::string(name(transfer.how));
   if (transfer.ending != ending::none) line += ", " + std::string(name(transfer.ending));
   if (transfer.ending == ending::deadline) line += " of " + std::to_string(transfer.patience_us) + " us";

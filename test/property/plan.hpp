@@ -17,8 +17,8 @@ inline constexpr std::size_t modes = 4;
 std::string_view name(mode mode);
 
 /// look and change read and write through a view.
-enum class action : std::uint8_t { read, write, sync, resize, look, change };
-inline constexpr std::size_t actions = 6;
+enum class action : std::uint8_t { read, write, sync, resize, look, change, writeback };
+inline constexpr std::size_t actions = 7;
 std::string_view name(action action);
 
 enum class way : std::uint8_t { blocking, awaited, started };
@@ -48,6 +48,8 @@ struct transfer {
   bool batch = false;      ///< the buffers are requests of a batch
   qio::sync_kind kind = qio::sync_kind::everything;
   bool durable = false;      ///< of a write: write_options::durable
+  bool untorn = false;       ///< of a write: write_options::untorn
+  bool then_sync = false;    ///< of a write: async_write_and_sync()
   unsigned patience_us = 0;  ///< until the deadline
 };
 
@@ -79,6 +81,8 @@ struct surroundings {
   bool mapped_may_be_cut = false;     ///< other handles may truncate a mapped file
   bool mapped_shows_direct = false;   ///< if not, the file is not open in both modes
   std::uint64_t limit = 0;            ///< the largest size of the file
+  bool has_writeback = true;          ///< start_writeback() is available
+  qio::atomic_write_limits untorn;    ///< of a direct file
   std::size_t unit = 1;               ///< what direct transfers must be multiples of
 
   bool has(property::mode mode) const;

@@ -278,7 +278,7 @@ class player {
   void prepare(File& file, flight_type& each) {
     const transfer& plan = each.plan;
     const auto make = [&](auto how) {
-      if (each.is_controlled() || plan.durable)
+      if (each.is_controlled() || plan.durable || plan.untorn)
         each.operation.make_controlled(how, each.options(where_));
       else
         each.operation.make_plain(how);
@@ -287,6 +287,7 @@ class player {
     if (plan.batch && plan.what == action::read)
       return make([&](auto&... options) { return file.async_read_many(each.batch.reads, options...); });
     if (plan.batch) return make([&](auto&... options) { return write_many(file, each, options...); });
+    if (plan.then_sync) return prepare_then_sync(file, each);
     switch (plan.what) {
       case action::read:
         if (single)
@@ -301,10 +302,29 @@ class player {
           make([&](auto&... options) { return write(file, plan, each.memory.from(), options...); });
         break;
       case action::sync: make([&](auto&... options) { return file.async_sync(plan.kind, options...); }); break;
+      case action::writeback:
+        make([&](auto&... options) { return file.async_start_writeback(plan.offset, plan.bytes, options...); });
+        break;
       default:
         if constexpr (!File::mode_type::is_mapped)
           each.operation.make_plain([&] { return file.async_resize(plan.offset); });
     }
+  }
+
+  template <class File>
+  void prepare_then_sync(File& file, flight_type& each) {
+    const transfer& plan = each.plan;
+    const auto make = [&](const auto& buffer) {
+      if (each.is_controlled())
+        each.operation.make_other(
+            [&] { return file.async_write_and_sync(plan.offset, buffer, plan.kind, each.options(where_)); });
+      else
+        each.operation.make_other([&] { return file.async_write_and_sync(plan.offset, buffer, plan.kind); });
+    };
+    if (plan.pieces == 0)
+      make(each.memory.single());
+    else
+      make(each.memory.from());
   }
 
   template <class File, class Buffer>
@@ -315,7 +335,8 @@ class player {
   static auto write(File& file, const transfer& plan, const Buffer& buffer, const qio::operation_options& ending) {
     return file.async_write_at(
         plan.offset, buffer,
-        qio::write_options{.durable = plan.durable, .deadline = ending.deadline, .stop = ending.stop});
+        qio::write_options{
+            .durable = plan.durable, .untorn = plan.untorn, .deadline = ending.deadline, .stop = ending.stop});
   }
 
   template <class File>
@@ -345,10 +366,13 @@ class player {
     else if (plan.what == action::read)
       result.complete(single ? file.read_at(plan.offset, memory.single()) : file.read_at(plan.offset, memory.into()));
     else if (plan.what == action::write)
-      result.complete(single ? file.write_at(plan.offset, memory.single(), {.durable = plan.durable})
-                             : file.write_at(plan.offset, memory.from(), {.durable = plan.durable}));
+      result.complete(
+          single ? file.write_at(plan.offset, memory.single(), {.durable = plan.durable, .untorn = plan.untorn})
+                 : file.write_at(plan.offset, memory.from(), {.durable = plan.durable}));
     else if (plan.what == action::sync)
       result.complete(file.sync(plan.kind));
+    else if (plan.what == action::writeback)
+      result.complete(file.start_writeback(plan.offset, plan.bytes));
     else if (plan.what == action::resize)
       result.complete(file.resize(plan.offset));
     else if constexpr (File::mode_type::is_mapped)
@@ -396,10 +420,11 @@ class player {
       judge_ending(step, each);
       if (each.plan.what == action::read && !each.is_lost()) judge_read(each);
       if (each.plan.what == action::sync && !each.is_lost()) judge_sync(each);
+      if (each.plan.then_sync && !each.is_lost()) judge_sync_after_write(each);
       counts_.count(each.plan, each.result);
     }
     for (const flight_type& each : all)
-      if (each.plan.what == action::sync && !has_new_handle(step, each.plan.mode) && has_failed(each))
+      if (is_failed_sync(each) && !has_new_handle(step, each.plan.mode))
         has_failed_to_sync_[index_of(each.plan.mode)] = true;
     judge_size(all, random);
     for (flight_type& each : all)
@@ -434,6 +459,27 @@ class player {
   void judge_sync(const flight_type& each) const {
     require(each.result.failure || !has_failed_to_sync_[index_of(each.plan.mode)],
             text(each.plan) + ": succeeds although an earlier one failed");
+  }
+  void judge_sync_after_write(const flight_type& each) const {
+    const std::string who = text(each.plan);
+    const outcome& result = each.result;
+    if (result.failure)
+      return require(result.sync_failure && result.sync_failure->code() == result.failure->code(),
+                     who + ": the write failed, and the sync has another result");
+    if (!result.sync_failure)
+      return require(!has_failed_to_sync_[index_of(each.plan.mode)], who + ": syncs although an earlier sync failed");
+    const qio::error& failure = *result.sync_failure;
+    const bool is_early = (failure == std::errc::operation_canceled && each.may_end_early()) ||
+                          (failure == std::errc::timed_out && each.plan.ending == ending::deadline);
+    require(is_early || is_failed_sync(each), who + ", which failed: " + failure.message());
+  }
+  /// A sync, of its own or after a write, that has failed for the system's reasons.
+  bool is_failed_sync(const flight_type& each) const {
+    if (each.plan.what == action::sync) return has_failed(each);
+    if (!each.plan.then_sync || each.result.failure || !each.result.sync_failure) return false;
+    transfer sync = each.plan;
+    sync.what = action::sync;
+    return where_.may_fail(sync, *each.result.sync_failure);
   }
   bool has_failed(const flight_type& each) const {
     return each.result.failure && where_.may_fail(each.plan, *each.result.failure);

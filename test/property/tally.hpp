@@ -17,6 +17,8 @@ struct tally {
     ++done[static_cast<std::size_t>(each.mode)][static_cast<std::size_t>(each.what)];
     if (each.context != 0) ++on_second_context;
     if (each.batch) ++batches;
+    if (each.untorn) ++untorn;
+    if (each.then_sync) ++then_synced;
     if (each.what == action::look || each.what == action::change) return;
     if (result.completions == 0) ++destroyed;
     if (!result.failure) return;
@@ -47,6 +49,9 @@ struct tally {
       lines += "  on a second context that shares the file: " + std::to_string(on_second_context) +
                " operations; on both contexts at once: " + std::to_string(steps_on_both) + " steps\n";
     if (batches != 0) lines += "  batches: " + std::to_string(batches) + '\n';
+    if (untorn + then_synced != 0)
+      lines +=
+          "  untorn writes: " + std::to_string(untorn) + "; writes with a sync: " + std::to_string(then_synced) + '\n';
     if (posted != 0) lines += "  started by posted calls: " + std::to_string(posted) + '\n';
     return lines + "  ended early: canceled " + std::to_string(canceled) + ", timed out " + std::to_string(timed_out) +
            ", destroyed " + std::to_string(destroyed) + ", failed " + std::to_string(failed) + "; in part " +
@@ -54,7 +59,7 @@ struct tally {
   }
 
   std::array<std::array<std::uint64_t, actions>, modes> done{};
-  std::uint64_t on_second_context = 0, steps_on_both = 0, posted = 0, batches = 0;
+  std::uint64_t on_second_context = 0, steps_on_both = 0, posted = 0, batches = 0, untorn = 0, then_synced = 0;
   std::uint64_t canceled = 0, timed_out = 0, destroyed = 0, failed = 0, partial = 0;
 };
 

@@ -102,6 +102,10 @@ step transfers(random_numbers& random, const surroundings& in) {
     each.durable = random.one_in(8) && each.what == action::write;
     if (random.one_in(8)) each.then_sync = may_then_sync(each);
     if (random.one_in(4)) make_untorn(in.untorn, each);
+    const bool may_be_bounced = each.what == action::read    ? each.batch || each.pieces == 0
+                                : each.what == action::write ? each.pieces == 0 && !each.durable
+                                                             : false;
+    each.bounced = random.one_in(3) && may_be_bounced && !each.untorn && !each.then_sync;
     if (each.how != way::blocking && !undisturbed && random.one_in(2)) each.ending = one_ending(random, in, each);
     each.patience_us = static_cast<unsigned>(random.below(200));
     made.transfers.push_back(each);
@@ -120,6 +124,8 @@ void choose_finale(random_numbers& random, const surroundings& in, step& of) {
   for (transfer& each : of.transfers) {
     if (each.how == way::awaited) each.how = way::started;
     each.then_sync = false;  // its file must not be destroyed
+    // A file that is used through a pool may be closed, but not destroyed.
+    if (of.end == step::finale::close_file) each.bounced = false;
   }
 }
 
@@ -220,6 +226,7 @@ std::string text(const transfer& transfer) {
     line += ' ' + std::to_string(transfer.offset) + " + " + std::to_string(transfer.bytes);
   if (transfer.pieces != 0) line += " in " + std::to_string(transfer.pieces) + " buffers";
   if (transfer.batch) line += ", a batch";
+  if (transfer.bounced) line += ", bounced";
   if (transfer.durable) line += ", durable";
   if (transfer.untorn) line += ", untorn";
   if (transfer.then_sync) line += ", then a sync";

@@ -46,6 +46,7 @@ struct transfer {
   std::size_t bytes = 0;
   std::size_t pieces = 0;  ///< buffers of a vectored transfer; 0: not vectored
   bool batch = false;      ///< the buffers are requests of a batch
+  bool bounced = false;    ///< through a pool, into memory at odd addresses and, in a batch, of odd sizes
   qio::sync_kind kind = qio::sync_kind::everything;
   bool durable = false;      ///< of a write: write_options::durable
   bool untorn = false;       ///< of a write: write_options::untorn

@@ -6,6 +6,7 @@
 #include "plan.hpp"
 #include "tally.hpp"
 #include "world.hpp"
+#include <qio/bounced.hpp>
 #include <qio/qio.hpp>
 #include <qio/when_any.hpp>
 
@@ -105,7 +106,7 @@ class player {
     std::vector<transfer> planned = step.transfers;
     heed_each_other(planned);
     for (const transfer& each : planned) {
-      const std::size_t unit = each.mode == mode::direct ? in_.unit : 1;
+      const std::size_t unit = each.mode == mode::direct && !each.bounced ? in_.unit : 1;
       all.emplace_back(each, unit, random_numbers(seed_, random.below(~std::uint64_t(0))));
     }
     if constexpr (is_async) {
@@ -277,6 +278,7 @@ class player {
   template <class File>
   void prepare(File& file, flight_type& each) {
     const transfer& plan = each.plan;
+    if (plan.bounced) return prepare_bounced(file, each);
     const auto make = [&](auto how) {
       if (each.is_controlled() || plan.durable || plan.untorn)
         each.operation.make_controlled(how, each.options(where_));
@@ -327,6 +329,26 @@ class player {
       make(each.memory.from());
   }
 
+  template <class File>
+  void prepare_bounced(File& file, flight_type& each) {
+    const transfer& plan = each.plan;
+    const auto bounced = qio::bounced(file, pools_[plan.context], gap_of(plan));
+    const auto make = [&](auto how) {
+      const qio::operation_options options = each.options(where_);
+      if (each.is_controlled())
+        each.operation.make_other([&] { return how(options); });
+      else
+        each.operation.make_other([&] { return how(); });
+    };
+    if (plan.batch)
+      make([&](auto&... options) { return bounced.async_read_many(each.batch.reads, options...); });
+    else if (plan.what == action::read)
+      make([&](auto&... options) { return bounced.async_read_at(plan.offset, each.memory.single(), options...); });
+    else
+      make([&](auto&... options) { return bounced.async_write_at(plan.offset, each.memory.single(), options...); });
+  }
+  static qio::bounce_options gap_of(const transfer& plan) { return {.gap = plan.patience_us * 20}; }
+
   template <class File, class Buffer>
   static auto write(File& file, const transfer& plan, const Buffer& buffer) {
     return file.async_write_at(plan.offset, buffer);
@@ -360,6 +382,7 @@ class player {
     const room& memory = each.memory;
     const bool single = plan.pieces == 0;
     outcome& result = each.result;
+    if (plan.bounced) return perform_bounced(qio::bounced(file, blocking_pool_, gap_of(plan)), each);
     if (plan.batch)
       result.complete(plan.what == action::read ? file.read_many(each.batch.reads)
                                                 : file.write_many(each.batch.writes, {.durable = plan.durable}));
@@ -377,6 +400,14 @@ class player {
       result.complete(file.resize(plan.offset));
     else if constexpr (File::mode_type::is_mapped)
       look_or_change(file, each);
+  }
+
+  template <class Bounced>
+  static void perform_bounced(const Bounced& bounced, flight_type& each) {
+    const transfer& plan = each.plan;
+    each.result.complete(plan.batch                  ? bounced.read_many(each.batch.reads)
+                         : plan.what == action::read ? bounced.read_at(plan.offset, each.memory.single())
+                                                     : bounced.write_at(plan.offset, each.memory.single()));
   }
 
   // --- views ---
@@ -561,6 +592,10 @@ class player {
             "the file has " + std::to_string(found) + " bytes, not " + std::to_string(model_.size()));
   }
 
+  static qio::bounce_pool new_pool(std::size_t slots) {
+    return qio::bounce_pool::allocate({.slots = slots, .slot_bytes = 8192}).value();
+  }
+
   static std::size_t index_of(mode which) { return static_cast<std::size_t>(which); }
 
   static constexpr std::size_t most_views = 4, most_looked_at = 8192;
@@ -575,7 +610,9 @@ class player {
   const surroundings& in_;
   tally& counts_;
   model model_;
-  world<Engine> world_;
+  std::array<qio::bounce_pool, 2> pools_{new_pool(1), new_pool(3)};  // of the contexts
+  qio::bounce_pool blocking_pool_ = new_pool(1);
+  world<Engine> world_;  // after the pools, so that its contexts end before
   std::deque<kept_view> views_;
   std::array<bool, modes> has_failed_to_sync_{};
   std::array<bool, 2> cut_by_others_{};  // the file, since the mapping of this context was last used

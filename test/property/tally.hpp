@@ -19,6 +19,7 @@ struct tally {
     if (each.batch) ++batches;
     if (each.untorn) ++untorn;
     if (each.then_sync) ++then_synced;
+    if (each.bounced) ++bounced;
     if (each.what == action::look || each.what == action::change) return;
     if (result.completions == 0) ++destroyed;
     if (!result.failure) return;
@@ -52,6 +53,7 @@ struct tally {
     if (untorn + then_synced != 0)
       lines +=
           "  untorn writes: " + std::to_string(untorn) + "; writes with a sync: " + std::to_string(then_synced) + '\n';
+    if (bounced != 0) lines += "  through a pool: " + std::to_string(bounced) + '\n';
     if (posted != 0) lines += "  started by posted calls: " + std::to_string(posted) + '\n';
     return lines + "  ended early: canceled " + std::to_string(canceled) + ", timed out " + std::to_string(timed_out) +
            ", destroyed " + std::to_string(destroyed) + ", failed " + std::to_string(failed) + "; in part " +
@@ -59,7 +61,8 @@ struct tally {
   }
 
   std::array<std::array<std::uint64_t, actions>, modes> done{};
-  std::uint64_t on_second_context = 0, steps_on_both = 0, posted = 0, batches = 0, untorn = 0, then_synced = 0;
+  std::uint64_t on_second_context = 0, steps_on_both = 0, posted = 0, batches = 0, untorn = 0, then_synced = 0,
+                bounced = 0;
   std::uint64_t canceled = 0, timed_out = 0, destroyed = 0, failed = 0, partial = 0;
 };
 

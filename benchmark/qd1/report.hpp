@@ -383,6 +383,12 @@ std::string mark_name(const work& work);
 /// By the command that measures it.
 enum class report_kind : std::uint8_t {
   run,    ///< one transfer at a time
+/// Memory around one of several runs. Each has its own, and on a machine of its own, perhaps.
+struct run_memory {
+  std::string name;  ///< of the run, as contributions have it
+  memory_facts before, after;
+};
+
   depth,  ///< many in flight
   memory  ///< while memory is short
 };
@@ -404,9 +410,10 @@ struct report {
   std::optional<noise> noise_after;
   std::optional<double> trusted_fraction;  ///< the least of the series'
   machine_facts machine;
-  std::vector<recommendation> advice;  ///< what about the machine spoils a measurement
-  machine_counters counters;           ///< what the system counted during the run
-  memory_facts memory_after;           ///< to be compared with machine.host.memory, from before
+  std::vector<recommendation> advice;   ///< what about the machine spoils a measurement
+  machine_counters counters;            ///< what the system counted during the run
+  memory_facts memory_after;            ///< to be compared with machine.host.memory, from before
+  std::vector<run_memory> memory = {};  ///< of several runs: the same of each; empty: it is of a single run
   std::vector<qd1::series> series;
   std::vector<std::string> notes;
   bool complete = true;  ///< false: interrupted; what there is has been written

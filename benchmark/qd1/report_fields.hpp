@@ -355,6 +355,16 @@ struct fields<settings> {
 template <>
 struct fields<report> {
   using self = report;
+template <>
+struct fields<run_memory> {
+  using self = run_memory;
+  static constexpr auto name = "run_memory";
+  static constexpr auto about = "Memory before and after one of several runs";
+  static constexpr auto shape = layout::complete;
+  static constexpr auto list = std::tuple{member{"name", &self::name, "of the run, as contributions have it"},
+                                          member{"before", &self::before}, member{"after", &self::after}};
+};
+
   static constexpr auto name = "report";
   static constexpr auto shape = layout::complete;
   static constexpr auto list = std::tuple{
@@ -383,4 +393,9 @@ struct fields<report> {
       member{"series", &self::series}};
 };
 
+      member{
+          "memory", &self::memory,
+          "of several runs: of each; machine.host.memory and memory_after are those of the first and the last, or of "
+          "the first",
+          presence::later},
 }  // namespace qd1

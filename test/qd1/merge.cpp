@@ -3,6 +3,7 @@
 
 #include "merge/stragglers.hpp"
 #include "output/json.hpp"
+#include "output/table.hpp"
 #include "program.hpp"
 #include "statistics/histogram.hpp"
 
@@ -49,6 +50,36 @@ TEST_CASE("runs of the same work become one, sample by sample") {
     CHECK(both.series[each].iops == Approx(2 * one.series[each].iops));  // they went on at the same time
     CHECK(both.series[each].contributions.size() == 2);
   }
+}
+
+TEST_CASE("of several runs, the memory of each is in the report, and the range in the table") {
+  const auto with_memory = [](std::uint64_t before, std::uint64_t after) {
+    qd1::report one = recorded();
+    one.machine.host.memory.available_bytes = before << 20;
+    one.machine.host.memory.dirty_background_limit_bytes = std::uint64_t(100) << 20;
+    one.machine.host.memory.dirty_limit_bytes = std::uint64_t(200) << 20;
+    one.memory_after.available_bytes = after << 20;
+    return one;
+  };
+  const qd1::report large = with_memory(4000, 3000), small = with_memory(512, 64), middling = with_memory(900, 800);
+  const qd1::report three = qd1::merged({{"a", large}, {"b", small}, {"c", middling}});
+  const qd1::report again = qd1::read_json(qd1::json(three), "merged");
+  REQUIRE(again.memory.size() == 3);
+  CHECK(again.memory[1].name == "b");
+  CHECK(again.memory[1].before.available_bytes == std::uint64_t(512) << 20);
+  CHECK(again.memory[1].after.available_bytes == std::uint64_t(64) << 20);
+  CHECK_THAT(unbroken(qd1::table(again)),
+             Contains("Memory available: 512 (b) … 4 000 (a) MiB before, 64 (b) … 3 000 (a) MiB after; writing back "
+                      "begins at 100 MiB of dirty memory, waiting at 200 MiB."));
+  // A report that is of several itself.
+  const qd1::report nested =
+      qd1::merged({{"first", qd1::merged({{"rank 0", large}, {"rank 1", small}})}, {"c", middling}});
+  REQUIRE(nested.memory.size() == 3);
+  CHECK(nested.memory[1].name == "first, rank 1");
+  CHECK(nested.memory[2].name == "c");
+  // Of a single one as before.
+  CHECK(large.memory.empty());
+  CHECK_THAT(unbroken(qd1::table(large)), Contains("Memory available: 4 000 MiB before, 3 000 MiB after"));
 }
 
 TEST_CASE("a run is not merged with itself, nor with what it is a part of") {

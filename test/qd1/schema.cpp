@@ -74,6 +74,7 @@ TEST_CASE("the registry of a report's members misses none") {
   CHECK(lists_all_members<qd1::timer_facts>());
   CHECK(lists_all_members<qd1::noise>());
   CHECK(lists_all_members<qd1::settings>());
+  CHECK(lists_all_members<qd1::run_memory>());
   CHECK(lists_all_members<qd1::publication>());
   CHECK(lists_all_members<qd1::figures_row>());
   CHECK(lists_all_members<qd1::figures>());

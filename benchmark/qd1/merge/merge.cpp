@@ -238,9 +238,20 @@ const char* note_on(relation how) {
          "samples";
 }
 
+std::vector<run_memory> memory_of(const std::vector<named_run>& runs) {
+  std::vector<run_memory> found;
+  for (const auto& [name, run] : runs) {
+    if (run.memory.empty()) found.push_back({name, run.machine.host.memory, run.memory_after});
+    for (const run_memory& each : run.memory)
+      found.push_back({fmt::format("{}, {}", name, each.name), each.before, each.after});
+  }
+  return found;
+}
+
 report joined(const std::vector<named_run>& runs, relation how) {
   report out = runs.front().run;
   out.runs = identities_of(runs);
+  out.memory = memory_of(runs);
   out.series.clear();
   out.notes.clear();
   for (const series& each : runs.front().run.series) {

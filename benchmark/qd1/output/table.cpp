@@ -157,15 +157,30 @@ std::string noise_text(const report& report) {
                   report.noise_before->max_ns / 1000, report.noise_after->max_ns / 1000));
 }
 
+// "3 000 MiB"; of several runs from the least to the most: "512 (rank 1) … 3 000 (rank 0) MiB". Empty: it is not known
+// of each.
+std::string mebibytes_of(const std::vector<run_memory>& runs, memory_facts run_memory::*when,
+                         std::optional<std::uint64_t> memory_facts::*what) {
+  const auto value = [&](const run_memory& of) { return of.*when.*what; };
+  if (!std::ranges::all_of(runs, [&](const run_memory& each) { return value(each).has_value(); })) return "";
+  const auto [least, most] = std::ranges::minmax_element(runs, {}, value);
+  const auto mebibytes = [&](const run_memory& of) { return *value(of) >> 20; };
+  if (mebibytes(*least) == mebibytes(*most)) return fmt::format("{} MiB", grouped(mebibytes(*least)));
+  return fmt::format("{} ({}) … {} ({}) MiB", grouped(mebibytes(*least)), least->name, grouped(mebibytes(*most)),
+                     most->name);
+}
+
 std::string memory_text(const report& report) {
-  const memory_facts& before = report.machine.host.memory;
-  if (!before.available_bytes || !report.memory_after.available_bytes) return "";
-  const auto mebibytes = [](std::uint64_t bytes) { return grouped(bytes >> 20); };
-  std::string text = fmt::format("Memory available: {} MiB before, {} MiB after", mebibytes(*before.available_bytes),
-                                 mebibytes(*report.memory_after.available_bytes));
-  if (before.dirty_background_limit_bytes && before.dirty_limit_bytes)
-    text += fmt::format("; writing back begins at {} MiB of dirty memory, waiting at {}",
-                        mebibytes(*before.dirty_background_limit_bytes), mebibytes(*before.dirty_limit_bytes));
+  std::vector<run_memory> runs = report.memory;
+  if (runs.empty()) runs.push_back({"", report.machine.host.memory, report.memory_after});
+  const std::string before = mebibytes_of(runs, &run_memory::before, &memory_facts::available_bytes);
+  const std::string after = mebibytes_of(runs, &run_memory::after, &memory_facts::available_bytes);
+  if (before.empty() || after.empty()) return "";
+  std::string text = fmt::format("Memory available: {} before, {} after", before, after);
+  const std::string begins = mebibytes_of(runs, &run_memory::before, &memory_facts::dirty_background_limit_bytes);
+  const std::string waits = mebibytes_of(runs, &run_memory::before, &memory_facts::dirty_limit_bytes);
+  if (!begins.empty() && !waits.empty())
+    text += fmt::format("; writing back begins at {} of dirty memory, waiting at {}", begins, waits);
   return wrapped(text + ".");
 }
 

@@ -244,6 +244,8 @@ void require_metric(std::string_view name, const std::vector<double>& percentile
   std::string names;
   for (const double each : percentiles) {
     names += percentile_name(each) + ", ";
+estimate iops_estimate(const series& of) { return *rate_in(of, "iops", of.iops); }
+
     if (const auto wanted = percentile_named(name); wanted && is_same(*wanted, each)) return;
   }
   for (const figure& each : all_figures)

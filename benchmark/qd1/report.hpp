@@ -324,6 +324,9 @@ inline std::string interval_scope(const series& of) {
   return "between " + std::to_string(of.contributions.size()) + " runs";
 }
 
+/// Operations a second with their interval, as tables and gates have them: within the run, or between repeated runs.
+estimate iops_estimate(const series& of);
+
 /// Nanoseconds, of all samples with equal weight, whichever round they are in, as rates count them.
 inline double mean_of_all(const series& of) {
   double sum = 0;

@@ -128,6 +128,31 @@ TEST_CASE("operations a second of a single run are judged by how its rounds diff
   CHECK_THAT(result.text, Contains("7 rounds have samples; needed are 8"));
 }
 
+TEST_CASE("the JSON report has the interval of operations a second that gates and tables use") {
+  auto run = report_of({measured(qd1::mode::direct, 100'000, 1), measured(qd1::mode::cached, 1'000, 2)});
+  for (std::size_t each = 0; each < run.series[0].rounds.size(); ++each)
+    run.series[0].rounds[each].samples = each % 3 == 0 ? 1'100 : 950;
+  run.series[1].rounds.resize(7);
+  const auto written = [&](std::size_t series) {
+    return nlohmann::json::parse(qd1::json(run)).at("qio").at("series").at(series).at("iops_estimate");
+  };
+  const qd1::estimate found = *qd1::metric(run.series[0], "iops");
+  REQUIRE(found.interval);
+  CHECK(written(0).at("value") == found.value);
+  CHECK(written(0).at("interval") == nlohmann::json({found.interval->low, found.interval->high}));
+  CHECK(written(0).at("scope") == "within this run");
+  CHECK(written(1).at("interval").is_null());
+  CHECK_THAT(written(1).at("withheld").get<std::string>(), Contains("7 rounds have samples; needed are 8"));
+  // Of repeated runs, the one between them.
+  run.series[0].between_runs = {{"iops", {9'500, qd1::interval{9'000, 10'000}, qd1::scope::between_runs}}};
+  CHECK(written(0).at("interval") == nlohmann::json({9'000, 10'000}));
+  CHECK(written(0).at("scope") == "between runs");
+  // Of what was not measured, nothing.
+  run.series[0].invalid = {"it was not direct"};
+  const auto refused = nlohmann::json::parse(qd1::json(run)).at("qio").at("series").at(0);
+  CHECK_FALSE(refused.contains("iops_estimate"));
+}
+
 TEST_CASE("CPU time of a single run is no ground for a gate") {
   auto run = report_of({measured(qd1::mode::direct, 100'000, 1)});
   run.series.front().cpu_ns = 2'000;

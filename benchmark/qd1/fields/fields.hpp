@@ -42,12 +42,15 @@ struct computed {
   const char* name;
   Type (*value)(const Struct&);
   const char* about = "";
+  qd1::presence presence = presence::always;
 };
 
 template <class Struct, class Type>
 computed(const char*, Type (*)(const Struct&)) -> computed<Struct, Type>;
 template <class Struct, class Type>
 computed(const char*, Type (*)(const Struct&), const char*) -> computed<Struct, Type>;
+template <class Struct, class Type>
+computed(const char*, Type (*)(const Struct&), const char*, presence) -> computed<Struct, Type>;
 
 /// A member whose own members are written in its place.
 template <class Struct, class Type>

@@ -68,6 +68,7 @@ void put(const member<Struct, Type>& each, const Struct& object, Json& out) {
 
 template <class Json, class Struct, class Type>
 void put(const computed<Struct, Type>& each, const Struct& object, Json& out) {
+  if (only_if_measured(each.presence) && !is_measured(object)) return;
   out[each.name] = written<Json>(each.value(object));
 }
 

@@ -90,7 +90,7 @@ class schemas {
   template <class Struct, class Type>
   void add(const computed<Struct, Type>& each, Json& to) {
     add_property<Type>(each.name, each.about, to);
-    to["required"].push_back(each.name);
+    if (each.presence == presence::always) to["required"].push_back(each.name);
   }
 
   template <class Struct, class Type>

@@ -17,6 +17,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
@@ -30,12 +32,20 @@ const std::string help_of_creation =
     "Default: a temporary file in the current directory. A file that does not exist is created, and kept for the next "
     "run";
 
-}  // namespace
+constexpr const char* help_of_reads = "Whether cached and mapped reads find the pages in memory";
+
+// What "written through" is called on a command line has no blank in it.
+constexpr std::array durabilities = {choice<durability>{"accepted", durability::accepted},
+                                     choice<durability>{"through", durability::written_through},
+                                     choice<durability>{"flushed", durability::flushed}};
+constexpr std::array durabilities_without_sync = {durabilities[0], durabilities[1]};
 
 std::string help_of_writes(bool may_flush) {
   return fmt::format("Writes that end when they are accepted{} written through ({}){}", may_flush ? "," : ", or",
                      platform::write_through, may_flush ? ", or flushed by a sync" : "");
 }
+
+}  // namespace
 
 option& add_path(options& to, std::string& path, std::string help) {
   return to.text("PATH", "PATH", path,
@@ -67,6 +77,21 @@ void settle_order(order order, std::optional<double>& theta) {
   if (order != order::zipf && theta)
     throw usage_error(
         fmt::format("--zipf-theta: {:g} is of no use with --order {}; needed is --order zipf", *theta, name(order)));
+}
+
+void add_reads(options& to, temperature& reads) { to.one_of("--reads", reads, help_of_reads); }
+
+void add_reads(options& to, std::vector<temperature>& reads) { to.some_of("--reads", reads, help_of_reads); }
+
+void add_writes(options& to, durability& writes, bool may_flush) {
+  if (may_flush)
+    to.one_of("--writes", writes, durabilities, help_of_writes(true));
+  else
+    to.one_of("--writes", writes, durabilities_without_sync, help_of_writes(false));
+}
+
+void add_writes(options& to, std::vector<durability>& writes) {
+  to.some_of("--writes", writes, durabilities, help_of_writes(true));
 }
 
 option& add_file_size(options& to, std::optional<std::uint64_t>& bytes) {

@@ -8,7 +8,6 @@
 #include "options/options.hpp"
 #include "report.hpp"
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,17 +16,6 @@
 #include <vector>
 
 namespace qd1 {
-
-/// What "written through" is called on a command line has no blank in it.
-inline constexpr std::array durabilities = {choice<durability>{"accepted", durability::accepted},
-                                            choice<durability>{"through", durability::written_through},
-                                            choice<durability>{"flushed", durability::flushed}};
-
-/// What --reads decides, in all commands that have it.
-inline constexpr const char* help_of_reads = "Whether cached and mapped reads find the pages in memory";
-
-/// What --writes decides; not all commands can flush.
-std::string help_of_writes(bool may_flush);
 
 /// "PATH": one, or several that are used at once. `help`: what it may be, where the command does not create it.
 option& add_path(options& to, std::string& path, std::string help = {});
@@ -38,6 +26,12 @@ void add_block(options& to, std::uint64_t& block);
 void add_order(options& to, order& order, std::optional<double>& theta);
 /// Gives the order zipf its usual theta. Throws usage_error for a theta of another order.
 void settle_order(order order, std::optional<double>& theta);
+/// --reads: cold, warm, or both.
+void add_reads(options& to, temperature& reads);
+void add_reads(options& to, std::vector<temperature>& reads);
+/// --writes: when a write is complete. Not all commands can flush.
+void add_writes(options& to, durability& writes, bool may_flush);
+void add_writes(options& to, std::vector<durability>& writes);
 option& add_file_size(options& to, std::optional<std::uint64_t>& bytes);
 /// "Time of a series, at most": `of` is what takes that time.
 template <class Seconds>

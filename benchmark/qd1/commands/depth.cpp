@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 
 namespace qd1 {
@@ -26,9 +25,6 @@ struct depth_state {
   report_options report;
 };
 
-constexpr std::array depth_durabilities = {choice<durability>{"accepted", durability::accepted},
-                                           choice<durability>{"through", durability::written_through}};
-
 void add_load(options& to, ladder_request& request) {
   add_paths(to, request.paths);
   add_modes(to, request.modes);
@@ -43,8 +39,8 @@ void add_load(options& to, ladder_request& request) {
   to.flag("--alone", request.each_alone,
           "Also measure each PATH alone, and report what all together reach as a part of the sum");
   add_file_size(to, request.file_size);
-  to.one_of("--reads", request.temperature, help_of_reads);
-  to.one_of("--writes", request.durability, depth_durabilities, help_of_writes(false));
+  add_reads(to, request.temperature);
+  add_writes(to, request.durability, false);
 }
 
 void add_measuring(options& to, depth_state& own) {

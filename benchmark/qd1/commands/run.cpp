@@ -71,8 +71,8 @@ void add_run_options(options& to, run_request& request) {
   add_block(to, request.block);
   add_order(to, request.order, request.zipf_theta);
   add_file_size(to, request.file_size);
-  to.some_of("--reads", request.reads, help_of_reads);
-  to.some_of("--writes", request.writes, durabilities, help_of_writes(true));
+  add_reads(to, request.reads);
+  add_writes(to, request.writes);
   to.some_of("--advice", request.advice,
              fmt::format("Advice for mappings: none (normal), or random use ({})", platform::random_advice));
   to.sizes("--working-set", request.working_sets, "Bytes from which offsets are chosen. Default: the whole file");

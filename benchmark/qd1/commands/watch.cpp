@@ -34,8 +34,8 @@ void add_watch_options(options& to, watch_state& own) {
   to.count("--count", request.count, 1, request.count, "End after so many transfers. Default: at Ctrl-C")
       .preset.clear();
   add_file_size(to, request.file_size);
-  to.one_of("--reads", request.reads, help_of_reads);
-  to.one_of("--writes", request.writes, durabilities, help_of_writes(true));
+  add_reads(to, request.reads);
+  add_writes(to, request.writes, true);
   add_seed(to, request.seed);
   add_overwrite(to, request.overwrite);
   add_create(to, own.create);

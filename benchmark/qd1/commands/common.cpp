@@ -122,7 +122,13 @@ void add_create(options& to, bool& create) {
 }
 
 void add_measurement(options& to, measurement_request& request) {
-  to.percentiles("--percentiles", request.percentiles, "Percentiles to report; the median is always one of them");
+  option& percentiles = to.percents("--percentiles", request.percentiles, least_fraction, greatest_fraction,
+                                    "Percentiles to report; the median is always one of them");
+  percentiles.take = [take = percentiles.take, &request](const std::vector<std::string>& typed) {
+    take(typed);
+    const auto place = std::ranges::lower_bound(request.percentiles, 0.5);
+    if (place == request.percentiles.end() || *place != 0.5) request.percentiles.insert(place, 0.5);
+  };
   add_seed(to, request.seed);
   add_overwrite(to, request.overwrite);
 }

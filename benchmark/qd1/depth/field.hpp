@@ -3,7 +3,6 @@
 #pragma once
 
 #include "depth/worker.hpp"
-#include "figures.hpp"
 #include "measure/clock.hpp"
 #include "measure/data_file.hpp"
 #include "platform/hardware_cycles.hpp"
@@ -24,14 +23,13 @@ struct target {
 
 struct field {
   const qd1::clock& clock;
+  const qd1::settings& settings;  ///< of the report
   std::vector<target> targets;
   machine_facts machine;  ///< the host, and the devices under all targets
   engine_choice engine;
   bool timed = true;    ///< the clock is read for each transfer
   bool pinned = false;  ///< each worker keeps to a processor
-  std::uint64_t seed = 1;
-  std::vector<double> percentiles = standard_percentiles();
-  bool once = false;  ///< cold steps read no block twice, and are over when all have been read; of one worker
+  bool once = false;    ///< cold steps read no block twice, and are over when all have been read; of one worker
   /// Dirty memory, with what is being written back; none: that of the machine.
   std::function<std::optional<std::uint64_t>()> dirty_bytes = {};
   const platform::hardware_cycles* cycles = nullptr;  ///< of this process; none: they are not asked for

@@ -52,8 +52,9 @@ machine_facts facts_of(const std::vector<target>& targets) {
   return all;
 }
 
-field field_of(const ladder_request& request, const clock& clock, const std::deque<data_file>& files) {
-  field found{clock, {}, {}, request.engine, request.timed, request.pinned, request.seed};
+field field_of(const ladder_request& request, const settings& settings, const clock& clock,
+               const std::deque<data_file>& files) {
+  field found{clock, settings, {}, {}, request.engine, request.timed, request.pinned};
   for (std::size_t each = 0; each < files.size(); ++each) {
     const bool is_named = each < request.paths.size();
     found.targets.push_back({files[each], find_machine(is_named ? request.paths[each] : ".")});
@@ -133,10 +134,8 @@ report measure_once(const ladder_request& request, std::uint64_t seed, const std
   const clock clock = clock::calibrated();
   std::optional<platform::hardware_cycles> cycles;  // before there are workers: their cycles count, too
   if (request.cycles && !cycles.emplace().why_not().empty()) out.notes.push_back("no cycles/op: " + cycles->why_not());
-  field field = field_of(request, clock, files);
+  field field = field_of(request, out.settings, clock, files);
   field.cycles = cycles ? &*cycles : nullptr;
-  field.percentiles = request.percentiles;
-  field.seed = seed;
   out.machine = field.machine;
   out.settings.path = fmt::format("{}", fmt::join(request.paths, " "));
   out.settings.targets = request.paths;

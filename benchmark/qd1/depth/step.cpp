@@ -2,6 +2,7 @@
 #include "depth/step.hpp"
 
 #include "depth/findings.hpp"
+#include "figures.hpp"
 #include "machine/find.hpp"
 #include "measure/interruption.hpp"
 #include "measure/memory_notes.hpp"
@@ -110,7 +111,8 @@ std::vector<work> step::works() const {
 }
 
 std::vector<std::unique_ptr<worker>> step::make_workers(window& window, std::uint64_t round) const {
-  const std::uint64_t own = series_seed(field_.seed, work_), seed = series_seed(field_.seed, work_, round);
+  const std::uint64_t own = series_seed(field_.settings.seed, work_),
+                      seed = series_seed(field_.settings.seed, work_, round);
   std::vector<std::unique_ptr<worker>> workers;
   for (const target* each : targets_)
     for (std::uint64_t number = 0; number < work_.load.workers; ++number) {
@@ -220,7 +222,7 @@ void step::add(kind& to, const transfers& counted, const round_facts& facts) con
               seen.measured,
               counted.counted,
               counted.latencies.mean_ns(),
-              quantiles(counted.latencies, field_.percentiles),
+              quantiles(counted.latencies, percentiles_of(field_.settings)),
               {}};
   add_testimonies(to, counted, facts, round);
   found.rounds.push_back(std::move(round));
@@ -270,7 +272,7 @@ series step::finished(const kind& from) const {
   out.complete = !interrupted();
   out.not_available = not_available_;
   if (!failure_.empty()) out.invalid.push_back(failure_);
-  out.latency = summary(from.all.latencies, from.rounds, field_.percentiles);
+  out.latency = summary(from.all.latencies, from.rounds, percentiles_of(field_.settings));
   out.latency.samples = from.all.counted;  // also those whose time was not taken
   complete(out, {from.all.counted, counted_ - from.all.counted, processor_seconds_, cycles_,
                  from.evidence.value_or(evidence())});

@@ -201,7 +201,7 @@ report measure_once(const memory_request& request, std::uint64_t seed, const siz
   out.settings.rounds = 1;
   out.settings.engine = "auto";
   if (!file.why_read_only().empty()) out.notes.push_back("reads only: " + file.why_read_only());
-  const field field{clock, {{file, out.machine}}, out.machine, {}, true, false, seed, request.percentiles, true};
+  const field field{clock, out.settings, {{file, out.machine}}, out.machine, {}, true, false, true};
   const std::vector<work> works = plan(sizes, request.block, file.why_read_only().empty());
   if (request.before_measuring) request.before_measuring(works);
   const double planned = static_cast<double>(works.size()) * request.seconds * time_with_warm_up;

@@ -187,18 +187,17 @@ option& options::percent(std::string name, double& to, std::string help) {
   return added;
 }
 
-option& options::percentiles(std::string name, std::vector<double>& to, std::string help) {
+option& options::percents(std::string name, std::vector<double>& to, double least, double most, std::string help) {
   option& added = add(std::move(name), "NUMBER,...", std::move(help));
   added.most = many;
   for (const double each : to) added.preset += fmt::format("{}{:.6g}", added.preset.empty() ? "" : ",", each * 100);
-  added.take = [&to, name = added.name](const std::vector<std::string>& typed) {
+  added.take = [&to, least, most, name = added.name](const std::vector<std::string>& typed) {
     to.clear();
     for (std::string each : separated(typed)) {
       if (each.starts_with('p')) each.erase(0, 1);
-      const double percent = parse_number(name, each, least_fraction * 100, greatest_fraction * 100);
+      const double percent = parse_number(name, each, least * 100, most * 100);
       to.push_back(std::round(percent * 1e4) / 1e6);
     }
-    to.push_back(0.5);
     sort_once(to);
   };
   return added;

@@ -80,8 +80,8 @@ class options {
   option& number(std::string name, std::optional<double>& to, double least, double most, std::string help);
   /// Per cent on the command line, a part of 1 in the request.
   option& percent(std::string name, double& to, std::string help);
-  /// Percentiles, such as 99.9, as fractions in the request; ascending, each once.
-  option& percentiles(std::string name, std::vector<double>& to, std::string help);
+  /// Several, from `least` to `most` as parts of 1; ascending, each once. "p99.9" may stand for 99.9.
+  option& percents(std::string name, std::vector<double>& to, double least, double most, std::string help);
 
   template <class Value, std::size_t count>
   option& one_of(std::string name, Value& to, const std::array<choice<Value>, count>& known, std::string help) {

@@ -93,7 +93,7 @@ node cdf_chart(const panel& from) {
     if (each.drawable()) curves.push_back(curve_line(each, simplified(line_of(distribution(each.series->latency), x))));
   nodes layers = {horizontal_grid(share_ticks()), vertical_grid(x.ticks()), stretched(std::move(curves)),
                   names(from, x)};
-  return figure(
+  return figure_of(
       {"Distribution: where most of them lie",
        cdf_description(from),
        "cdf",

@@ -95,7 +95,7 @@ node stretched(nodes shapes) {
                  std::move(shapes));
 }
 
-node figure(chart from) {
+node figure_of(chart from) {
   attribute_list about = {{"class", "chart"},
                           {"role", "img"},
                           {"aria-label", from.title + ". " + from.description},

@@ -49,6 +49,6 @@ struct chart {
   nodes layers;
   std::string caption;
 };
-node figure(chart from);
+node figure_of(chart from);
 
 }  // namespace qd1::html

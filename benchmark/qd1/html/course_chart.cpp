@@ -93,17 +93,17 @@ node course_chart(const panel& from, const subject& what) {
     lines.push_back(curve_line(each, line));
     starts.push_back({&each, line.front().y});
   }
-  return figure({std::string(what.title),
-                 std::string(what.caption),
-                 "course",
-                 {{"data-low", fmt::format("{:.6g}", y.low())},
-                  {"data-high", fmt::format("{:.6g}", y.high())},
-                  {"data-scale", y.is_logarithmic() ? "logarithmic" : "linear"},
-                  {"data-unit", std::string(what.unit)},
-                  {"data-seconds", fmt::format("{:.6g}", end)}},
-                 {horizontal_grid(y.ticks(), side::right), vertical_grid(time_ticks(end)), stretched(std::move(lines)),
-                  start_labels(std::move(starts))},
-                 fmt::format("{}{}", what.caption, y.is_logarithmic() ? " Logarithmic." : "")});
+  return figure_of({std::string(what.title),
+                    std::string(what.caption),
+                    "course",
+                    {{"data-low", fmt::format("{:.6g}", y.low())},
+                     {"data-high", fmt::format("{:.6g}", y.high())},
+                     {"data-scale", y.is_logarithmic() ? "logarithmic" : "linear"},
+                     {"data-unit", std::string(what.unit)},
+                     {"data-seconds", fmt::format("{:.6g}", end)}},
+                    {horizontal_grid(y.ticks(), side::right), vertical_grid(time_ticks(end)),
+                     stretched(std::move(lines)), start_labels(std::move(starts))},
+                    fmt::format("{}{}", what.caption, y.is_logarithmic() ? " Logarithmic." : "")});
 }
 
 std::optional<double> number(const std::optional<std::uint64_t>& value) {

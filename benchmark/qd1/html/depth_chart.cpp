@@ -122,7 +122,7 @@ node throughput_chart(const panel& from) {
       "path", {{"class", "line ideal"}, {"data-name", "in proportion"}, {"d", line_path(proportional(first, x, y))}}));
   nodes layers = {horizontal_grid(y.ticks(), side::right), vertical_grid(x.ticks()), stretched(std::move(lines)),
                   start_labels(std::move(starts))};
-  return figure(
+  return figure_of(
       {"Throughput: what each further transfer in flight brings", "Operations a second over depth.", "throughput",
        axes(x, y.low(), y.high()), std::move(layers),
        "Operations a second over the transfers that each worker keeps in flight. Dotted: in proportion to depth, as "
@@ -159,10 +159,11 @@ node latency_chart(const panel& from) {
   }
   nodes layers = {horizontal_grid(y.ticks(), side::right), vertical_grid(x.ticks()), stretched(std::move(lines)),
                   start_labels(std::move(starts))};
-  return figure({"Latency: what each further transfer in flight costs", "Median and p99 over depth.", "waiting",
-                 axes(x, y.low(), y.high()), std::move(layers),
-                 "Solid: median; dashed: p99; over depth, logarithmic. Where throughput has ceased to grow, only this "
-                 "does."});
+  return figure_of(
+      {"Latency: what each further transfer in flight costs", "Median and p99 over depth.", "waiting",
+       axes(x, y.low(), y.high()), std::move(layers),
+       "Solid: median; dashed: p99; over depth, logarithmic. Where throughput has ceased to grow, only this "
+       "does."});
 }
 
 }  // namespace qd1::html

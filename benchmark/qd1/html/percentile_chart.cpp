@@ -130,16 +130,16 @@ node percentile_chart(const panel& from) {
   layers.push_back(stretched(std::move(bands)));
   layers.push_back(start_labels(std::move(starts)));
   std::ranges::move(over, std::back_inserter(layers));
-  return figure({"Percentiles: how slow the slowest are",
-                 curves_description(from),
-                 "percentiles",
-                 {{"data-decades", fmt::format("{:.6g}", to.x.decades())},
-                  {"data-low", fmt::format("{:.6g}", to.y.low())},
-                  {"data-high", fmt::format("{:.6g}", to.y.high())}},
-                 std::move(layers),
-                 fmt::format("The share of operations that took at most that long. Lower is better. {}; shaded {}; "
-                             "pale: may be the host’s noise; dotted: too few samples to say.",
-                             from.strokes, shaded_intervals(from))});
+  return figure_of({"Percentiles: how slow the slowest are",
+                    curves_description(from),
+                    "percentiles",
+                    {{"data-decades", fmt::format("{:.6g}", to.x.decades())},
+                     {"data-low", fmt::format("{:.6g}", to.y.low())},
+                     {"data-high", fmt::format("{:.6g}", to.y.high())}},
+                    std::move(layers),
+                    fmt::format("The share of operations that took at most that long. Lower is better. {}; shaded {}; "
+                                "pale: may be the host’s noise; dotted: too few samples to say.",
+                                from.strokes, shaded_intervals(from))});
 }
 
 }  // namespace qd1::html

@@ -77,6 +77,7 @@ constexpr std::array all_figures = {
            .of_run = [](const contribution& of) { return std::optional(of.iops); },
            .of_round = rate_of,
            .in_loads = visibility::always,
+           .in_experiments = true,
            .on_page = page_table::figures,
            .is_compared = true,
            .more_is_better = true},
@@ -88,6 +89,7 @@ constexpr std::array all_figures = {
            .of_round = rate_of,                                                      // … too
            .in_loads = visibility::always,
            .load_rank = 1,
+           .in_experiments = true,
            .more_is_better = true},
     figure{.name = "samples",
            .label = "samples",
@@ -108,6 +110,7 @@ constexpr std::array all_figures = {
            .of_run = [](const contribution& of) { return of.cpu_ns; },
            .in_loads = visibility::always,
            .load_rank = 2,
+           .in_experiments = true,
            .on_page = page_table::evidence},
     figure{.name = "cycles",
            .label = "cycles/op",
@@ -117,6 +120,7 @@ constexpr std::array all_figures = {
            .in_runs = visibility::if_known,
            .in_loads = visibility::if_known,
            .load_rank = 3,
+           .in_experiments = true,
            .on_page = page_table::evidence},
     figure{.name = "busy",
            .label = "busy",
@@ -125,6 +129,7 @@ constexpr std::array all_figures = {
            .in_runs = visibility::never,
            .in_loads = visibility::always,
            .load_rank = 4,
+           .in_experiments = true,
            .may_be_gated = false},
     figure{.name = "dev/op",
            .label = "dev/op",
@@ -133,6 +138,7 @@ constexpr std::array all_figures = {
            .in_runs = visibility::never,
            .in_loads = visibility::always,
            .load_rank = 4,
+           .in_experiments = true,
            .may_be_gated = false}};
 
 std::string four_digits(double value) {
@@ -148,6 +154,27 @@ bool is_same(double a, double b) { return std::abs(a - b) < 1e-9; }
 }  // namespace
 
 std::span<const figure> figures_of_series() { return all_figures; }
+
+bool is_throughput(const figure& which) {
+  return which.unit == unit::per_second || which.unit == unit::megabytes_per_second;
+}
+
+std::vector<const figure*> figures_of_loads(std::span<const series* const> rows) {
+  std::vector<const figure*> found;
+  for (const figure& each : all_figures) {
+    const auto has = [&](const series* row) { return each.of(*row).has_value(); };
+    if (each.in_loads == visibility::always ||
+        (each.in_loads == visibility::if_known && std::ranges::any_of(rows, has)))
+      found.push_back(&each);
+  }
+  const auto others = std::ranges::stable_partition(found, [](const figure* each) { return is_throughput(*each); });
+  std::ranges::stable_sort(others, {}, &figure::load_rank);
+  return found;
+}
+
+std::vector<double> percentiles_of_loads(const settings& settings) {
+  return settings.percentiles.empty() ? std::vector<double>{0.5, 0.99, 0.999} : settings.percentiles;
+}
 
 const figure* figure_named(std::string_view name) {
   const auto* const found = std::ranges::find(all_figures, name, &figure::name);
@@ -217,6 +244,8 @@ std::optional<estimate> metric(const series& series, std::string_view name) {
   return fraction ? percentile_of(series, *fraction) : std::nullopt;
 }
 
+estimate iops_estimate(const series& of) { return *rate_in(of, "iops", of.iops); }
+
 std::optional<double> metric(const round& round, std::string_view name) {
   if (const figure* const found = figure_named(name))
     return found->of_round != nullptr ? found->of_round(round) : std::nullopt;
@@ -244,8 +273,6 @@ void require_metric(std::string_view name, const std::vector<double>& percentile
   std::string names;
   for (const double each : percentiles) {
     names += percentile_name(each) + ", ";
-estimate iops_estimate(const series& of) { return *rate_in(of, "iops", of.iops); }
-
     if (const auto wanted = percentile_named(name); wanted && is_same(*wanted, each)) return;
   }
   for (const figure& each : all_figures)

@@ -3,12 +3,14 @@
 #include "depth/profiles.hpp"
 
 #include "compare/gate.hpp"
+#include "figures.hpp"
 #include "findings/profile_rows.hpp"
 #include "html/html.hpp"
 #include "output/closing.hpp"
 #include "output/profile.hpp"
 #include "program.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -138,6 +140,19 @@ TEST_CASE("the page of a profile has its rows by name, with MB/s") {
   CHECK_THAT(page, Contains("What this storage reads and writes per second") && Contains("profile mix"));
   CHECK_THAT(page, Contains("SEQ1M Q8T1") && Contains("RND4K Q32T1, writes") && Contains("Mix, 70 % reads"));
   CHECK_THAT(page, Contains("data-label=\"MB/s\"") && Contains("<b>1900</b>"));
+}
+
+TEST_CASE("the page of a profile has the columns that the registry of figures gives to loads") {
+  qd1::report run = made_report("default");
+  std::string page = qd1::html::render(run);
+  for (const qd1::figure& each : qd1::figures_of_series())
+    if (each.in_loads == qd1::visibility::always && each.on_page == qd1::page_table::figures)
+      CHECK_THAT(page, Contains(fmt::format("data-label=\"{}\"", each.label)));
+  CHECK_THAT(page, Contains("data-label=\"p99.9\"") && !Contains("data-label=\"p95\""));
+  // Other percentiles if they were asked for.
+  run.settings.percentiles = {0.5, 0.95};
+  page = qd1::html::render(run);
+  CHECK_THAT(page, Contains("data-label=\"p95\"") && !Contains("data-label=\"p99.9\""));
 }
 
 TEST_CASE("a profile is measured by one command, with every format") {

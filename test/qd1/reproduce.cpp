@@ -1,4 +1,5 @@
 // Published experiments, repeated.
+#include "figures.hpp"
 #include "machine/counters.hpp"
 #include "machine/find.hpp"
 #include "output/reproduction.hpp"
@@ -10,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <string>
@@ -228,6 +230,32 @@ TEST_CASE("cycles are those that the processors count, else those of the time st
   CHECK(cycles() == "–");
   of.cycles = 8666.4;
   CHECK(cycles() == "8666");
+}
+
+TEST_CASE("published figures stand in the columns of the same figures measured here") {
+  qd1::report run;
+  qd1::series of = measured(1000);
+  of.cycles = 8666.4;
+  const std::vector<std::string> columns = qd1::load_columns();
+  const auto place = [&](const char* name) {
+    return static_cast<std::size_t>(std::ranges::find(columns, name) - columns.begin());
+  };
+  const auto told = qd1::told_row("", "1 × 32", {{"cycles", "8666"}, {"iops", "450000"}});
+  const auto here = qd1::load_row("", &of, &run);
+  REQUIRE(told.cells.size() == columns.size());
+  REQUIRE(here.cells.size() == columns.size());
+  CHECK(told.cells[0] == "1 × 32");
+  CHECK(told.cells.at(place("cycles/op")) == "8666");
+  CHECK(here.cells.at(place("cycles/op")) == "8666");
+  CHECK(told.cells.at(place("IOPS")) == "450000");
+  CHECK(told.cells.at(place("busy")).empty());
+  for (const qd1::figure& each : qd1::figures_of_series())
+    if (each.in_experiments)
+      CHECK(std::ranges::any_of(columns, [&](const std::string& heading) { return heading.starts_with(each.label); }));
+}
+
+TEST_CASE("what the experiments tell is named as the registry of figures names it") {
+  CHECK_THROWS_WITH(qd1::told_row("", "", {{"IOPS", "1"}}), Contains("'IOPS' has no column"));
 }
 
 TEST_CASE("a split is judged by max_sectors_kb") {

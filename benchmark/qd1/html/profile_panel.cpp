@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "profile_panel.hpp"
 
+#include "../figures.hpp"
 #include "cells.hpp"
 #include "quantity.hpp"
 
@@ -8,7 +9,9 @@
 #include <qd1/findings/profile_rows.hpp>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace qd1::html {
 namespace {
@@ -44,8 +47,47 @@ panel panel_of(const profile_group& group, const report& run) {
 }
 
 std::string megabytes(double bytes_per_second) {
-  const double megabytes = bytes_per_second / 1e6;
-  return fmt::format("{:.{}f}", megabytes, megabytes >= 100 ? 0 : megabytes >= 10 ? 1 : 2);
+  return figure_amount(qd1::unit::megabytes_per_second, bytes_per_second / 1e6).number;
+}
+
+// The columns of a profile: throughput, MB/s first, as in the tools that the profiles are from; percentiles; and what
+// other pages have beside percentiles.
+struct columns {
+  std::vector<const figure*> throughput;
+  std::vector<double> percentiles;
+  std::vector<const figure*> others;
+
+  std::size_t count() const { return throughput.size() + percentiles.size() + others.size(); }
+  std::vector<std::string> headings() const {
+    std::vector<std::string> found = {""};
+    for (const figure* each : throughput) found.emplace_back(each->label);
+    for (const double each : percentiles) found.push_back(percentile_text(each));
+    for (const figure* each : others) found.emplace_back(each->label);
+    return found;
+  }
+};
+
+columns columns_of(const panel& from, const report& run) {
+  std::vector<const series*> rows;
+  for (const curve& each : from.curves) rows.push_back(each.series);
+  columns found{{}, percentiles_of_loads(run.settings), {}};
+  for (const figure* each : figures_of_loads(rows)) {
+    if (is_throughput(*each))
+      found.throughput.push_back(each);
+    else if (each->on_page == page_table::figures)
+      found.others.push_back(each);
+  }
+  std::ranges::stable_partition(found.throughput,
+                                [](const figure* each) { return each->unit == qd1::unit::megabytes_per_second; });
+  return found;
+}
+
+node figure_cell(const figure& which, const series& of) {
+  const auto found = which.of(of);
+  if (!found) return cell(which.label, {"–"});
+  const amount text = figure_amount(which.unit, found->value);
+  if (is_throughput(which)) return cell(which.label, {element("b", {}, {text.number})});
+  return cell(which.label, {text.unit.empty() ? text.number : fmt::format("{} {}", text.number, text.unit)});
 }
 
 nodes quantile(const series& of, double fraction) {
@@ -53,34 +95,35 @@ nodes quantile(const series& of, double fraction) {
   return {found ? duration_text(found->value) : std::string("–")};
 }
 
-node row_of(const std::string& called, std::string_view hue, double bytes_per_second, double iops, const series* of) {
+// `is_sum`: of the reads and writes of a mix, whose throughput alone adds up.
+node row_of(const std::string& called, std::string_view hue, const series& of, const columns& shown, bool is_sum) {
   node found = element("tr", {{"role", "row"}, {"class", std::string(hue)}},
                        {element("th", {{"scope", "row"}, {"role", "rowheader"}}, {called})});
-  found.add(cell("MB/s", {element("b", {}, {megabytes(bytes_per_second)})}));
-  found.add(cell("IOPS", {rate_text(iops)}));
-  for (const double each : {0.5, 0.99})
-    found.add(cell(percentile_text(each), of == nullptr ? nodes{""} : quantile(*of, each)));
+  for (const figure* each : shown.throughput) found.add(figure_cell(*each, of));
+  for (const double each : shown.percentiles)
+    found.add(cell(percentile_text(each), is_sum ? nodes{""} : quantile(of, each)));
+  for (const figure* each : shown.others) found.add(is_sum ? cell(each->label, {""}) : figure_cell(*each, of));
   return found;
 }
 
-node without_figures(const curve& which) {
+node without_figures(const curve& which, const columns& shown) {
   const bool refused = !which.series->invalid.empty();
   return element("tr", {{"role", "row"}, {"class", refused ? "refused" : "missing"}},
                  {element("th", {{"scope", "row"}, {"role", "rowheader"}}, {which.name}),
-                  element("td", {{"role", "cell"}, {"class", "why"}, {"colspan", "4"}},
+                  element("td", {{"role", "cell"}, {"class", "why"}, {"colspan", fmt::format("{}", shown.count())}},
                           {refused ? "INVALID: not shown" : "not available here"})});
 }
 
 // Of the row that a curve begins, if it is a mix: its reads and writes together.
-node together(const panel& from, const curve& first) {
-  double bytes = 0, iops = 0;
+node together(const panel& from, const curve& first, const columns& shown) {
+  series both;
   for (const curve& each : from.curves) {
     if (mark_name(each.series->work) != mark_name(first.series->work)) continue;
     if (!each.measured()) return "";
-    bytes += each.series->bytes_per_second;
-    iops += each.series->iops;
+    both.bytes_per_second += each.series->bytes_per_second;
+    both.iops += each.series->iops;
   }
-  return row_of(mark_name(first.series->work), first.hue, bytes, iops, nullptr);
+  return row_of(mark_name(first.series->work), first.hue, both, shown, true);
 }
 
 }  // namespace
@@ -115,16 +158,17 @@ std::string verdict_of_profile(const panel& from) {
                      widest.name, rate_text(most.iops), most.name);
 }
 
-node profile_table(const panel& from) {
+node profile_table(const panel& from, const report& run) {
+  const columns shown = columns_of(from, run);
   nodes rows;
   for (const curve& each : from.curves) {
-    const series& of = *each.series;
-    if (of.work.load.share < 1 && of.work.operation == operation::read)
-      if (node both = together(from, each); !both.empty()) rows.push_back(std::move(both));
-    rows.push_back(each.measured() ? row_of(each.name, each.hue, of.bytes_per_second, of.iops, &of)
-                                   : without_figures(each));
+    const work& what = each.series->work;
+    if (what.load.share < 1 && what.operation == operation::read)
+      if (node both = together(from, each, shown); !both.empty()) rows.push_back(std::move(both));
+    rows.push_back(each.measured() ? row_of(each.name, each.hue, *each.series, shown, false)
+                                   : without_figures(each, shown));
   }
-  return table("figures", "MB: 10⁶ bytes.", {"", "MB/s", "IOPS", "p50", "p99"}, std::move(rows));
+  return table("figures", "MB: 10⁶ bytes.", shown.headings(), std::move(rows));
 }
 
 }  // namespace qd1::html

@@ -19,7 +19,7 @@ std::vector<panel> panels_of_profile(const report& run);
 /// Up to how many bytes and operations a second, in a sentence.
 std::string verdict_of_profile(const panel& from);
 
-/// MB/s, operations a second, median and p99 of each row; of a mix also both parts together.
-node profile_table(const panel& from);
+/// Throughput, percentiles and what else pages have beside them, of each row; of a mix also both parts together.
+node profile_table(const panel& from, const report& run);
 
 }  // namespace qd1::html

@@ -86,8 +86,8 @@ amount figure_amount(qd1::unit unit, double value) {
   switch (unit) {
     case qd1::unit::nanoseconds: return duration(value);
     case qd1::unit::per_second: return {rate_text(value), ""};
-    case qd1::unit::megabytes_per_second: return {fmt::format("{:.4g}", value), ""};
     case qd1::unit::count: return {count_text(static_cast<std::uint64_t>(value)), ""};
+    case qd1::unit::megabytes_per_second:
     case qd1::unit::cycles:
     case qd1::unit::percentile:
     case qd1::unit::percent:

@@ -40,7 +40,7 @@ nodes verdict(const panel& from, std::span<const named_report> runs) {
 // The modes beside each other; of loads, what depth brings; of short memory, how it went along; of a profile, its
 // table.
 node picture(const panel& from, std::span<const named_report> runs) {
-  if (shows_profile(runs)) return profile_table(from);
+  if (shows_profile(runs)) return profile_table(from, *runs.front().run);
   node throughput = shows_memory(runs) ? throughput_course(from) : shows_loads(runs) ? throughput_chart(from) : "";
   return throughput.empty() ? overview(from, runs.size() == 1) : throughput;
 }

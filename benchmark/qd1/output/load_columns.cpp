@@ -32,10 +32,6 @@ load_column column_of(const figure& which) {
           }};
 }
 
-bool is_throughput(const figure& which) {
-  return which.unit == unit::per_second || which.unit == unit::megabytes_per_second;
-}
-
 }  // namespace
 
 std::string quantile_cell(const series& of, double fraction) {
@@ -46,18 +42,10 @@ std::string quantile_cell(const series& of, double fraction) {
 // Throughput, percentiles, then what may be left out, the last of it first.
 std::vector<load_column> load_columns(const ladder& rows, const report& run) {
   std::vector<load_column> all, others;
-  for (const figure& each : figures_of_series()) {
-    const auto has = [&](const series* row) { return each.of(*row).has_value(); };
-    if (each.in_loads == visibility::never ||
-        (each.in_loads == visibility::if_known && std::ranges::none_of(rows, has)))
-      continue;
-    (is_throughput(each) ? all : others).push_back(column_of(each));
-  }
-  const std::vector<double> usual = {0.5, 0.99, 0.999};
-  for (const double each : run.settings.percentiles.empty() ? usual : run.settings.percentiles)
+  for (const figure* each : figures_of_loads(rows)) (is_throughput(*each) ? all : others).push_back(column_of(*each));
+  for (const double each : percentiles_of_loads(run.settings))
     all.push_back({percentile_name(each), 8, each == 0.5 || each == 0.99 ? 0 : 3,
                    [each](const series& of) { return quantile_cell(of, each); }});
-  std::ranges::stable_sort(others, {}, &load_column::rank);
   std::ranges::move(others, std::back_inserter(all));
   return all;
 }

@@ -101,30 +101,31 @@ const series* at_depth_32(const reproduction& of) {
 
 figures table_of(const reproduction& of) {
   figures table{"Random direct reads", load_columns(), {}};
-  const auto add = [&](const char* subject, std::string_view part, const series* from, std::vector<std::string> told) {
+  const auto add = [&](const char* subject, std::string_view part, const series* from, const char* load,
+                       const std::vector<told_figure>& told) {
     if (part_named(of, part) == nullptr) return;
-    table.rows.push_back({subject, origin::published, std::move(told)});
+    table.rows.push_back(told_row(subject, load, told));
     table.rows.push_back(load_row(subject, from, part_named(of, part)));
   };
-  add("one drive, 4 KiB, one worker", small_blocks, one_worker(of, 32),
-      {"1 × 32", "450000", "", "", "8666", "100 %", ""});
-  add("one drive, 4 KiB", small_blocks, at_depth_32(of), {"3 × 32", "1150000", "", "", "", "", ""});
-  add("one drive, 4 KiB, scheduler none", scheduled("none"), best_of(of, scheduled("none")),
-      {"3 × 32", "1150000", "", "", "", "", ""});
+  add("one drive, 4 KiB, one worker", small_blocks, one_worker(of, 32), "1 × 32",
+      {{"iops", "450000"}, {"cycles", "8666"}, {"busy", "100%"}});
+  add("one drive, 4 KiB", small_blocks, at_depth_32(of), "3 × 32", {{"iops", "1150000"}});
+  add("one drive, 4 KiB, scheduler none", scheduled("none"), best_of(of, scheduled("none")), "3 × 32",
+      {{"iops", "1150000"}});
   add("one drive, 4 KiB, scheduler mq-deadline", scheduled("mq-deadline"), best_of(of, scheduled("mq-deadline")),
-      {"3 × 32", "525000", "", "", "", "", ""});
-  add("one drive, 1 MiB, buffered", buffered, best_of(of, buffered), {"", "", "as direct, then half", "", "", "", ""});
-  add("one drive, 1 MiB, buffered, read-ahead off", without_read_ahead, best_of(of, without_read_ahead),
-      {"", "", "4194, then 3146", "", "", "", ""});
+      "3 × 32", {{"iops", "525000"}});
+  add("one drive, 1 MiB, buffered", buffered, best_of(of, buffered), "", {{"MB/s", "as direct, then half"}});
+  add("one drive, 1 MiB, buffered, read-ahead off", without_read_ahead, best_of(of, without_read_ahead), "",
+      {{"MB/s", "4194, then 3146"}});
   if (const report* const in = part_named(of, peak))
     table.rows.push_back(load_row(std::string(peak), best_of(of, peak), in));
-  add("one drive, 1 MiB", large_blocks, best_of(of, large_blocks), {"3 × 32", "", "6800", "", "", "", "2.03"});
+  add("one drive, 1 MiB", large_blocks, best_of(of, large_blocks), "3 × 32", {{"MB/s", "6800"}, {"dev/op", "2.03"}});
   // The published one is polled.
-  add("all drives, 4 KiB", together, best_of(of, together, [](const work& each) { return !each.load.only; }),
-      {"", "11000000", "", "", "", "", ""});
-  add("all drives, 64 KiB", together_middling, best_of(of, together_middling),
-      {"", "1000000", "70866", "", "", "", ""});
-  add("all drives, 512 KiB", together_large, best_of(of, together_large), {"", "", "70866", "", "", "", ""});
+  add("all drives, 4 KiB", together, best_of(of, together, [](const work& each) { return !each.load.only; }), "",
+      {{"iops", "11000000"}});
+  add("all drives, 64 KiB", together_middling, best_of(of, together_middling), "",
+      {{"iops", "1000000"}, {"MB/s", "70866"}});
+  add("all drives, 512 KiB", together_large, best_of(of, together_large), "", {{"MB/s", "70866"}});
   return table;
 }
 

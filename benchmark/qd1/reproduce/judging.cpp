@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace qd1 {
 namespace {
@@ -17,18 +18,23 @@ std::string microseconds_or_unknown(const std::optional<double>& ns) {
   return ns ? microseconds(*ns) : std::string(unknown);
 }
 
-// As the processors count them; else those of the time stamp counter in that time, where its rate is known, whatever
-// the processor's frequency is meanwhile.
-std::string cycles(const series& of, const timer_facts& clock) {
-  if (of.cycles) return fmt::format("{:.0f}", *of.cycles);
+// Where the processors do not count cycles: those of the time stamp counter in that time, if its rate is known,
+// whatever the processor's frequency is meanwhile.
+std::string cycles_of_clock(const series& of, const timer_facts& clock) {
   if (!of.cpu_ns || clock.tick_ns <= 0 || !clock.reason.empty()) return std::string(unknown);
   return fmt::format("{:.0f} (TSC)", *of.cpu_ns / clock.tick_ns);
 }
 
-std::string device_operations_cell(const verification& facts) {
-  if (!facts.device_operations || facts.application_operations == 0) return std::string(unknown);
-  return fmt::format("{:.3g}",
-                     static_cast<double>(*facts.device_operations) / static_cast<double>(facts.application_operations));
+std::string cell(const figure& which, const series& of, const timer_facts& clock) {
+  if (const auto found = which.of(of)) return figure_text(which.unit, found->value);
+  return which.unit == unit::cycles ? cycles_of_clock(of, clock) : std::string(unknown);
+}
+
+std::vector<const figure*> figures_of_experiments() {
+  std::vector<const figure*> found;
+  for (const figure& each : figures_of_series())
+    if (each.in_experiments) found.push_back(&each);
+  return found;
 }
 
 // Parts of a ladder that was interrupted are not compared.
@@ -108,7 +114,22 @@ figures_row percentiles_row(std::string subject, const series* from) {
 }
 
 std::vector<std::string> load_columns() {
-  return {"workers × depth", "IOPS", "MB/s", "CPU µs/op", "cycles/op", "busy", "device ops/op"};
+  std::vector<std::string> found = {"workers × depth"};
+  for (const figure* each : figures_of_experiments())
+    found.push_back(each->unit == unit::nanoseconds ? fmt::format("{}, µs", each->label) : std::string(each->label));
+  return found;
+}
+
+figures_row told_row(std::string subject, std::string load, const std::vector<told_figure>& told, origin origin) {
+  figures_row row{std::move(subject), origin, {std::move(load)}};
+  for (const told_figure& each : told)
+    if (const figure* const found = figure_named(each.name); found == nullptr || !found->in_experiments)
+      throw std::invalid_argument(fmt::format("'{}' has no column", each.name));
+  for (const figure* each : figures_of_experiments()) {
+    const auto found = std::ranges::find(told, each->name, &told_figure::name);
+    row.cells.push_back(found == told.end() ? "" : found->text);
+  }
+  return row;
 }
 
 figures_row load_row(std::string subject, const series* from, const report* in) {
@@ -118,14 +139,8 @@ figures_row load_row(std::string subject, const series* from, const report* in) 
     if (from != nullptr && !from->invalid.empty()) row.origin = origin::refused;
     return row;
   }
-  const auto computing = busy(*from);
-  row.cells = {fmt::format("{} × {}", from->work.load.workers, from->work.load.depth),
-               fmt::format("{:.0f}", from->iops),
-               digits(from->bytes_per_second / 1e6),
-               microseconds_or_unknown(from->cpu_ns),
-               cycles(*from, in->clock),
-               computing ? fmt::format("{:.0f} %", *computing * 100) : std::string(unknown),
-               device_operations_cell(from->verification)};
+  row.cells = {fmt::format("{} × {}", from->work.load.workers, from->work.load.depth)};
+  for (const figure* each : figures_of_experiments()) row.cells.push_back(cell(*each, *from, in->clock));
   return row;
 }
 

@@ -50,8 +50,18 @@ shape held_within(claim claim, std::optional<double> found, double low, double h
 /// invalid.
 figures_row percentiles_row(std::string subject, const series* from);
 
-/// The columns of load_row, in their order.
+/// A published figure, as it was published, by its name in the registry of figures.
+struct told_figure {
+  std::string_view name;
+  std::string text;
+};
+
+/// The columns of tables of loads, in their order: those of the registry that belong in experiments.
 std::vector<std::string> load_columns();
+
+/// A row of what a publication tells. `load`: "3 × 32" workers × depth; empty: unknown, as what is not `told`.
+figures_row told_row(std::string subject, std::string load, const std::vector<told_figure>& told,
+                     origin origin = origin::published);
 
 /// A row of this machine's results for tables of loads. Cycles are those that the processors count, or "(TSC)". Dashes
 /// stand for a nullptr and for what was not measured.

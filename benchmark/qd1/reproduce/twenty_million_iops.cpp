@@ -49,7 +49,7 @@ figures table_of(const resources& with, const reproduction& of) {
       load_columns(),
       {}};
   const auto told = [&](const char* subject, std::string workers, std::string iops) {
-    table.rows.push_back({subject, origin::published, {std::move(workers), std::move(iops), "", "", "", "", ""}});
+    table.rows.push_back(told_row(subject, std::move(workers), {{"iops", std::move(iops)}}));
   };
   told("Intel P5800X", "6 × 32", "2589000");
   told("Kioxia CM6", "4 × 32", "1423000");

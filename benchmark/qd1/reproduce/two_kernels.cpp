@@ -38,22 +38,21 @@ std::vector<planned> plan_two_kernels(const resources& with) {
 
 figures table_of(const reproduction& of) {
   figures table{"Random direct reads", load_columns(), {}};
-  const auto add = [&](const char* subject, std::string_view part, std::vector<std::string> told) {
+  const auto add = [&](const char* subject, std::string_view part, const char* load, told_figure told) {
     if (part_named(of, part) == nullptr) return;
-    table.rows.push_back({subject, origin::published, std::move(told)});
+    table.rows.push_back(told_row(subject, load, {std::move(told)}));
     table.rows.push_back(
         load_row(subject, best_of(of, part, [](const work& each) { return !each.load.only; }), part_named(of, part)));
   };
-  add("one drive, 4 KiB", small_blocks, {"3 × 32", "1133000", "", "", "", "", ""});
+  add("one drive, 4 KiB", small_blocks, "3 × 32", {"iops", "1133000"});
   if (part_named(of, small_blocks) != nullptr)
-    table.rows.push_back({"one drive, 4 KiB, on Linux 5.8, as its tool printed it",
-                          origin::refused,
-                          {"3 × 32", "1784000", "", "", "", "", "0.28"}});
+    table.rows.push_back(told_row("one drive, 4 KiB, on Linux 5.8, as its tool printed it", "3 × 32",
+                                  {{"iops", "1784000"}, {"dev/op", "0.28"}}, origin::refused));
   if (const report* const in = part_named(of, buffered))
     table.rows.push_back(load_row("one drive, 1 MiB, buffered", best_of(of, buffered), in));
-  add("one drive, 1 MiB", large_blocks, {"3 × 32", "", "7147", "", "", "", ""});
-  add("all drives, 4 KiB", together, {"", "6220000", "", "", "", "", ""});
-  add("all drives, 512 KiB", together_large, {"", "", "41876", "", "", "", ""});
+  add("one drive, 1 MiB", large_blocks, "3 × 32", {"MB/s", "7147"});
+  add("all drives, 4 KiB", together, "", {"iops", "6220000"});
+  add("all drives, 512 KiB", together_large, "", {"MB/s", "41876"});
   return table;
 }
 

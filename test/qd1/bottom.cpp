@@ -139,6 +139,36 @@ TEST_CASE("trap 6: cold reads through a loop device that keeps its file in the p
   CHECK_THAT(cold(), !Contains("cold for the page cache of this file only"));
 }
 
+// A file system on a block device that keeps its data, compressed, in memory.
+struct mounted_zram : mounts {
+  std::string name;
+  bool ready = false;
+
+  mounted_zram() {
+    const std::string number = (path / "number").string();
+    if (!os::shell("{ cat /sys/class/zram-control/hot_add >'" + number + "'; }")) return;
+    name = "zram" + unbroken(contents(number));
+    name.erase(name.find_last_not_of(' ') + 1);
+    ready = os::shell("echo 128M >/sys/block/" + name + "/disksize && mkfs.ext4 -q /dev/" + name) &&
+            add("/dev/" + name, path / "zram");
+  }
+  ~mounted_zram() {
+    unmount();
+    if (!name.empty()) os::shell("{ echo " + name.substr(4) + " >/sys/class/zram-control/hot_remove; }");
+  }
+};
+
+TEST_CASE("traps 6 and 23: on zram, direct is never verified and cold is labeled") {
+  const mounted_zram here;
+  if (!here.ready) QIO_SKIP("no zram device can be made and mounted");
+  const outcome found = run_qd1(here, "run zram --file-size 16M --modes direct,cached --reads warm,cold" + brief);
+  const std::string text = unbroken(found.out);
+  CHECK_THAT(text, Contains("direct could not be verified: " + here.name + " keeps its data in memory") &&
+                       !Contains("VERIFIED direct"));
+  CHECK_THAT(text, Contains("cold for the page cache of this file only: " + here.name + " keeps its data in memory"));
+  CHECK_THAT(text, Contains("severe: the data lie in memory"));
+}
+
 TEST_CASE("trap 6: cold reads from a program that serves files (FUSE) are labeled") {
   const directory here;
   const std::string lower = (here.path / "lower").string(), mounted = (here.path / "mounted").string();
@@ -253,7 +283,7 @@ TEST_CASE("trap 24: pages that another process brings into the page cache are no
     const std::string holder = other_holds_it ? "exec 9<'" + path + "'; cat <&9 >/dev/null; sleep 60 & echo $!"
                                               : "cat '" + path + "' >/dev/null; sleep 0 & echo $!";
     const std::string number = (here.path / "number").string();
-    REQUIRE(os::shell("{ " + holder + "; } >'" + number + "' 2>/dev/null </dev/null"));
+    REQUIRE(os::shell("{ { " + holder + "; } >'" + number + "' 2>/dev/null </dev/null; }"));
     qd1::testimony told = witness.testify(qd1::work{}, 10, 1, 0);
     if (other_holds_it) os::shell("kill " + contents(number));
     told.verification.fetched_bytes = 10 * 4096;

@@ -16,7 +16,9 @@ struct mounts : directory {
   mounts() = default;
   mounts(const mounts&) = delete;
   mounts& operator=(const mounts&) = delete;
-  ~mounts() {
+  ~mounts() { unmount(); }
+
+  void unmount() {
     for (; !made.empty(); made.pop_back()) os::shell("umount '" + made.back().string() + "'");
   }
 

@@ -383,15 +383,15 @@ std::string file_title(const work& work);
 /// As CrystalDiskMark and KDiskMark name what is measured: "SEQ1M Q8T1", "RND4K Q32T1".
 std::string mark_name(const work& work);
 
-/// By the command that measures it.
-enum class report_kind : std::uint8_t {
-  run,    ///< one transfer at a time
 /// Memory around one of several runs. Each has its own, and on a machine of its own, perhaps.
 struct run_memory {
   std::string name;  ///< of the run, as contributions have it
   memory_facts before, after;
 };
 
+/// By the command that measures it.
+enum class report_kind : std::uint8_t {
+  run,    ///< one transfer at a time
   depth,  ///< many in flight
   memory  ///< while memory is short
 };

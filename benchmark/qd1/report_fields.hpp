@@ -356,9 +356,6 @@ struct fields<settings> {
 };
 
 template <>
-struct fields<report> {
-  using self = report;
-template <>
 struct fields<run_memory> {
   using self = run_memory;
   static constexpr auto name = "run_memory";
@@ -368,6 +365,9 @@ struct fields<run_memory> {
                                           member{"before", &self::before}, member{"after", &self::after}};
 };
 
+template <>
+struct fields<report> {
+  using self = report;
   static constexpr auto name = "report";
   static constexpr auto shape = layout::complete;
   static constexpr auto list = std::tuple{
@@ -393,12 +393,12 @@ struct fields<run_memory> {
       member{"counters", &self::counters, "what the system counted during the run"},
       member{"memory_after", &self::memory_after, "when the run ended; before it: machine.host.memory",
              presence::later},
-      member{"series", &self::series}};
-};
-
       member{
           "memory", &self::memory,
           "of several runs: of each; machine.host.memory and memory_after are those of the first and the last, or of "
           "the first",
           presence::later},
+      member{"series", &self::series}};
+};
+
 }  // namespace qd1

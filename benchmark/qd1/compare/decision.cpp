@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "compare/decision.hpp"
 
+#include "statistics/distributions.hpp"
 #include "statistics/levels.hpp"
 #include "statistics/midmean.hpp"
 #include "statistics/serial_mean.hpp"
 
-#include <boost/math/distributions/students_t.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -116,7 +116,7 @@ struct evidence {
     if (variance <= 0) return least_half;
     const double degrees =
         of_rounds <= 0 ? 1e6 : std::min(1e6, freedom * variance * variance / (of_rounds * of_rounds));
-    return std::max(least_half, quantile(boost::math::students_t(degrees), 0.975) * std::sqrt(variance));
+    return std::max(least_half, student_t_quantile(degrees, 0.975) * std::sqrt(variance));
   }
 };
 
@@ -266,7 +266,7 @@ decision decide_by_runs(std::span<const double> base, std::span<const double> no
   const double size = b.value - a.value;
   // Five runs or so: a chance of 5 % would be one verdict in twenty, so a verdict takes 99 %.
   const auto half_of = [&](double quantile_of) {
-    return variance <= 0 ? 0 : quantile(boost::math::students_t(freedom), quantile_of) * std::sqrt(variance);
+    return variance <= 0 ? 0 : student_t_quantile(freedom, quantile_of) * std::sqrt(variance);
   };
   const double half = half_of(0.975);
   decision out;

@@ -31,7 +31,7 @@ std::string_view sign_of(standing which) {
   return "INVALID – ";
 }
 
-std::string_view subject(runs_shown runs) {
+std::string_view subject_of(runs_shown runs) {
   const report& first = *runs.front().run;
   if (!first.settings.profile.empty()) return "by a profile";
   switch (first.kind) {
@@ -45,8 +45,8 @@ std::string_view subject(runs_shown runs) {
 std::string title(runs_shown runs) {
   std::string text(sign_of(worst_of(runs)));
   if (runs.size() == 1)
-    return text + fmt::format("File I/O {}, {}", subject(runs), date_text(runs.front().run->started));
-  text += fmt::format("File I/O {}:", subject(runs));
+    return text + fmt::format("File I/O {}, {}", subject_of(runs), date_text(runs.front().run->started));
+  text += fmt::format("File I/O {}:", subject_of(runs));
   for (const named_report& each : runs) text += (&each == &runs.front() ? " " : ", ") + each.name;
   return text;
 }

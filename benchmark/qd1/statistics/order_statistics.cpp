@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "statistics/order_statistics.hpp"
 
-#include <boost/math/distributions/binomial.hpp>
+#include "statistics/distributions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -27,11 +27,15 @@ std::uint64_t percentile_rank(double fraction, std::uint64_t samples) {
 
 std::optional<rank_interval> percentile_ranks(double fraction, std::uint64_t samples) {
   if (samples < samples_needed(fraction)) return std::nullopt;
-  const boost::math::binomial_distribution<> below(static_cast<double>(samples), fraction);
-  const auto at_most = [&](std::uint64_t count) { return cdf(below, static_cast<double>(count)); };
+  const auto trials = static_cast<double>(samples);
+  const auto at_most = [&](std::uint64_t count) {
+    return binomial_at_most(trials, fraction, static_cast<double>(count));
+  };
 
   // The distribution's own quantile is a guess that may be off by one.
-  const auto guess = [&](double probability) { return static_cast<std::uint64_t>(quantile(below, probability)); };
+  const auto guess = [&](double probability) {
+    return static_cast<std::uint64_t>(binomial_quantile(trials, fraction, probability));
+  };
   std::uint64_t low = std::max<std::uint64_t>(guess(missed_on_one_side), 1);
   while (low > 1 && at_most(low - 1) > missed_on_one_side) --low;
   while (low < samples && at_most(low) <= missed_on_one_side) ++low;

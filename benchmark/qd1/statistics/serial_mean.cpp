@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "statistics/serial_mean.hpp"
 
-#include <boost/math/distributions/beta.hpp>
-#include <boost/math/distributions/students_t.hpp>
+#include "statistics/distributions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -62,13 +61,11 @@ moments moments_of(const std::vector<double>& deviations) {
   return found;
 }
 
-using plain_double = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
-
 // The ratio of independent normal values lies between 0 and 4, nearly as a symmetric beta distribution does. It is this
 // small with the given probability.
 double least_ratio(double count, double chance) {
   const double shape = ((count * count - 1) / (count - 2) - 1) / 2;
-  return 4 * quantile(boost::math::beta_distribution<double, plain_double>(shape, shape), chance);
+  return 4 * symmetric_beta_quantile(shape, chance);
 }
 
 struct ratio_limits {
@@ -89,9 +86,7 @@ const ratio_limits& limits_for(std::size_t count) {
 
 double serial_mean::error_if_independent() const { return std::sqrt(independent_variance); }
 
-double serial_mean::half_width() const {
-  return quantile(boost::math::students_t_distribution<double, plain_double>(freedom), 0.975) * std::sqrt(variance);
-}
+double serial_mean::half_width() const { return student_t_quantile(freedom, 0.975) * std::sqrt(variance); }
 
 serial_mean mean_in_order(std::span<const double> values, std::span<const std::size_t> groups,
                           double least_correlation) {

@@ -14,7 +14,7 @@
 namespace qd1 {
 namespace {
 
-constexpr std::size_t fewest_rounds = 10;
+constexpr std::size_t fewest_to_settle = 10;
 constexpr std::size_t window_count = 5;
 
 double median(std::vector<double> values) {
@@ -92,7 +92,7 @@ double range_of_windows(std::span<const double> values) {
 }  // namespace
 
 std::optional<settling> how_settled(std::span<const round_median> in_order) {
-  if (in_order.size() < fewest_rounds) return std::nullopt;
+  if (in_order.size() < fewest_to_settle) return std::nullopt;
   const std::vector<double> values = logarithms(in_order);
   settling found;
   found.warm_up = warm_up_of(values);

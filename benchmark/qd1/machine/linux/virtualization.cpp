@@ -46,9 +46,9 @@ std::optional<std::string> container(const tree& system) {
   if (system.exists("run/.containerenv")) return "podman";
   if (system.exists(".dockerenv")) return "docker";
   if (auto manager = system.text("run/systemd/container"); manager && !manager->empty()) return manager;
-  const std::string groups = system.text("proc/1/cgroup").value_or("");
+  const std::string lines = system.text("proc/1/cgroup").value_or("");
   for (const char* kind : {"kubepods", "docker", "lxc", "libpod"})
-    if (groups.find(kind) != std::string::npos) return kind;
+    if (lines.find(kind) != std::string::npos) return kind;
   return std::nullopt;
 }
 

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// Quantiles and probabilities of distributions. Boost.Math, which takes seconds to compile, is included by one source.
+#pragma once
+
+namespace qd1 {
+
+/// Of Student's t distribution with that many degrees of freedom.
+double student_t_quantile(double freedom, double probability);
+
+/// Of the beta distribution both of whose parameters are `shape`.
+double symmetric_beta_quantile(double shape, double probability);
+
+/// Of the number of successes in `trials` independent trials, each with that chance.
+double binomial_quantile(double trials, double chance, double probability);
+/// The probability of at most `successes`.
+double binomial_at_most(double trials, double chance, double successes);
+
+}  // namespace qd1

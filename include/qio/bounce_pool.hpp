@@ -8,6 +8,7 @@
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/result.hpp>
+#include <qio/statistics.hpp>
 
 #include <cstddef>
 #include <cstdint>

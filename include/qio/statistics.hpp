@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The results of file.statistics() and context.waits().
+// The results of file.statistics(), context.waits() and bounce_pool::statistics().
 #pragma once
 
 #include <qio/configuration.hpp>
@@ -18,6 +18,15 @@ struct file_statistics {
   /// Inline transfers that made the context's thread wait: see open_options::inline_reads. Waits of writes to whole
   /// pages count from 200 us on, others from about 20 us on.
   std::uint64_t blocked_submissions = 0;
+};
+
+/// What went through a bounce_pool so far. See bounce_pool::statistics().
+struct bounce_statistics {
+  std::uint64_t requests = 0;     ///< reads and writes that went through the pool, each counted once
+  std::uint64_t transfers = 0;    ///< transfers that their bytes took: fewer than requests where reads were merged
+  std::uint64_t transferred = 0;  ///< bytes that these transfers moved between the file and the pool
+  std::uint64_t copied = 0;       ///< bytes that were copied between the pool and the callers' buffers
+  std::uint64_t waits = 0;        ///< how often an operation had to wait for a slot
 };
 
 /// How a context waited for its operations. Each member is a number of waits.

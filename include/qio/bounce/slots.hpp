@@ -9,6 +9,7 @@
 #include <qio/loop/attempted_request.hpp>
 #include <qio/loop/batch.hpp>
 #include <qio/request/request.hpp>
+#include <qio/statistics.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,18 +18,7 @@
 #include <span>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
-
-/// What went through a bounce_pool so far. See bounce_pool::statistics().
-struct bounce_statistics {
-  std::uint64_t requests = 0;     ///< reads and writes that went through the pool, each counted once
-  std::uint64_t transfers = 0;    ///< transfers that their bytes took: fewer than requests where reads were merged
-  std::uint64_t transferred = 0;  ///< bytes that these transfers moved between the file and the pool
-  std::uint64_t copied = 0;       ///< bytes that were copied between the pool and the callers' buffers
-  std::uint64_t waits = 0;        ///< how often an operation had to wait for a slot
-};
-
-namespace detail {
+namespace qio::inline QIO_CONFIGURATION::detail {
 
 class bounce_work;
 
@@ -168,5 +158,4 @@ class borrowed_slot {
   bounce_slot* slot_;
 };
 
-}  // namespace detail
-}  // namespace qio::inline QIO_CONFIGURATION
+}  // namespace qio::inline QIO_CONFIGURATION::detail

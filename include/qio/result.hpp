@@ -305,7 +305,7 @@ class failed_opens {
  private:
   void free_paths() {
     const std::lock_guard lock(mutex_);
-    for (std::string& path : paths_) path = std::string();
+    for (std::string& path : paths_) std::string().swap(path);  // an assignment could keep the memory
   }
 
   std::mutex mutex_;

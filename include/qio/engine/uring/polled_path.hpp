@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
@@ -72,7 +73,15 @@ class polled_path {
   }
 
  private:
+  // On Linux 6.1, a polled read that crosses the end of the file may return 0 although it has read something: the
+  // kernel repeats it for the rest, and forgets the first part. So a short answer is not believed.
+  static bool is_short_read(const request& r, int answer) noexcept {
+    return r.op == opcode::read && answer >= 0 && static_cast<std::size_t>(answer) < r.io.rest_of_buffer().size;
+  }
+
   static outcome outcome_of(request& r, int answer) noexcept {
+    if (is_short_read(r, answer)) [[unlikely]]
+      return outcome::unfinished;
     // A device that could be polled when the file was opened may have stopped supporting it, or may be full.
     const bool refused = answer == -EOPNOTSUPP || answer == -EAGAIN;
     if (!refused) return finishes(r, answer) ? outcome::finished : outcome::unfinished;

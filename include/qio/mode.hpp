@@ -33,7 +33,8 @@ struct uncached {
 
 /// Bypasses the page cache: transfers between the caller's memory and the device (O_DIRECT). Offsets, lengths and
 /// addresses must be multiples of file.alignment(). A completed write has bypassed the page cache, but is *not*
-/// durable: the device may hold it in its own cache until sync.
+/// durable: the device may hold it in its own cache until sync. A read that reaches the end of the file may also change
+/// the rest of the buffer, up to the end of the block: btrfs leaves what is behind the end there (Linux 6.18).
 struct direct {
   static constexpr std::string_view name = "direct";  ///< in messages and explanations
   static constexpr bool is_direct = true;             ///< whether transfers bypass the page cache

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -116,9 +117,13 @@ PROMISE(bounced_read, everywhere, "a bounced read has any offset, length and mem
       const auto buffer = into.part(offset % 5, bytes);
       std::fill(buffer.begin(), buffer.end(), std::byte{0});
       const std::size_t expected = offset < size ? std::min(bytes, size - offset) : 0;
+      const std::uint64_t before = pool.statistics().requests;
       CHECK(read(w, file, pool, offset, buffer).value() == expected);
       CHECK(holds_pattern(buffer.first(expected), offset));
-      CHECK(holds_only(buffer.subspan(expected), std::byte{0}));
+      // Behind the end, only what the kernel reads straight into this memory may touch it: btrfs does.
+      const bool is_straight =
+          std::is_same_v<typename Where::mode, qio::direct> && pool.statistics().requests == before;
+      if (!is_straight) CHECK(holds_only(buffer.subspan(expected), std::byte{0}));
     }
   CHECK(pool.slots_in_use() == 0);
   CHECK((pool.statistics().requests != 0) == (file.alignment().read != 1));

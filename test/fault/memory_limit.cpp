@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "child_process.hpp"
 #include "disk.hpp"
+#include "memory_group.hpp"
 #include <qio/qio.hpp>
 
 #include <sys/resource.h>
@@ -12,12 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <span>
 #include <string>
 #include <system_error>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -31,43 +30,21 @@ constexpr std::size_t limit = std::size_t(48) << 20, file_bytes = 3 * limit;
 constexpr std::size_t chunk = std::size_t(256) << 10;  // beyond what is written inline
 constexpr std::size_t in_flight = 16;
 
-/// A new control group that limits memory, including the page cache. Needs root.
-class memory_group {
+/// A new control group that limits memory. Needs root.
+class limited_group {
  public:
-  memory_group() {
-    if (::geteuid() != 0) {
+  limited_group() {
+    if (::geteuid() != 0)
       missing = "needs root";
-      return;
-    }
-    const std::string name = "qio-test-" + std::to_string(::getpid());
-    // Version 1 has a separate tree for memory; in version 2 the controller must have been delegated.
-    for (const auto& [root, file, counter] :
-         {std::tuple{"/sys/fs/cgroup/memory/", "memory.limit_in_bytes", "memory.failcnt"},
-          {"/sys/fs/cgroup/", "memory.max", "memory.events"}}) {
-      path_ = root + name;
-      std::error_code refused;
-      if (!std::filesystem::exists(std::string(root) + "cgroup.procs") ||
-          !std::filesystem::create_directory(path_, refused))
-        continue;
-      counter_ = path_ + '/' + counter;
-      if (std::filesystem::exists(path_ + '/' + file) && put(file, std::to_string(limit))) return;
-      std::filesystem::remove(path_, refused);
-    }
-    path_.clear();
-    missing = "no control group that limits memory can be made here";
-  }
-  memory_group(const memory_group&) = delete;
-  memory_group& operator=(const memory_group&) = delete;
-  ~memory_group() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove(path_, ignored);
+    else if (!group_.exists() || !fault::memory_group::put(group_.file(), std::to_string(limit)))
+      missing = "no control group that limits memory can be made here";
   }
 
-  bool enter() const { return put("cgroup.procs", std::to_string(::getpid())); }
+  bool enter() const { return group_.enter(); }
 
   /// How often it was full, so that pages had to be reclaimed. ("max 12" in version 2, a plain number in version 1.)
   std::uint64_t times_full() const {
-    std::ifstream file(counter_);
+    std::ifstream file(group_.path() + (group_.version() == 1 ? "/memory.failcnt" : "/memory.events"));
     std::string word;
     while (file >> word)
       if (word.find_first_not_of("0123456789") == std::string::npos)
@@ -80,13 +57,7 @@ class memory_group {
   std::string missing;
 
  private:
-  bool put(const char* file, const std::string& text) const {
-    std::ofstream opened(path_ + '/' + file);
-    opened << text << std::flush;
-    return opened.good();
-  }
-
-  std::string path_, counter_;
+  fault::memory_group group_{"memory.limit_in_bytes", "memory.max"};
 };
 
 /// The file's contents at `offset` after it was written `turn` times.
@@ -168,7 +139,7 @@ int serves_everything(const std::string& path) {
 TEMPLATE_LIST_TEST_CASE("a file larger than a container's memory is read and written, in each mode", "",
                         qio_test::engines) {
   const fault::scratch directory;
-  const memory_group group;
+  const limited_group group;
   if (!group.missing.empty()) QIO_SKIP(group.missing);
   const auto served = [&] {
     return qio_test::in_child([&] {

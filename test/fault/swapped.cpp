@@ -2,6 +2,7 @@
 #include "catch.hpp"
 #include "child_process.hpp"
 #include "disk.hpp"
+#include "memory_group.hpp"
 #include <qio/qio.hpp>
 
 #include <fcntl.h>
@@ -15,7 +16,6 @@
 #include <fstream>
 #include <string>
 #include <system_error>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -52,35 +52,20 @@ class swap_space {
 class reclaimable_file {
  public:
   explicit reclaimable_file(std::string path) : path_(std::move(path)) {
-    const std::string name = "qio-test-" + std::to_string(::getpid());
-    // Version 1 has a separate tree for memory; in version 2 the controller must have been delegated.
-    for (const auto& [root, file, text] : {std::tuple{"/sys/fs/cgroup/memory/", "memory.force_empty", "0"},
-                                           {"/sys/fs/cgroup/", "memory.reclaim", "1M"}}) {
-      std::error_code refused;
-      group_ = root + name;
-      if (!std::filesystem::exists(std::string(root) + "cgroup.procs") ||
-          !std::filesystem::create_directory(group_, refused))
-        continue;
-      reclaim_ = "echo " + std::string(text) + " >" + group_ + '/' + file;
-      if (std::filesystem::exists(group_ + '/' + file) && write()) return;
-      std::filesystem::remove(group_, refused);
-    }
-    group_.clear();
-    missing = "no control group that reclaims memory can be made here";
+    if (!group_.exists() || !write()) missing = "no control group that reclaims memory can be made here";
   }
   reclaimable_file(const reclaimable_file&) = delete;
   reclaimable_file& operator=(const reclaimable_file&) = delete;
   ~reclaimable_file() {
     std::error_code ignored;
     std::filesystem::remove(path_, ignored);
-    if (!group_.empty()) std::filesystem::remove(group_, ignored);
   }
 
   /// False if a page stays in memory. A page that has been written to the swap space is still in the swap cache until
   /// it is reclaimed once more.
   bool swap_out() const {
     for (int tries = 0; tries < 200; ++tries) {
-      fault::output_of(reclaim_);
+      fault::memory_group::put(group_.file(), group_.version() == 1 ? "0" : "1M");
       if (pages_in_memory() == 0) return true;
       ::usleep(1000);
     }
@@ -97,7 +82,7 @@ class reclaimable_file {
       for (std::size_t i = 0; i < blocks; ++i) file << std::string(block, static_cast<char>(i));
     }
     bool ok = false;
-    fault::output_of("sh -c 'echo $$ >" + group_ + "/cgroup.procs && cat " + source + " >" + path_ + '\'', &ok);
+    fault::output_of("sh -c 'echo $$ >" + group_.path() + "/cgroup.procs && cat " + source + " >" + path_ + '\'', &ok);
     std::filesystem::remove(source);
     return ok && std::filesystem::file_size(path_) == blocks * block;
   }
@@ -114,7 +99,8 @@ class reclaimable_file {
     return ok ? std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; }) : -1;
   }
 
-  std::string path_, group_, reclaim_;
+  std::string path_;
+  fault::memory_group group_{"memory.force_empty", "memory.reclaim"};
 };
 
 bool become_nobody() {

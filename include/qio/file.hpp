@@ -800,9 +800,8 @@ struct file_access {
     file.describe_read(r, offset, buffer);
   }
   template <class File>
-  static void describe_write(File& file, request& r, std::uint64_t offset, mutable_buffer buffer,
-                             bool durable = false) noexcept {
-    file.describe_write(r, offset, buffer, file.state_->flags_of(blocking_write_options{.durable = durable}));
+  static void describe_write(File& file, request& r, std::uint64_t offset, mutable_buffer buffer) noexcept {
+    file.describe_write(r, offset, buffer);
   }
   template <class File>
   static void describe_resize(File& file, request& r, std::uint64_t bytes) noexcept {

@@ -143,11 +143,11 @@ TEST_CASE("the JSON report has the interval of operations a second that gates an
   CHECK(written(0).at("scope") == "within this run");
   CHECK(written(1).at("interval").is_null());
   CHECK_THAT(written(1).at("withheld").get<std::string>(), Contains("7 rounds have samples; needed are 8"));
-  // Of repeated runs, the one between them.
+  // Repeated runs have the interval between runs.
   run.series[0].between_runs = {{"iops", {9'500, qd1::interval{9'000, 10'000}, qd1::scope::between_runs}}};
   CHECK(written(0).at("interval") == nlohmann::json({9'000, 10'000}));
   CHECK(written(0).at("scope") == "between runs");
-  // Of what was not measured, nothing.
+  // A series that is not valid has none.
   run.series[0].invalid = {"it was not direct"};
   const auto refused = nlohmann::json::parse(qd1::json(run)).at("qio").at("series").at(0);
   CHECK_FALSE(refused.contains("iops_estimate"));

@@ -77,7 +77,7 @@ TEST_CASE("of several runs, the memory of each is in the report, and the range i
   REQUIRE(nested.memory.size() == 3);
   CHECK(nested.memory[1].name == "first, rank 1");
   CHECK(nested.memory[2].name == "c");
-  // Of a single one as before.
+  // A single run has no such list.
   CHECK(large.memory.empty());
   CHECK_THAT(unbroken(qd1::table(large)), Contains("Memory available: 4 000 MiB before, 3 000 MiB after"));
 }

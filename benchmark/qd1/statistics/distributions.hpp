@@ -7,10 +7,10 @@ namespace qd1 {
 /// Of Student's t distribution with that many degrees of freedom.
 double student_t_quantile(double freedom, double probability);
 
-/// Of the beta distribution both of whose parameters are `shape`.
+/// A quantile of the beta distribution with both parameters equal to `shape`.
 double symmetric_beta_quantile(double shape, double probability);
 
-/// Of the number of successes in `trials` independent trials, each with that chance.
+/// A quantile of the number of successes in `trials` independent trials, each with this chance.
 double binomial_quantile(double trials, double chance, double probability);
 /// The probability of at most `successes`.
 double binomial_at_most(double trials, double chance, double successes);

@@ -34,7 +34,7 @@ struct bounce_piece {
   bool keeps_head() const noexcept { return from != start; }
   bool keeps_tail() const noexcept { return to != start + bytes; }
   std::uint64_t last_block() const noexcept { return start + (bytes - block); }
-  /// Of what is written.
+  /// How many bytes of the caller's it has.
   std::size_t size() const noexcept { return static_cast<std::size_t>(to - from); }
 
   /// The block at `offset` was read: `found` bytes of it exist.

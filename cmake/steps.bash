@@ -40,7 +40,7 @@ require_writable() {
         "$(basename "$(dirname "$0")")/$(basename "$0")" "$each" "$(stat -c %U "$each")" >&2
       exit 2
     fi
-    [[ $each == "$1/build" ]] && break # then ROOT itself need not change
+    if [[ $each == "$1/build" ]]; then break; fi # ROOT itself need not change
   done
 }
 

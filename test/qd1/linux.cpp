@@ -283,6 +283,20 @@ TEST_CASE("in a checkout of another user the scripts say what they cannot write 
   fs::remove(here.string() + ".out");
 }
 
+TEST_CASE("the scripts go on in a fresh clone, which has no directory for builds, and in one that has built") {
+  const directory here;
+  const fs::path steps = fs::path(QD1_REPORTS).parent_path().parent_path().parent_path() / "cmake/steps.bash";
+  const std::string clone = (here.path / "clone").string();
+  for (const char* const each : {"", "/build", "/build/debug"}) {
+    INFO(each);
+    fs::create_directories(clone + each);
+    CHECK(shell("bash -c 'set -euo pipefail; source \"$1\"; require_writable \"$2\"; echo went on >\"$2\".out' bash '" +
+                steps.string() + "' '" + clone + "'"));
+    CHECK(contents(clone + ".out") == "went on\n");
+    fs::remove(clone + ".out");
+  }
+}
+
 TEST_CASE("an output that is full is an error") {
   if (!fs::exists("/dev/full")) QIO_SKIP("no /dev/full here");
   const directory here;

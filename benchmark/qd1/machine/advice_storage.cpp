@@ -71,8 +71,9 @@ void on_filesystem(const filesystem_facts& facts, all_advice& out) {
   if (facts.type == "overlay")
     out.push_back(
         {severity::warning, "the file system is an overlay",
-         "Each operation passes through a second file system, which cannot say whether a read would wait: asynchronous "
-         "cached reads go by a thread each. A volume or bind mount shows the first file system alone.",
+         "Each operation passes through a second file system, which cannot say whether a read would wait: an "
+         "asynchronous cached read may wait on the thread that submits it. A volume or bind mount shows the first file "
+         "system alone.",
          std::nullopt});
   if (facts.type && facts.type->starts_with("fuse"))
     out.push_back({severity::warning, fmt::format("the file system is a process of its own ({})", *facts.type),

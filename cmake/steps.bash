@@ -52,6 +52,7 @@ configure_and_build() {
     if command -v ccache >/dev/null; then
       # What was compiled in one clone is found again by another one, wherever that is.
       export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$1 CCACHE_NOHASHDIR=1
+      export CCACHE_SLOPPINESS=pch_defines,time_macros # what uses a precompiled header is not found again otherwise
     fi
     quietly "$log/configure.txt" "$2: configure" cmake --preset "$2" || exit
     sed -n 's/^-- qio: /  /p' "$log/configure.txt" >&2 # which engine this build has, and why

@@ -1,4 +1,5 @@
-// The engines that tests go through. A new one is a name and a place in the list.
+// The engines that tests go through. A new one is a name and a place in the list. A build may define QIO_TEST_ENGINES, to
+// test some of them only: see QIO_CONTRACT_ENGINES.
 #pragma once
 
 #include <qio/engine/simulated.hpp>
@@ -24,13 +25,19 @@ inline constexpr std::string_view engine_name<qio::simulated> = "simulated";
 #if QIO_HAS_URING
 template <>
 inline constexpr std::string_view engine_name<qio::uring> = "uring";
-using engines = std::tuple<qio::uring, qio::pool, qio::automatic>;
+using all_of_the_system = std::tuple<qio::uring, qio::pool, qio::automatic>;
 #elif QIO_HAS_IOCP
 template <>
 inline constexpr std::string_view engine_name<qio::iocp> = "iocp";
-using engines = std::tuple<qio::iocp, qio::pool, qio::automatic>;
+using all_of_the_system = std::tuple<qio::iocp, qio::pool, qio::automatic>;
 #else
-using engines = std::tuple<qio::pool, qio::automatic>;
+using all_of_the_system = std::tuple<qio::pool, qio::automatic>;
+#endif
+
+#if defined QIO_TEST_ENGINES
+using engines = std::tuple<QIO_TEST_ENGINES>;
+#else
+using engines = all_of_the_system;
 #endif
 
 template <class... Lists>

@@ -54,8 +54,12 @@ auto in_all_modes(std::tuple<Engine...>*) -> joined<modes_of<Engine>...>;
 
 using of_the_system = decltype(in_all_modes(static_cast<qio_test::engines*>(nullptr)));
 // An engine whose files are not the system's, and cannot be mapped.
+#if defined QIO_TEST_ENGINES
+using simulated = std::tuple<>;
+#else
 using simulated = std::tuple<under<qio::simulated, qio::cached>, under<qio::simulated, qio::uncached>,
                              under<qio::simulated, qio::direct>>;
+#endif
 using asynchronous = joined<of_the_system, simulated>;
 
 template <class... Where>
@@ -67,8 +71,6 @@ using each_engine_of_the_system = decltype(cached_ones(static_cast<of_the_system
 using each_mode = modes_of<qio::no_engine>;
 using everywhere = joined<each_mode, asynchronous>;
 using everywhere_in_the_system = joined<each_mode, of_the_system>;
-using uncached_everywhere = std::tuple<under<qio::no_engine, qio::uncached>, under<qio::pool, qio::uncached>,
-                                       under<qio::automatic, qio::uncached>>;
 using direct_only = std::tuple<under<qio::no_engine, qio::direct>>;
 using mapped_only = std::tuple<under<qio::no_engine, qio::mapped>>;
 

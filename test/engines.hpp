@@ -1,5 +1,5 @@
-// The engines that tests go through. A new one is a name and a place in the list. A build may define QIO_TEST_ENGINES, to
-// test some of them only: see QIO_CONTRACT_ENGINES.
+// The engines that tests go through. A new one is a name and a place in the list. A build may define QIO_TEST_ENGINES,
+// to test some of them only: see QIO_CONTRACT_ENGINES.
 #pragma once
 
 #include <qio/engine/simulated.hpp>

@@ -71,6 +71,9 @@ using each_engine_of_the_system = decltype(cached_ones(static_cast<of_the_system
 using each_mode = modes_of<qio::no_engine>;
 using everywhere = joined<each_mode, asynchronous>;
 using everywhere_in_the_system = joined<each_mode, of_the_system>;
+template <class Mode, class... Engine>
+auto in_mode(std::tuple<Engine...>*) -> std::tuple<under<Engine, Mode>...>;
+using uncached_everywhere = decltype(in_mode<qio::uncached>(static_cast<qio_test::all_engines*>(nullptr)));
 using direct_only = std::tuple<under<qio::no_engine, qio::direct>>;
 using mapped_only = std::tuple<under<qio::no_engine, qio::mapped>>;
 

@@ -55,6 +55,7 @@ constexpr std::array all_figures = {
            .of = [](const series& of) { return is_timed(of) ? known(of.latency.max) : std::nullopt; },
            .in_loads = visibility::always,
            .load_rank = 2,
+           .shortage_rank = 2,
            .on_page = page_table::figures,
            .of_one_sample = true},
     figure{.name = "mean",
@@ -62,6 +63,7 @@ constexpr std::array all_figures = {
            .of = [](const series& of) { return is_timed(of) ? std::optional(of.latency.mean) : std::nullopt; },
            .of_run = [](const contribution& of) { return of.mean ? std::optional(of.mean->value) : std::nullopt; },
            .of_round = [](const round& of) { return of.mean > 0 ? std::optional(of.mean) : std::nullopt; },
+           .shortage_rank = 3,
            .on_page = page_table::figures,
            .is_compared = true},
     figure{.name = "batched",
@@ -77,6 +79,7 @@ constexpr std::array all_figures = {
            .of_run = [](const contribution& of) { return std::optional(of.iops); },
            .of_round = rate_of,
            .in_loads = visibility::always,
+           .shortage_rank = 0,
            .in_experiments = true,
            .on_page = page_table::figures,
            .is_compared = true,
@@ -138,6 +141,7 @@ constexpr std::array all_figures = {
            .in_runs = visibility::never,
            .in_loads = visibility::always,
            .load_rank = 4,
+           .shortage_rank = 1,
            .in_experiments = true,
            .may_be_gated = false}};
 
@@ -146,6 +150,13 @@ std::string four_digits(double value) {
   if (value >= 100) return fmt::format("{:.1f}", value);
   if (value >= 10) return fmt::format("{:.2f}", value);
   return fmt::format("{:.3f}", value);
+}
+
+// Throughput first, then the others by their ranks.
+template <class Rank>
+void put_in_order(std::vector<const figure*>& all, Rank&& rank) {
+  const auto others = std::ranges::stable_partition(all, [](const figure* each) { return is_throughput(*each); });
+  std::ranges::stable_sort(others, {}, rank);
 }
 
 // Fractions are typed as per cents, and come from JSON.
@@ -167,8 +178,15 @@ std::vector<const figure*> figures_of_loads(std::span<const series* const> rows)
         (each.in_loads == visibility::if_known && std::ranges::any_of(rows, has)))
       found.push_back(&each);
   }
-  const auto others = std::ranges::stable_partition(found, [](const figure* each) { return is_throughput(*each); });
-  std::ranges::stable_sort(others, {}, &figure::load_rank);
+  put_in_order(found, [](const figure* each) { return each->load_rank; });
+  return found;
+}
+
+std::vector<const figure*> figures_of_shortages() {
+  std::vector<const figure*> found;
+  for (const figure& each : all_figures)
+    if (each.shortage_rank) found.push_back(&each);
+  put_in_order(found, [](const figure* each) { return *each->shortage_rank; });
   return found;
 }
 

@@ -41,8 +41,9 @@ struct figure {
   std::optional<double> (*of_round)(const round&) = nullptr;
   visibility in_runs = visibility::always;  ///< in tables of single transfers
   visibility in_loads = visibility::never;  ///< in tables of loads …
-  int load_rank = 0;            ///< … of which those of a higher rank are left out first where it is narrow
-  bool in_experiments = false;  ///< tables of loads of qd1 reproduce have a column for it
+  int load_rank = 0;                      ///< … of which those of a higher rank are left out first where it is narrow
+  std::optional<int> shortage_rank = {};  ///< the same of tables of short memory; none: they have no column for it
+  bool in_experiments = false;            ///< tables of loads of qd1 reproduce have a column for it
   page_table on_page = page_table::none;
   bool is_compared = false;    ///< compare has a line for it
   bool may_be_gated = true;    ///< a gate may ask for it
@@ -60,7 +61,10 @@ bool is_throughput(const figure& which);
 /// `rows` decide whether what is shown if known has a column.
 std::vector<const figure*> figures_of_loads(std::span<const series* const> rows);
 
-/// Percentiles of tables of loads: those that were asked for, or the usual three.
+/// Those of tables of short memory, in the same order.
+std::vector<const figure*> figures_of_shortages();
+
+/// Percentiles of tables of loads and of short memory: those that were asked for, or the usual three.
 std::vector<double> percentiles_of_loads(const settings& settings);
 
 /// nullptr: there is none of that name.

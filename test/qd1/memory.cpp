@@ -157,6 +157,19 @@ TEST_CASE("how memory was made short is told once, with ballast and without") {
                       "of touched memory; 600 MiB of touched memory."));
 }
 
+TEST_CASE("the table of short memory has the percentiles that were asked for") {
+  qd1::report report;
+  report.kind = qd1::report_kind::memory;
+  report.settings.percentiles = {0.5, 0.75};
+  report.series = {step(qd1::operation::read, 90, 100)};
+  report.series.front().latency.percentiles.push_back({0.75, 6, qd1::estimate{123'400, {}}});
+  const std::string table = qd1::shortage_block(report);
+  CHECK_THAT(table, Contains("p75") && Contains("123.4"));
+  CHECK_THAT(table, !Contains("p99"));
+  report.settings.percentiles.clear();
+  CHECK_THAT(qd1::shortage_block(report), Contains("p99") && !Contains("p75"));
+}
+
 TEST_CASE("the memory of a run is a power of two, within what there is") {
   const std::uint64_t memory = qd1::default_memory();
   CHECK((memory & (memory - 1)) == 0);

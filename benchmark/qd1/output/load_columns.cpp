@@ -25,11 +25,23 @@ std::size_t width_of(const figure& which) {
   }
 }
 
-load_column column_of(const figure& which) {
-  return {std::string(which.label), width_of(which), which.load_rank, [&which](const series& of) {
+load_column column_of(const figure& which, int rank) {
+  return {std::string(which.label), width_of(which), rank, [&which](const series& of) {
             const auto found = which.of(of);
             return found ? figure_text(which.unit, found->value) : "n/a";
           }};
+}
+
+// Throughput, percentiles, then the others.
+template <class Rank>
+std::vector<load_column> columns_of(const std::vector<const figure*>& figures, const report& run, Rank&& rank) {
+  std::vector<load_column> all, others;
+  for (const figure* each : figures) (is_throughput(*each) ? all : others).push_back(column_of(*each, rank(*each)));
+  for (const double each : percentiles_of_loads(run.settings))
+    all.push_back({percentile_name(each), 8, each == 0.5 || each == 0.99 ? 0 : 3,
+                   [each](const series& of) { return quantile_cell(of, each); }});
+  std::ranges::move(others, std::back_inserter(all));
+  return all;
 }
 
 }  // namespace
@@ -39,15 +51,12 @@ std::string quantile_cell(const series& of, double fraction) {
   return found ? microseconds(found->value) : "n/a";
 }
 
-// Throughput, percentiles, then what may be left out, the last of it first.
 std::vector<load_column> load_columns(const ladder& rows, const report& run) {
-  std::vector<load_column> all, others;
-  for (const figure* each : figures_of_loads(rows)) (is_throughput(*each) ? all : others).push_back(column_of(*each));
-  for (const double each : percentiles_of_loads(run.settings))
-    all.push_back({percentile_name(each), 8, each == 0.5 || each == 0.99 ? 0 : 3,
-                   [each](const series& of) { return quantile_cell(of, each); }});
-  std::ranges::move(others, std::back_inserter(all));
-  return all;
+  return columns_of(figures_of_loads(rows), run, [](const figure& each) { return each.load_rank; });
+}
+
+std::vector<load_column> shortage_columns(const report& run) {
+  return columns_of(figures_of_shortages(), run, [](const figure& each) { return *each.shortage_rank; });
 }
 
 std::vector<load_column> fitting_columns(std::vector<load_column> all, std::size_t label_width) {

@@ -28,6 +28,8 @@ inline constexpr const char* load_legend =
 std::string quantile_cell(const series& of, double fraction);
 
 std::vector<load_column> load_columns(const ladder& rows, const report& run);
+/// Those of figures and percentiles in tables of short memory.
+std::vector<load_column> shortage_columns(const report& run);
 /// Those that the page has room for beside labels that are so wide.
 std::vector<load_column> fitting_columns(std::vector<load_column> all, std::size_t label_width);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/shortage.hpp"
 
-#include "figures.hpp"
 #include "findings/steps.hpp"
 #include "output/load_columns.hpp"
 #include "output/wording.hpp"
@@ -32,18 +31,6 @@ std::string pages_cell(const verification& facts) {
   return fmt::format("{} -> {}", *facts.cached_pages_before, *facts.cached_pages_after);
 }
 
-load_column column_of(std::string_view name, std::size_t width, int rank) {
-  const figure& which = *figure_named(name);
-  return {std::string(which.label), width, rank, [&which](const series& of) {
-            const auto found = which.of(of);
-            return found ? figure_text(which.unit, found->value) : "n/a";
-          }};
-}
-
-load_column column_of(double fraction) {
-  return {percentile_name(fraction), 8, 0, [fraction](const series& of) { return quantile_cell(of, fraction); }};
-}
-
 shortage shortage_in(const series& of) { return of.shortage.value_or(shortage()); }
 
 std::size_t widest_bound(const report& run) {
@@ -53,8 +40,7 @@ std::size_t widest_bound(const report& run) {
 }
 
 std::vector<load_column> columns_for(const report& run, std::size_t label_width) {
-  std::vector<load_column> all = {column_of("iops", 8, 0), column_of("mean", 8, 3), column_of(0.5),
-                                  column_of(0.99),         column_of("max", 8, 2),  column_of("dev/op", 6, 1)};
+  std::vector<load_column> all = shortage_columns(run);
   all.push_back({"pages in memory", 16, 4, [](const series& of) { return pages_cell(of.verification); }});
   all.push_back({"dirty", 7, 5, [](const series& of) { return mebibytes_cell(shortage_in(of).dirty_most); }});
   all.push_back(

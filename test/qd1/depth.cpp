@@ -172,7 +172,7 @@ TEST_CASE("a ledger counts what ends within the window") {
   CHECK(within.failure() == "read at offset 8192 failed: 100 of 4096 bytes were transferred");
 }
 
-TEST_CASE("each step of a ladder has its throughput, its latencies and its course") {
+TEST_CASE("each step of a ladder has its throughput, its latencies and its timeline") {
   const directory here;
   const auto found = series_of(here, "--modes cached --depths 1,8 --workers 1,2" + quick);
   REQUIRE(found.size() == 4);

@@ -297,7 +297,7 @@ TEST_CASE("steps that are verified without operations of a device are printed") 
   CHECK_THAT(qd1::table(run), !Contains("all steps together"));
 }
 
-TEST_CASE("the axis of a course ends, wherever the last second lies") {
+TEST_CASE("the axis of a timeline ends, wherever the last second lies") {
   qd1::report run = read(recorded());
   run.series.resize(1);
   qd1::series& only = run.series[0];

@@ -393,7 +393,7 @@ TEST_CASE("trap 19: where io_uring is forbidden the report says who served, and 
   CHECK_THAT(unbroken(refused.out), Contains("INVALID: cached read, asynchronous") && Contains("--engine uring"));
 }
 
-// A control group of version 1 with so much memory.
+// A control group with so much memory.
 struct memory_group : control_group {
   explicit memory_group(std::uint64_t bytes)
       : control_group("memory", "memory", "memory.limit_in_bytes", "memory.max") {

@@ -44,7 +44,7 @@ R"js(
       kind: path.classList[1], name: path.dataset.name, line: points(path, plot.viewBox.baseVal)}));
     const low = Number(at.low), span = Number(at.high) - low;
     const rare = at.kind == 'percentiles', loaded = at.kind == 'throughput' || at.kind == 'waiting';
-    const timed = at.kind == 'course', many = y => at.scale == 'logarithmic' ? 10 ** (low + y * span) : low + y * span;
+    const timed = at.kind == 'timeline', many = y => at.scale == 'logarithmic' ? 10 ** (low + y * span) : low + y * span;
     const value = y => timed ? quantity(many(y), at.unit)
                      : at.kind == 'throughput' ? quantity(low + y * span, '/s') : rare || loaded ? duration(10 ** (low + y * span)) : share(y);
     const share = part => (part * 100).toPrecision(3) + ' %';

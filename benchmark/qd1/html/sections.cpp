@@ -2,7 +2,6 @@
 #include "sections.hpp"
 
 #include "cdf_chart.hpp"
-#include "course_chart.hpp"
 #include "depth_chart.hpp"
 #include "load_panel.hpp"
 #include "memory_panel.hpp"
@@ -11,6 +10,7 @@
 #include "profile_panel.hpp"
 #include "strip.hpp"
 #include "table.hpp"
+#include "timeline_chart.hpp"
 #include "validity.hpp"
 #include "verdict.hpp"
 
@@ -41,7 +41,7 @@ nodes verdict(const panel& from, std::span<const named_report> runs) {
 // table.
 node picture(const panel& from, std::span<const named_report> runs) {
   if (shows_profile(runs)) return profile_table(from, *runs.front().run);
-  node throughput = shows_memory(runs) ? throughput_course(from) : shows_loads(runs) ? throughput_chart(from) : "";
+  node throughput = shows_memory(runs) ? throughput_timeline(from) : shows_loads(runs) ? throughput_chart(from) : "";
   return throughput.empty() ? overview(from, runs.size() == 1) : throughput;
 }
 
@@ -80,10 +80,10 @@ node details(const panel& from, std::span<const named_report> runs) {
       "section", {{"class", "details"}},
       {element("h2", {}, {from.title}), element("p", {{"class", "detail"}}, {from.detail}), figures_table(from)});
   if (shows_loads(runs))
-    if (node course = throughput_course(from); !course.empty())
-      found.add(element("div", {{"class", "course"}}, {std::move(course)}));
-  if (nodes courses = memory_courses(from); !courses.empty())
-    found.add(element("div", {{"class", "charts"}}, std::move(courses)));
+    if (node timeline = throughput_timeline(from); !timeline.empty())
+      found.add(element("div", {{"class", "timeline"}}, {std::move(timeline)}));
+  if (nodes timelines = memory_timelines(from); !timelines.empty())
+    found.add(element("div", {{"class", "charts"}}, std::move(timelines)));
   node latency = shows_loads(runs) ? latency_chart(from) : "";
   if (from.any_drawable())
     found.add(element("div", {{"class", "charts"}},

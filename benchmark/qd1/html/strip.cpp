@@ -90,7 +90,7 @@ node strip_row(const curve& which) {
             element("small", {}, {fmt::format("worst {}, over {:.3g} s", duration_text(worst), seconds)})})});
 }
 
-bool has_course(const curve& which) {
+bool has_timeline(const curve& which) {
   return which.measured() && which.series->slices.size() >= 3 && means_of(which.series->slices).high > 0;
 }
 
@@ -100,12 +100,12 @@ node strips(const panel& from) {
   node list = element("ul", {{"class", "strips"}});
   bool any = false;
   for (const curve& each : from.curves)
-    if (has_course(each)) {
+    if (has_timeline(each)) {
       list.add(strip_row(each));
       any = true;
     }
   if (!any) return "";
-  return element("figure", {{"class", "course"}},
+  return element("figure", {{"class", "timeline"}},
                  {element("h3", {}, {"Course: was it steady while it ran?"}), std::move(list),
                   element("figcaption", {},
                           {"Mean latency of each slice of time, logarithmic, each series on a scale of its own."})});

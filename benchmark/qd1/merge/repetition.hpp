@@ -21,7 +21,7 @@ double seconds_of(const report& run);
 void put_in_succession(std::vector<named_run>& runs);
 
 /// What series of repeated runs have beside their bins, counts and rounds: figures with intervals between the runs,
-/// and their course.
+/// and their figures for each second.
 void set_repeated(series& to, const std::vector<ingredient>& from_each);
 
 /// The same for the whole report: from before the first run to after the last.

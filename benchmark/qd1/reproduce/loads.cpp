@@ -72,14 +72,14 @@ std::vector<planned> buffered_reads(const resources& with, double seconds) {
   request.order = order::sequential;  // so that nothing that is in memory is hit: it is gone when its turn comes
   request.temperature = temperature::cold;
   request.depths = {8};
-  request.rounds = 1;  // a course without a break
+  request.rounds = 1;  // second by second, without a break
   request.memory = memory_for(bytes);
   return {{std::string(buffered), "what is left of buffered reads when each page throws another one out", request}};
 }
 
 namespace {
 
-struct course {
+struct phase {
   double operations = 0, seconds = 0;
 
   void add(const slice& from) {
@@ -98,10 +98,10 @@ shape decayed(const reproduction& of, claim claim) {
                     "was not measured: it takes a file of 256 MiB at least, and a limit of memory (root)");
   const double page = static_cast<double>(qio::platform::page_size());
   const double full_pages = 0.8 * static_cast<double>(memory_for(found->work.working_set)) / page;
-  course filling, full;
+  phase filling, full;
   for (const slice& each : found->slices)
     (static_cast<double>(each.cached_pages.value_or(0)) < full_pages ? filling : full).add(each);
-  constexpr double enough_seconds = 3;  // in which memory fills: the course is reported second by second
+  constexpr double enough_seconds = 3;  // in which memory fills: it is reported second by second
   if (full.seconds <= 0) return not_told(std::move(claim), "memory was not full in that --time");
   if (filling.seconds < enough_seconds)
     return not_told(std::move(claim),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "course_chart.hpp"
+#include "timeline_chart.hpp"
 
 #include "chart.hpp"
 #include "path.hpp"
@@ -62,7 +62,7 @@ ends ends_of(const panel& from, const reading& of) {
   return found;
 }
 
-std::vector<point> course_line(const curve& which, const subject& what, double end, const count_scale& y) {
+std::vector<point> timeline_points(const curve& which, const subject& what, double end, const count_scale& y) {
   std::vector<point> line;
   for (const slice& each : which.series->slices)
     if (const auto value = what.of(each); value && each.seconds >= shortest)
@@ -79,7 +79,7 @@ std::vector<tick> time_ticks(double end) {
   return found;
 }
 
-node course_chart(const panel& from, const subject& what) {
+node timeline_chart(const panel& from, const subject& what) {
   const double end = end_of(from);
   const ends range = ends_of(from, what.of);
   if (end < shortest || range.high <= 0) return "";  // the last slice of a forged report may lie anywhere
@@ -88,14 +88,14 @@ node course_chart(const panel& from, const subject& what) {
   std::vector<start_label> starts;
   for (const curve& each : from.curves) {
     if (!has_seconds(each)) continue;
-    const std::vector<point> line = course_line(each, what, end, y);
+    const std::vector<point> line = timeline_points(each, what, end, y);
     if (line.empty()) continue;
     lines.push_back(curve_line(each, line));
     starts.push_back({&each, line.front().y});
   }
   return figure_of({std::string(what.title),
                     std::string(what.caption),
-                    "course",
+                    "timeline",
                     {{"data-low", fmt::format("{:.6g}", y.low())},
                      {"data-high", fmt::format("{:.6g}", y.high())},
                      {"data-scale", y.is_logarithmic() ? "logarithmic" : "linear"},
@@ -112,18 +112,18 @@ std::optional<double> number(const std::optional<std::uint64_t>& value) {
 
 }  // namespace
 
-node throughput_course(const panel& from) {
+node throughput_timeline(const panel& from) {
   const auto rate = [](const slice& each) -> std::optional<double> {
     return static_cast<double>(each.operations) / each.seconds;
   };
-  return course_chart(
+  return timeline_chart(
       from, {"Throughput, second by second", "/s", "Operations a second over the time of each series.", rate, false});
 }
 
-nodes memory_courses(const panel& from) {
+nodes memory_timelines(const panel& from) {
   nodes found;
   const auto add = [&](const subject& what) {
-    if (node chart = course_chart(from, what); !chart.empty()) found.push_back(std::move(chart));
+    if (node chart = timeline_chart(from, what); !chart.empty()) found.push_back(std::move(chart));
   };
   add({"Pages in memory", " pages", "Pages of the file in memory, at the end of each second.",
        [](const slice& each) { return number(each.cached_pages); }, true});

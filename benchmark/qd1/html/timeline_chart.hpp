@@ -8,9 +8,9 @@
 namespace qd1::html {
 
 /// Operations a second over time. Empty where no series was measured without a break for some seconds.
-node throughput_course(const panel& from);
+node throughput_timeline(const panel& from);
 
 /// The pages of the file in memory, and dirty memory, over the same time; what the system told.
-nodes memory_courses(const panel& from);
+nodes memory_timelines(const panel& from);
 
 }  // namespace qd1::html

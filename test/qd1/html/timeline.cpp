@@ -3,9 +3,9 @@
 #include "catch.hpp"
 #include "synthetic.hpp"
 
-#include <qd1/html/course_chart.hpp>
 #include <qd1/html/html.hpp>
 #include <qd1/html/memory_panel.hpp>
+#include <qd1/html/timeline_chart.hpp>
 
 #include <string>
 #include <vector>
@@ -58,7 +58,7 @@ panel panel_of(const qd1::series& only) { return {"", "", {{&only, "name", "name
 
 TEST_CASE("a series that was measured without a break is drawn second by second") {
   const qd1::series seen = decaying({});
-  const std::string chart = to_string(throughput_course(panel_of(seen)));
+  const std::string chart = to_string(throughput_timeline(panel_of(seen)));
   CHECK(contains(chart, "data-seconds=\"4\""));
   CHECK(contains(chart, "data-high=\"1000\""));
   CHECK(contains(chart, "M1000 0l"));  // half a second of four, at the top
@@ -66,7 +66,7 @@ TEST_CASE("a series that was measured without a break is drawn second by second"
 
 TEST_CASE("pages in memory are drawn where the system told, dirty memory where it did not are not") {
   const qd1::series seen = decaying({});
-  const nodes charts = memory_courses(panel_of(seen));
+  const nodes charts = memory_timelines(panel_of(seen));
   REQUIRE(charts.size() == 1);
   CHECK(contains(to_string(charts.front()), "Pages in memory"));
 }
@@ -74,20 +74,20 @@ TEST_CASE("pages in memory are drawn where the system told, dirty memory where i
 TEST_CASE("several rounds, and slices shorter than a second, have no such picture") {
   qd1::series seen = decaying({});
   seen.rounds.resize(2);
-  CHECK(throughput_course(panel_of(seen)).empty());
+  CHECK(throughput_timeline(panel_of(seen)).empty());
   seen.rounds.resize(1);
   for (qd1::slice& each : seen.slices) each.seconds = 0.1;
-  CHECK(throughput_course(panel_of(seen)).empty());
-  CHECK(memory_courses(panel_of(seen)).empty());
+  CHECK(throughput_timeline(panel_of(seen)).empty());
+  CHECK(memory_timelines(panel_of(seen)).empty());
 }
 
 TEST_CASE("rates that are far apart are drawn on a logarithmic scale") {
   qd1::series seen = decaying({});
   seen.slices.front().operations = 100'000;
-  CHECK(contains(to_string(throughput_course(panel_of(seen))), "data-scale=\"logarithmic\""));
+  CHECK(contains(to_string(throughput_timeline(panel_of(seen))), "data-scale=\"logarithmic\""));
 }
 
-TEST_CASE("the page of short memory says what bound its steps, and shows their course") {
+TEST_CASE("the page of short memory says what bound its steps, and shows their timeline") {
   const qd1::report run = short_of_memory();
   const std::string page = render(run);
   CHECK(contains(page, "What file I/O takes when memory is short"));

@@ -14,6 +14,7 @@
 #include <qio/operation_options.hpp>
 #include <qio/result.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -47,7 +48,12 @@ class bounced_file {
   /// Like basic_file::write_at(), at any offset, of any length, from any memory. See bounced() for what that means to
   /// others who write.
   result<std::size_t> write_at(std::uint64_t offset, std::span<const std::byte> buffer) const {
-    return detail::bounced_write_at(*file_, *pool_, offset, buffer);
+    return write_at(offset, buffer, {});
+  }
+  /// The same with options, which mean what they mean to basic_file::write_at(): see bounced().
+  result<std::size_t> write_at(std::uint64_t offset, std::span<const std::byte> buffer,
+                               const blocking_write_options& options) const {
+    return detail::bounced_write_at(*file_, *pool_, offset, buffer, options);
   }
 
   /// Like basic_file::read_many(), for reads of any offset, length and memory. Reads that bounce_options::gap allows
@@ -81,14 +87,23 @@ class bounced_file {
     requires engine<typename File::engine_type>
   {
     return detail::file_access::operation_of<detail::bounced_write<File>>(
-        *file_, [&](auto& work) { work.describe(*file_, *pool_, offset, buffer); });
+        *file_, [&](auto& work) { work.describe(*file_, *pool_, offset, buffer, {}); });
   }
-  /// The same, with a deadline or a stop token.
-  auto async_write_at(std::uint64_t offset, std::span<const std::byte> buffer, const operation_options& options) const
+  /// The same, durable when it completes, untorn, with a deadline or a stop token: see write_options, and bounced().
+  auto async_write_at(std::uint64_t offset, std::span<const std::byte> buffer, const write_options& options) const
     requires engine<typename File::engine_type>
   {
+    const blocking_write_options asked{.durable = options.durable, .untorn = options.untorn};
     return detail::file_access::operation_of<detail::bounced_write<File>>(
-        *file_, [&](auto& work) { work.describe(*file_, *pool_, offset, buffer); }, options);
+        *file_, [&](auto& work) { work.describe(*file_, *pool_, offset, buffer, asked); },
+        {options.deadline, options.stop});
+  }
+  /// The same, for options that reads and syncs have, too. (A template, so that `{.deadline = ...}` means
+  /// write_options.)
+  template <std::same_as<operation_options> Options>
+    requires engine<typename File::engine_type>
+  auto async_write_at(std::uint64_t offset, std::span<const std::byte> buffer, const Options& options) const {
+    return async_write_at(offset, buffer, write_options{.deadline = options.deadline, .stop = options.stop});
   }
 
   /// Like read_many(), asynchronously, as one operation, like basic_file::async_read_many(). The transfers of all
@@ -123,6 +138,7 @@ class bounced_file {
 ///     auto file = qio::direct_file::open(context, "table").value();
 ///     auto bytes = co_await qio::bounced(file, pool).async_read_at(1000, record);
 ///     auto failures = co_await qio::bounced(file, pool, {.gap = 16 * 1024}).async_read_many(batch);
+///     auto written = co_await qio::bounced(file, pool).async_write_at(end, record, {.durable = true});
 ///
 /// Writes. A block that a write covers in part is read, changed in memory and written as a whole. So:
 /// - The file must be open for reading and writing (otherwise errc::access_not_granted).
@@ -133,7 +149,12 @@ class bounced_file {
 ///   size afterwards, on a worker thread. In between, the file has a tail of zeros, which a crash may leave behind;
 ///   and what others append meanwhile is cut off. If the file is closed in between, the zeros stay.
 /// - Destroying the operation between the two cuts the file, blocking.
-/// - The size that the cut has set is not durable until the next sync, even of a file opened with durable_writes.
+/// - A durable write (write_options::durable, open_options::durable_writes) is durable with its size: if the file was
+///   cut, it is synced afterwards, whole, which costs more. A write longer than a slot is made durable piece by piece.
+///   If the write ends early after the cut, its bytes are durable, and the size is not until the next sync.
+/// - An untorn write (write_options::untorn) never goes through a slot: widened, it would also write bytes that were
+///   read before, and be untorn with these only. One that does not fit is refused as by basic_file, with the numbers
+///   and before any system call (errc::untorn_not_supported, untorn_length, untorn_offset, misaligned_buffer).
 ///
 /// The file and the pool must outlive the operations. Until these end, the file may be closed, but neither moved nor
 /// destroyed. See bounce_pool for what happens when all slots are in use. Blocks that no slot can hold fail with

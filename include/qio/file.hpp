@@ -794,14 +794,29 @@ struct file_access {
   static auto& activity_of(File& file) noexcept {
     return file.state_->file.activity;
   }
+  /// The same.
+  template <class File>
+  static platform::transfer_flags flags_of(const File& file, const blocking_write_options& options) noexcept {
+    return file.state_->flags_of(options);
+  }
+  /// Whether a write with these options is durable when it completes. The same.
+  template <class File>
+  static bool is_durable(const File& file, const blocking_write_options& options) noexcept {
+    return options.durable || file.state_->file.activity.writes_durably;
+  }
   // They describe requests as the file's own operations do. The file must be open.
   template <class File>
   static void describe_read(File& file, request& r, std::uint64_t offset, mutable_buffer buffer) noexcept {
     file.describe_read(r, offset, buffer);
   }
   template <class File>
-  static void describe_write(File& file, request& r, std::uint64_t offset, mutable_buffer buffer) noexcept {
-    file.describe_write(r, offset, buffer);
+  static void describe_write(File& file, request& r, std::uint64_t offset, mutable_buffer buffer,
+                             platform::transfer_flags more) noexcept {
+    file.describe_write(r, offset, buffer, more);
+  }
+  template <class File>
+  static void describe_sync(File& file, request& r, sync_kind kind) noexcept {
+    file.describe_sync(r, kind);
   }
   template <class File>
   static void describe_resize(File& file, request& r, std::uint64_t bytes) noexcept {

@@ -261,6 +261,72 @@ PROMISE(bounced_closed, everywhere, "bounced transfers of a closed file fail, an
   for (const auto& each : reads.requests) CHECK(each.answer.error() == std::errc::bad_file_descriptor);
 }
 
+PROMISE(bounced_durable, everywhere, "a durable bounced write writes the same bytes as others, to the same end") {
+  auto pool = pool_of(2, 2 * block);
+  const auto write_durably = [&](typename world<Where>::file& file, std::uint64_t offset, auto data) {
+    if constexpr (Where::is_async)
+      return w.template run<std::size_t>(
+          [&] { return qio::bounced(file, pool).async_write_at(offset, data, {.durable = true}); });
+    else
+      return qio::bounced(file, pool).write_at(offset, data, {.durable = true});
+  };
+  for (const bool always : {false, true})
+    for (const std::size_t offset : {std::size_t(0), block - 7, 3 * block, 3 * block + 9})
+      for (const std::size_t bytes : {std::size_t(0), std::size_t(600), block, 5 * block + 3}) {
+        CAPTURE(always, offset, bytes);
+        const std::size_t size = 3 * block + 100;
+        static_cast<void>(w.with(size));
+        auto file = w.open("data", access::read_write, creation::open_existing, {.durable_writes = always}).value();
+        const std::vector<std::byte> data(bytes + 1, std::byte(0xa5));
+        const auto buffer = std::span(data).subspan(1);
+        CHECK(write_durably(file, offset, buffer).value() == bytes);
+        const auto expected = bytes == 0 ? patterned(size) : overwritten(patterned(size), offset, buffer);
+        CHECK(file.size().value() == expected.size());
+        CHECK(all_of(w, file) == expected);
+      }
+  auto reader = w.open("data", access::read, creation::open_existing).value();
+  const std::vector<std::byte> data(100);
+  CHECK(write_durably(reader, 5, std::span(data)).error() == errc::access_not_granted);
+  CHECK(w.sync(reader, qio::sync_kind::data));  // what was refused is no failed sync
+  CHECK(pool.slots_in_use() == 0);
+}
+
+PROMISE(bounced_untorn, everywhere,
+        "a bounced write that does not fit an untorn one is refused, and nothing goes through the pool") {
+  auto file = w.with(4 * block);
+  auto pool = pool_of(2, 2 * block);
+  const auto write_untorn = [&](std::uint64_t offset, std::span<const std::byte> data) {
+    if constexpr (Where::is_async)
+      return w.template run<std::size_t>(
+          [&] { return qio::bounced(file, pool).async_write_at(offset, data, {.untorn = true}); });
+    else
+      return qio::bounced(file, pool).write_at(offset, data, {.untorn = true});
+  };
+  const auto limits = file.atomic_write_limits();
+  const std::size_t smallest = limits.smallest;
+  memory source(2 * block + smallest);
+  if (limits.largest == 0) {
+    CHECK(write_untorn(0, source.part(0, block)).error() == errc::untorn_not_supported);
+    CHECK(write_untorn(5, source.part(1, 100)).error() == errc::untorn_not_supported);
+  } else {
+    const auto length = write_untorn(0, source.part(0, smallest - 1)).error();
+    CHECK(length == errc::untorn_length);
+    CHECK(length.given() == smallest - 1);
+    CHECK(length.needed() == smallest);
+    const auto offset = write_untorn(1, source.part(0, smallest)).error();
+    CHECK(offset == errc::untorn_offset);
+    CHECK(offset.given() == 1);
+    CHECK(offset.needed() == smallest);
+    if (file.alignment().memory > 1)
+      CHECK(write_untorn(0, source.part(1, smallest)).error() == errc::misaligned_buffer);
+    auto same = memory::with_pattern(0, smallest);
+    CHECK(write_untorn(0, same.all()).value() == smallest);  // fits, so it goes straight to the file
+  }
+  CHECK(pool.statistics().requests == 0);
+  CHECK(all_of(w, file) == patterned(4 * block));
+  CHECK(w.sync(file, qio::sync_kind::data));
+}
+
 PROMISE(bounced_options, direct_only, "a bounce_pool has the size that was asked for, or says why it has none") {
   const auto pool = qio::bounce_pool::allocate({.slots = 3, .slot_bytes = block + 1}).value();
   CHECK(pool.slots() == 3);
@@ -409,6 +475,38 @@ PROMISE(bounced_stopped, asynchronous, "deadlines and stop tokens end bounced op
   CHECK(pool.slots_in_use() == 0);
 }
 
+PROMISE(bounced_write_options, asynchronous, "a bounced write takes its own options, and those of other operations") {
+  auto file = w.with(4 * block);
+  auto pool = pool_of(1, 2 * block);
+  const auto bounced = qio::bounced(file, pool);
+  const std::vector<std::byte> data(block + 1, std::byte(0xa5));
+  const auto wrote = [&](auto make) { return w.template run<std::size_t>(make).value() == data.size(); };
+  CHECK(wrote([&] { return bounced.async_write_at(1, data, {}); }));
+  CHECK(wrote([&] { return bounced.async_write_at(1, data, {.deadline = 1h}); }));
+  CHECK(wrote([&] { return bounced.async_write_at(1, data, {.durable = true, .deadline = 1h}); }));
+  const qio::operation_options in_time{.deadline = 1h};
+  CHECK(wrote([&] { return bounced.async_write_at(1, data, in_time); }));
+  const auto written = overwritten(patterned(4 * block), 1, data);
+  CHECK(all_of(w, file) == written);
+
+  const std::vector<std::byte> other(data.size(), std::byte(0x5a));
+  std::stop_source stop;
+  stop.request_stop();
+  const std::stop_token stopped = stop.get_token();
+  const qio::operation_options too_late{.deadline = std::chrono::hours(-24 * 40000)};  // on any clock
+  const auto fails = [&](auto make) { return w.template run<std::size_t>(make).error(); };
+  for (const bool durable : {false, true}) {
+    CHECK(fails([&] { return bounced.async_write_at(1, other, {.durable = durable, .stop = stopped}); }) ==
+          std::errc::operation_canceled);
+    CHECK(fails([&] {
+            return bounced.async_write_at(1, other, {.durable = durable, .deadline = too_late.deadline});
+          }) == std::errc::timed_out);
+  }
+  CHECK(fails([&] { return bounced.async_write_at(1, other, too_late); }) == std::errc::timed_out);
+  CHECK(all_of(w, file) == written);
+  CHECK(w.sync(file, qio::sync_kind::data));  // what has not started is no failed sync
+}
+
 PROMISE(bounced_destroyed, asynchronous, "destroying a bounced operation joins its transfers; others get its slots") {
   world<Where> small({.queue_depth = 4, .workers = 1});
   auto file = small.with(64 * block);
@@ -485,15 +583,17 @@ PROMISE(bounced_write_ends_early, asynchronous, "a bounced write that ends early
   world<Where> small({.queue_depth = 4, .workers = 1});
   auto pool = pool_of(1, block);
   const std::vector<std::byte> data(2 * block, std::byte(0xa5));
-  for (const bool is_destroyed : {false, true})
+  for (const auto& [is_destroyed, durable] : {std::pair(false, false), {true, false}, {false, true}, {true, true}})
     for (int polls = 0; polls < 12; ++polls) {
-      CAPTURE(is_destroyed, polls);
+      CAPTURE(is_destroyed, durable, polls);
       auto file = small.with(block + 100);
       auto bounced = qio::bounced(file, pool);
-      using write_type = decltype(bounced.async_write_at(0, data));
+      using write_type = decltype(bounced.async_write_at(0, data, {}));
       qio::operation_slot<write_type> slot;
       std::optional<qio::result<std::size_t>> answer;
-      slot.emplace([&] { return bounced.async_write_at(50, data); }).start([&](auto given) { answer = given; });
+      slot.emplace([&] { return bounced.async_write_at(50, data, {.durable = durable}); }).start([&](auto given) {
+        answer = given;
+      });
       for (int i = 0; i < polls; ++i) small.context->poll();
       if (is_destroyed)
         slot.reset();

@@ -103,7 +103,7 @@ step transfers(random_numbers& random, const surroundings& in) {
     if (random.one_in(8)) each.then_sync = may_then_sync(each);
     if (random.one_in(4)) make_untorn(in.untorn, each);
     const bool may_be_bounced = each.what == action::read    ? each.batch || each.pieces == 0
-                                : each.what == action::write ? each.pieces == 0 && !each.durable
+                                : each.what == action::write ? each.pieces == 0
                                                              : false;
     each.bounced = random.one_in(3) && may_be_bounced && !each.untorn && !each.then_sync;
     if (each.how != way::blocking && !undisturbed && random.one_in(2)) each.ending = one_ending(random, in, each);

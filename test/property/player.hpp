@@ -335,7 +335,7 @@ class player {
     const auto bounced = qio::bounced(file, pools_[plan.context], gap_of(plan));
     const auto make = [&](auto how) {
       const qio::operation_options options = each.options(where_);
-      if (each.is_controlled())
+      if (each.is_controlled() || plan.durable)
         each.operation.make_other([&] { return how(options); });
       else
         each.operation.make_other([&] { return how(); });
@@ -345,10 +345,11 @@ class player {
     else if (plan.what == action::read)
       make([&](auto&... options) { return bounced.async_read_at(plan.offset, each.memory.single(), options...); });
     else
-      make([&](auto&... options) { return bounced.async_write_at(plan.offset, each.memory.single(), options...); });
+      make([&](auto&... options) { return write(bounced, plan, each.memory.single(), options...); });
   }
   static qio::bounce_options gap_of(const transfer& plan) { return {.gap = plan.patience_us * 20}; }
 
+  // `file` may be a bounced one.
   template <class File, class Buffer>
   static auto write(File& file, const transfer& plan, const Buffer& buffer) {
     return file.async_write_at(plan.offset, buffer);
@@ -405,9 +406,11 @@ class player {
   template <class Bounced>
   static void perform_bounced(const Bounced& bounced, flight_type& each) {
     const transfer& plan = each.plan;
-    each.result.complete(plan.batch                  ? bounced.read_many(each.batch.reads)
-                         : plan.what == action::read ? bounced.read_at(plan.offset, each.memory.single())
-                                                     : bounced.write_at(plan.offset, each.memory.single()));
+    const std::span<std::byte> memory = each.memory.single();
+    each.result.complete(plan.batch ? bounced.read_many(each.batch.reads)
+                         : plan.what == action::read
+                             ? bounced.read_at(plan.offset, memory)
+                             : bounced.write_at(plan.offset, memory, {.durable = plan.durable}));
   }
 
   // --- views ---

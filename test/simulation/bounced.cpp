@@ -167,3 +167,101 @@ TEST_CASE("on a disk that fails, a bounced write changes no byte beside its own,
   });
   CHECK(std::min({whole, in_part, untouched}) > 20);
 }
+
+TEST_CASE("a durable bounced write survives a crash with its size, and without a tail of zeros") {
+  constexpr std::size_t size = 3 * sector + 100;
+  // Without it, the bytes or the size may be lost: the test would notice.
+  enum class durable { no, by_option, by_file };
+  int lost = 0;
+  for (const durable how : {durable::no, durable::by_option, durable::by_file})
+    for (const bool is_blocking : {false, true})
+      for (const std::size_t offset : {std::size_t(700), size - 50, size + 900})
+        each_seed([&](std::uint64_t seed) {
+          CAPTURE(how, is_blocking, offset);
+          qio::simulated_disk disk({.seed = seed, .short_transfers = 0.3, .interruptions = 0.3});
+          make_durable(disk, size, 1);
+          const bytes written = filled(sector + 33, 2);
+          {
+            program one(disk);
+            auto data = qio::direct_file::open(one.context, "data", access::read_write, creation::open_existing,
+                                               {.durable_writes = how == durable::by_file})
+                            .value();
+            auto pool = qio::bounce_pool::allocate({.slots = 1, .slot_bytes = 4096}).value();
+            const auto bounced = qio::bounced(data, pool);
+            const bool asks = how == durable::by_option;
+            const auto answer = is_blocking
+                                    ? bounced.write_at(offset, written, {.durable = asks})
+                                    : one.context.run(bounced.async_write_at(offset, written, {.durable = asks}));
+            CHECK(answer.value() == written.size());
+          }
+          disk.restart();
+          const bytes found = contents(disk, "data");
+          bytes expected = filled(size, 1);
+          expected.resize(std::max(size, offset + written.size()));
+          std::ranges::copy(written, expected.begin() + static_cast<std::ptrdiff_t>(offset));
+          if (how == durable::no)
+            lost += found != expected;
+          else if (found != expected)
+            FAIL("the file has " << found.size() << " bytes, or others than were written");
+        });
+  CHECK(lost > 100);
+}
+
+TEST_CASE("a durable bounced write that fails counts as a failed sync, also if only the sync behind its cut fails") {
+  const bytes written = filled(100, 2);
+  int right = 0, failed_to_write = 0, failed_to_sync = 0;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed, .sync_errors = 0.3});
+    program one(disk);
+    auto data = one.open<qio::direct>("data").value();
+    auto pool = qio::bounce_pool::allocate({.slots = 1, .slot_bytes = 4096}).value();
+    const auto bounced = qio::bounced(data, pool);
+    const auto answer = seed % 2 == 0 ? bounced.write_at(5, written, {.durable = true})
+                                      : one.context.run(bounced.async_write_at(5, written, {.durable = true}));
+    const bool is_cut = answer || answer.error().transferred() == written.size();
+    if (is_cut) CHECK(data.size().value() == 5 + written.size());
+    ++(answer ? right : is_cut ? failed_to_sync : failed_to_write);
+    if (answer) return;
+    CHECK(answer.error() == std::errc::io_error);
+    for (int more = 0; more < 10; ++more) CHECK(data.sync().error() == std::errc::io_error);
+  });
+  CHECK(std::min({right, failed_to_write, failed_to_sync}) > 20);
+}
+
+TEST_CASE("a durable bounced write that ends early succeeds only if it survives a crash") {
+  constexpr std::size_t size = 3 * sector + 100;
+  const bytes written = filled(sector + 33, 2);
+  bytes expected = filled(size, 1);
+  expected.insert(expected.end(), written.begin(), written.end());
+  int succeeded = 0, all_moved = 0, ended_before = 0;
+  each_seed([&](std::uint64_t seed) {
+    for (const bool cancels : {false, true})
+      for (int steps = 0; steps < 8; ++steps) {
+        CAPTURE(cancels, steps);
+        qio::simulated_disk disk({.seed = seed});
+        make_durable(disk, size, 1);
+        auto pool = qio::bounce_pool::allocate({.slots = 1, .slot_bytes = 4096}).value();
+        std::optional<qio::result<std::size_t>> answer;
+        {
+          std::optional<program> one(disk);
+          auto data = one->open<qio::direct>("data", creation::open_existing).value();
+          auto write = qio::bounced(data, pool).async_write_at(size, written, {.durable = true});
+          write.start([&answer](qio::result<std::size_t> given) { answer = given; });
+          for (int i = 0; i < steps && !answer; ++i) one->context.run_one();
+          if (cancels) {
+            write.cancel();
+            one->context.run();
+          } else {
+            one.reset();  // cuts the file, too
+          }
+          CHECK(data.size().value() <= expected.size());
+        }
+        disk.restart();
+        REQUIRE(answer);
+        ++(*answer ? succeeded : answer->error().transferred() == written.size() ? all_moved : ended_before);
+        if (*answer) CHECK(contents(disk, "data") == expected);
+        if (!*answer) CHECK(answer->error() == std::errc::operation_canceled);
+      }
+  });
+  CHECK(std::min({succeeded, all_moved, ended_before}) > 20);
+}

@@ -189,9 +189,12 @@ TEMPLATE_TEST_CASE("bounced transfers allocate nothing", "", qio::cached, qio::d
       const auto second = co_await bounced.async_read_many(reads, {.deadline = std::chrono::hours(1)});
       const auto third = co_await bounced.async_read_at(77, std::span(block).first(9000));
       const auto fourth = co_await bounced.async_write_at(77, std::span(block).first(9000));
-      right = right && first && first.value() == 0 && second && second.value() == 0 && third && fourth;
+      const auto fifth = co_await bounced.async_write_at(77, std::span(block).first(9000),
+                                                         {.durable = true, .deadline = std::chrono::hours(1)});
+      right = right && first && first.value() == 0 && second && second.value() == 0 && third && fourth && fifth;
       right = right && bounced.read_many(reads).value() == 0 && bounced.read_at(77, std::span(block).first(9000)) &&
-              bounced.write_at(77, std::span(block).first(9000));
+              bounced.write_at(77, std::span(block).first(9000)) &&
+              bounced.write_at(77, std::span(block).first(9000), {.durable = true});
     }
     counted = allocations;
   };

@@ -9,8 +9,10 @@
 #include <qio/bounce/write.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
+#include <qio/file.hpp>
 #include <qio/file/batch.hpp>
 #include <qio/mode.hpp>
+#include <qio/operation_options.hpp>
 #include <qio/result.hpp>
 
 #include <cstddef>
@@ -132,9 +134,9 @@ class bounced_read_each {
 /// Writes the blocks that a write covers in part after reading them.
 template <class File>
 result<std::size_t> bounced_write_at(File& file, bounce_slots& pool, std::uint64_t offset,
-                                     std::span<const std::byte> buffer) {
-  auto aligned = file.write_at(offset, buffer);
-  if (aligned || !is_misaligned(aligned.error())) return aligned;
+                                     std::span<const std::byte> buffer, const blocking_write_options& options) {
+  auto aligned = file.write_at(offset, buffer, options);
+  if (aligned || options.untorn || !is_misaligned(aligned.error())) return aligned;
   if (buffer.empty()) return std::size_t(0);
   const bounce_sizes sizes(greater_of(file.alignment().read, file.alignment().write), pool.slot_bytes());
   const borrowed_slot slot(pool);
@@ -158,13 +160,15 @@ result<std::size_t> bounced_write_at(File& file, bounce_slots& pool, std::uint64
     if (failure.exists()) return failure.is_qio() ? failure : error::of_transfer(failure.code(), written);
     std::memcpy(memory.data() + (piece.from - piece.start), buffer.data() + written, piece.size());
     pool.statistics.copied += piece.size();
-    const auto answer = file.write_at(piece.start, memory);
+    const auto answer = file.write_at(piece.start, memory, options);
     count_transfer(pool, answer);
     const std::uint64_t end = piece.start + (answer ? answer.value() : answer.error().transferred());
     if (end > piece.from) written += static_cast<std::size_t>(lesser_of(end, piece.to) - piece.from);
     const bool is_to_cut = end == piece.start + piece.bytes && piece.end_of_file != 0;
     result<void> cut = success();
     if (is_to_cut) cut = file.resize(piece.end_of_file);
+    // The size that the cut has set belongs to a durable write.
+    if (is_to_cut && answer && cut && file_access::is_durable(file, options)) cut = file.sync(sync_kind::data_and_size);
     if (!answer) return answer.error().is_qio() ? answer.error() : error::of_transfer(answer.error().code(), written);
     if (!cut) return error::of_transfer(cut.error().code(), written);
   }

@@ -10,7 +10,10 @@
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/file.hpp>
+#include <qio/mode.hpp>
+#include <qio/operation_options.hpp>
 #include <qio/result.hpp>
+#include <qio/system/platform.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -55,7 +58,8 @@ struct single_write {
   write_request single;
 };
 
-/// A write. Blocks that it covers in part are read before, and a file that it makes too long is cut afterwards.
+/// A write. Blocks that it covers in part are read before, and a file that it makes too long is cut afterwards. If the
+/// write is durable, the file is synced after the cut.
 /// (The order of its bases matters: the second refers to the first.)
 template <class File>
 class bounced_write : single_write, public bounce_user<bounced_write<File>, File> {
@@ -64,15 +68,20 @@ class bounced_write : single_write, public bounce_user<bounced_write<File>, File
   using base::sizes_;
 
  public:
-  void describe(File& file, bounce_slots& pool, std::uint64_t offset, std::span<const std::byte> buffer) noexcept {
+  void describe(File& file, bounce_slots& pool, std::uint64_t offset, std::span<const std::byte> buffer,
+                const blocking_write_options& options) noexcept {
     single.offset = offset;
     single.buffer = buffer;
+    if (file.is_open()) {
+      more_ = file_access::flags_of(file, options);
+      is_durable_ = file_access::is_durable(file, options);
+    }
     this->take(std::span(&single, 1), [&](batch_part& part, const write_request& each) {
       part.argument = nullptr;
       if (!file.is_open()) return;
       auto* const data = const_cast<std::byte*>(each.buffer.data());
-      file_access::describe_write(file, part, each.offset, mutable_buffer(data, each.buffer.size()));
-      this->accept(part, pool);
+      file_access::describe_write(file, part, each.offset, mutable_buffer(data, each.buffer.size()), more_);
+      if (!options.untorn) this->accept(part, pool);
     });
     this->enter(file, pool, 0, [&] { return greater_of(file.alignment().read, file.alignment().write); });
   }
@@ -82,7 +91,7 @@ class bounced_write : single_write, public bounce_user<bounced_write<File>, File
   }
 
  private:
-  enum class stage : std::uint8_t { reads_head, reads_tail, writes, cuts, complete };
+  enum class stage : std::uint8_t { reads_head, reads_tail, writes, cuts, syncs, complete };
 
   void submit_singles() noexcept {
     batch_part* const only = this->in_order();
@@ -112,10 +121,11 @@ class bounced_write : single_write, public bounce_user<bounced_write<File>, File
         std::memcpy(slot.memory + (piece_.from - piece_.start), single.buffer.data() + part->io.transferred(),
                     piece_.size());
         this->pool_->statistics.copied += piece_.size();
-        file_access::describe_write(*this->file_, r, piece_.start, {slot.memory, piece_.bytes});
+        file_access::describe_write(*this->file_, r, piece_.start, {slot.memory, piece_.bytes}, more_);
         break;
       case stage::complete: return false;
       case stage::cuts: file_access::describe_resize(*this->file_, r, piece_.end_of_file); break;
+      case stage::syncs: file_access::describe_sync(*this->file_, r, sync_kind::data_and_size); break;
     }
     return true;
   }
@@ -132,13 +142,14 @@ class bounced_write : single_write, public bounce_user<bounced_write<File>, File
     const stage ended = stage_;
     if (ended == stage::cuts && done.failure == std::errc::operation_canceled && must_go_on(slot)) return;
     if (ended == stage::writes) note_written(*part, bytes);
+    if (ended == stage::cuts) stage_ = is_durable_ ? stage::syncs : stage::complete;
     if (done.failed())
       part->failure =
           done.failure.is_qio() ? done.failure : error::of_transfer(done.failure.code(), part->io.transferred());
     else if (ended == stage::reads_head || ended == stage::reads_tail)
       note_read(slot, done.io.offset(), bytes);
     const bool is_too_long = ended == stage::writes && stage_ == stage::cuts;  // even if a sync has failed after it
-    const bool is_done = part->failed() || stage_ == stage::complete || ended == stage::cuts;
+    const bool is_done = part->failed() || stage_ == stage::complete || ended == stage::syncs;
     if (is_done && !is_too_long) this->finished(*part);
   }
   void note_read(bounce_slot& slot, std::uint64_t offset, std::size_t found) noexcept {
@@ -165,11 +176,15 @@ class bounced_write : single_write, public bounce_user<bounced_write<File>, File
     if (part == nullptr || !must_go_on(slot)) return;
     if (const auto cut = this->file_->resize(piece_.end_of_file); !cut)
       part->failure = error::of_transfer(cut.error().code(), part->io.transferred());
+    else if (is_durable_ && !part->failed())
+      part->fail_as_canceled();
     this->finished(*part);
   }
 
   bounce_piece piece_;
   stage stage_ = stage::writes;
+  platform::transfer_flags more_ = 0;  // of each write
+  bool is_durable_ = false;
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -36,9 +36,10 @@ load_column column_of(const figure& which, int rank) {
 template <class Rank>
 std::vector<load_column> columns_of(const std::vector<const figure*>& figures, const report& run, Rank&& rank) {
   std::vector<load_column> all, others;
+  const int rank_of_others = run.settings.percentiles.empty() ? 3 : 1;  // what was asked for stays longer
   for (const figure* each : figures) (is_throughput(*each) ? all : others).push_back(column_of(*each, rank(*each)));
   for (const double each : percentiles_of_loads(run.settings))
-    all.push_back({percentile_name(each), 8, each == 0.5 || each == 0.99 ? 0 : 3,
+    all.push_back({percentile_name(each), 8, each == 0.5 || each == 0.99 ? 0 : rank_of_others,
                    [each](const series& of) { return quantile_cell(of, each); }});
   std::ranges::move(others, std::back_inserter(all));
   return all;

@@ -231,8 +231,8 @@ TEST_CASE("a durable bounced write that fails counts as a failed sync, also if o
 TEST_CASE("a durable bounced write that ends early succeeds only if it survives a crash") {
   constexpr std::size_t size = 3 * sector + 100;
   const bytes written = filled(sector + 33, 2);
-  bytes expected = filled(size, 1);
-  expected.insert(expected.end(), written.begin(), written.end());
+  bytes expected = filled(size + written.size(), 1);
+  std::ranges::copy(written, expected.begin() + size);
   int succeeded = 0, all_moved = 0, ended_before = 0;
   each_seed([&](std::uint64_t seed) {
     for (const bool cancels : {false, true})

@@ -1,7 +1,10 @@
-// Random sequences of operations on one file, on each engine and in all modes, compared with a model in memory, like
-// the file system exerciser fsx. After a mismatch it prints the seed, the shortest failing sequence of that seed, and
-// the command that repeats it. Exit status: 0 all agree, 1 a mismatch, 77 the engine is not available here.
+// Random sequences of operations on one file, or of appends to one log, on each engine and in all modes, compared with
+// a model in memory, like the file system exerciser fsx. After a mismatch it prints the seed, the shortest failing
+// sequence of that seed, and the command that repeats it. Exit status: 0 all agree, 1 a mismatch, 77 the engine is not
+// available here.
 #include "engines.hpp"
+#include "log_plan.hpp"
+#include "log_player.hpp"
 #include "model.hpp"
 #include "os.hpp"
 #include "place.hpp"
@@ -15,6 +18,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -30,6 +34,7 @@ struct arguments {
   std::uint64_t seed = 1, seeds = 25, steps = 100;
   std::vector<std::uint64_t> only;      ///< numbers of steps; empty: all
   std::optional<std::uint64_t> damage;  ///< after this step
+  bool log = false;                     ///< sequences of a log, not of a file
 };
 
 constexpr int passed = 0, failed = 1, skipped = 77;
@@ -46,8 +51,75 @@ void check_contents(const std::vector<std::byte>& found, const model& right) {
   right.expect(0, found, "at the end");
 }
 
-template <class Engine>
+/// A sequence of operations on a file.
+template <class EngineType>
+class file_sequence {
+ public:
+  using Engine = EngineType;
+  using tally = property::tally;
+  static constexpr const char* name = "";
+  static constexpr const char* option = "";
+
+  file_sequence(place<Engine>& where, std::uint64_t seed, const surroundings& possible, tally& counts)
+      : where_(where), seed_(seed), in_(surroundings_of(seed, possible)), player_(where, seed, in_, counts) {}
+
+  void play(std::uint64_t number) { player_.play(make_step(seed_, number, in_), number); }
+  void finish() { check_contents(where_.contents(), player_.finish()); }
+
+  static std::string text(std::uint64_t seed, const surroundings& possible) {
+    const surroundings in = surroundings_of(seed, possible);
+    std::string open;
+    for (const mode each : in.modes) open += ' ' + std::string(property::name(each));
+    if (in.contexts > 1) open += ", shared with a second context";
+    return "on a file of at most " + std::to_string(in.limit) + " bytes, open as:" + open;
+  }
+  static std::string text(std::uint64_t seed, std::uint64_t number, const surroundings& possible) {
+    return property::text(make_step(seed, number, surroundings_of(seed, possible)));
+  }
+
+ private:
+  place<Engine>& where_;
+  std::uint64_t seed_;
+  const surroundings in_;
+  player<Engine> player_;
+};
+
+/// A sequence of appends to a log.
+template <class EngineType>
+class log_sequence {
+ public:
+  using Engine = EngineType;
+  using tally = log_tally;
+  static constexpr const char* name = ", a log";
+  static constexpr const char* option = " --log";
+
+  log_sequence(place<Engine>& where, std::uint64_t seed, const surroundings& possible, tally& counts)
+      : seed_(seed),
+        in_(log_surroundings_of(seed, possible)),
+        player_(make_log_player<Engine>(where, seed, in_, counts)) {}
+
+  void play(std::uint64_t number) { player_->play(make_log_step(seed_, number, in_), number); }
+  void finish() { player_->finish(); }
+
+  static std::string text(std::uint64_t seed, const surroundings& possible) {
+    const log_surroundings in = log_surroundings_of(seed, possible);
+    return "on a " + std::string(property::name(in.mode)) + " log with extents of " + std::to_string(in.extent) +
+           " bytes and batches of at most " + std::to_string(in.largest_batch);
+  }
+  static std::string text(std::uint64_t seed, std::uint64_t number, const surroundings& possible) {
+    return property::text(make_log_step(seed, number, log_surroundings_of(seed, possible)));
+  }
+
+ private:
+  std::uint64_t seed_;
+  const log_surroundings in_;
+  std::unique_ptr<any_log_player> player_;
+};
+
+template <class Sequence>
 class sequences {
+  using Engine = typename Sequence::Engine;
+
  public:
   sequences(const arguments& wanted, const surroundings& possible) : wanted_(wanted), possible_(possible) {}
 
@@ -71,7 +143,8 @@ class sequences {
     std::string what;
   };
 
-  static std::string name() { return std::string(qio_test::engine_name<Engine>); }
+  static std::string engine() { return std::string(qio_test::engine_name<Engine>); }
+  static std::string name() { return engine() + Sequence::name; }
 
   numbers all_steps() const {
     if (!wanted_.only.empty()) return wanted_.only;
@@ -82,16 +155,15 @@ class sequences {
 
   std::optional<failed_play> play(std::uint64_t seed, const numbers& steps) {
     place<Engine> where(seed);
-    const surroundings in = surroundings_of(seed, possible_);
     numbers done;
     try {
-      player<Engine> now(where, seed, in, counts_);
+      Sequence now(where, seed, possible_, counts_);
       for (const std::uint64_t number : steps) {
         done.push_back(number);
-        now.play(make_step(seed, number, in), number);
+        now.play(number);
         if (wanted_.damage == number) where.damage();
       }
-      check_contents(where.contents(), now.finish());
+      now.finish();
       return std::nullopt;
     } catch (const std::exception& thrown) {
       return failed_play{done, thrown.what()};
@@ -117,23 +189,20 @@ class sequences {
   void report(std::uint64_t seed, const failed_play& first) {
     say("MISMATCH after " + std::to_string(first.steps.size()) + " steps: " + first.what);
     const failed_play shortest = shortened(seed, first);
-    const surroundings in = surroundings_of(seed, possible_);
-    std::string open, only;
-    for (const mode each : in.modes) open += ' ' + std::string(property::name(each));
-    if (in.contexts > 1) open += ", shared with a second context";
-    say("the shortest failing sequence, on a file of at most " + std::to_string(in.limit) + " bytes, open as:" + open);
+    std::string only;
+    say("the shortest failing sequence, " + Sequence::text(seed, possible_));
     if (const std::string on = place<Engine>(seed).text(); !on.empty()) say("on " + on);
     for (const std::uint64_t number : shortest.steps) {
-      say("step " + std::to_string(number) + ":\n" + text(make_step(seed, number, in)));
+      say("step " + std::to_string(number) + ":\n" + Sequence::text(seed, number, possible_));
       only += (only.empty() ? "" : ",") + std::to_string(number);
     }
-    say("fails with: " + shortest.what + "\nplay again: property --engine " + name() + " --seed " +
-        std::to_string(seed) + " --seeds 1 --only " + only);
+    say("fails with: " + shortest.what + "\nplay again: property" + Sequence::option + " --engine " + engine() +
+        " --seed " + std::to_string(seed) + " --seeds 1 --only " + only);
   }
 
   const arguments& wanted_;
   const surroundings& possible_;
-  tally counts_;
+  typename Sequence::tally counts_;
 };
 
 // The modes that are available here. Prints the reason for the others.
@@ -176,7 +245,10 @@ int play(const arguments& wanted) {
   if (!wanted.engine.empty() && wanted.engine != qio_test::engine_name<Engine>) return skipped;
   const auto in = possible<Engine>();
   if (!in) return skipped;
-  return sequences<Engine>(wanted, *in).play_all() ? passed : failed;
+  if (!wanted.log) return sequences<file_sequence<Engine>>(wanted, *in).play_all() ? passed : failed;
+  if constexpr (world<Engine>::is_async)
+    return sequences<log_sequence<Engine>>(wanted, *in).play_all() ? passed : failed;
+  return skipped;
 }
 
 template <class... Engine>
@@ -202,6 +274,7 @@ int main(int argc, char** argv) {
   program.add_option("--steps", wanted.steps, "Steps per sequence, each of one to eight operations")
       ->capture_default_str();
   program.add_option("--only", wanted.only, "Numbers of the steps to run")->delimiter(',');
+  program.add_flag("--log", wanted.log, "Append to a log instead, on engines that have a context");
   program.add_option("--damage", wanted.damage, "Change the file behind the library's back after this step");
   CLI11_PARSE(program, argc, argv);
   using engines = qio_test::joined<qio_test::all_engines, std::tuple<qio::simulated>>;

@@ -286,8 +286,9 @@ PROMISE(bounced_durable, everywhere, "a durable bounced write writes the same by
       }
   auto reader = w.open("data", access::read, creation::open_existing).value();
   const std::vector<std::byte> data(100);
+  const bool syncs = w.sync(reader, qio::sync_kind::data).has_value();  // Windows only syncs what may be written
   CHECK(write_durably(reader, 5, std::span(data)).error() == errc::access_not_granted);
-  CHECK(w.sync(reader, qio::sync_kind::data));  // what was refused is no failed sync
+  CHECK(w.sync(reader, qio::sync_kind::data).has_value() == syncs);  // what was refused is no failed sync
   CHECK(pool.slots_in_use() == 0);
 }
 

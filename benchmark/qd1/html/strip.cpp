@@ -106,7 +106,7 @@ node strips(const panel& from) {
     }
   if (!any) return "";
   return element("figure", {{"class", "timeline"}},
-                 {element("h3", {}, {"Course: was it steady while it ran?"}), std::move(list),
+                 {element("h3", {}, {"Over time: was it steady while it ran?"}), std::move(list),
                   element("figcaption", {},
                           {"Mean latency of each slice of time, logarithmic, each series on a scale of its own."})});
 }

@@ -70,7 +70,7 @@ class log_model {
 
   std::uint64_t appended() const { return records_.size(); }
   std::uint64_t acknowledged() const { return acknowledged_; }
-  /// Of records whose appends failed or were destroyed.
+  /// Records that were found although their append had failed or was destroyed.
   std::uint64_t found_unacknowledged() const { return found_unacknowledged_; }
 
  private:

@@ -17,10 +17,10 @@
 
 /// Adds marks as `dmsetup message DRIVE 0 mark TEXT` does, without a process for each.
 ///
-/// The log has the writes that a flush made durable where that flush ends, and of several flushes the first one that
-/// began has them. A later one, which may be the one that the program waited for, can end before it: then a mark would
-/// precede writes that are durable. So all transfers of the drive end before a mark is added. (Seen on Linux 6.12, with
-/// all processors of the host busy: in one of five runs, a state lacked what the next flush in the log had.)
+/// When several flushes are in flight, the target logs the writes behind all of them where the first to begin ends. The
+/// program may have waited for another one, which ended earlier; its mark would then precede writes that are durable.
+/// So the drive is suspended while a mark is added, which waits for all transfers. (Seen on Linux 6.12 with all of the
+/// host's processors busy: in one of five runs, a state lacked what the next flush in the log had.)
 class marks_in_log {
  public:
   explicit marks_in_log(std::string drive)

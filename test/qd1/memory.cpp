@@ -170,6 +170,16 @@ TEST_CASE("the table of short memory has the percentiles that were asked for") {
   CHECK_THAT(qd1::shortage_block(report), Contains("p99") && !Contains("p75"));
 }
 
+TEST_CASE("in a narrow table of short memory, percentiles that were asked for stay longest") {
+  qd1::report report;
+  report.kind = qd1::report_kind::memory;
+  report.settings.percentiles = {0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8};
+  report.series = {step(qd1::operation::read, 90, 100)};
+  const std::string table = qd1::shortage_block(report);
+  for (const char* each : {"p50", "p55", "p60", "p65", "p70", "p75", "p80"}) CHECK_THAT(table, Contains(each));
+  CHECK_THAT(table, !Contains("mean"));
+}
+
 TEST_CASE("the memory of a run is a power of two, within what there is") {
   const std::uint64_t memory = qd1::default_memory();
   CHECK((memory & (memory - 1)) == 0);

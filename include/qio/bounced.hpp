@@ -11,6 +11,7 @@
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/file.hpp>
+#include <qio/file/access.hpp>
 #include <qio/operation_options.hpp>
 #include <qio/result.hpp>
 

@@ -650,6 +650,7 @@ class [[nodiscard]] basic_file {
   template <class Buffers>
   void describe_write(request& r, std::uint64_t offset, Buffers buffers, platform::transfer_flags more = 0) noexcept {
     describe(r, opcode::write);
+    state_->file.activity.syncs.note_write();
     describe_transfer(r, offset, buffers, state_->mode.alignment().write);
     r.flags |= more;
     // What waits for the device is nothing to attempt.
@@ -780,61 +781,6 @@ class [[nodiscard]] basic_file {
   QIO_NO_UNIQUE_ADDRESS loop_pointer loop_;  // first, so destroyed last: the file's storage may belong to the engine
   std::unique_ptr<state> state_;
 };
-
-namespace detail {
-
-/// For what is built on files of a context, and completes operations of its own.
-struct file_access {
-  template <class File>
-  static auto loop_of(const File& file) noexcept {
-    return file.loop_;
-  }
-  /// The file must be open.
-  template <class File>
-  static auto& activity_of(File& file) noexcept {
-    return file.state_->file.activity;
-  }
-  /// The same.
-  template <class File>
-  static platform::transfer_flags flags_of(const File& file, const blocking_write_options& options) noexcept {
-    return file.state_->flags_of(options);
-  }
-  /// Whether a write with these options is durable when it completes. The same.
-  template <class File>
-  static bool is_durable(const File& file, const blocking_write_options& options) noexcept {
-    return options.durable || file.state_->file.activity.writes_durably;
-  }
-  // They describe requests as the file's own operations do. The file must be open.
-  template <class File>
-  static void describe_read(File& file, request& r, std::uint64_t offset, mutable_buffer buffer) noexcept {
-    file.describe_read(r, offset, buffer);
-  }
-  template <class File>
-  static void describe_write(File& file, request& r, std::uint64_t offset, mutable_buffer buffer,
-                             platform::transfer_flags more) noexcept {
-    file.describe_write(r, offset, buffer, more);
-  }
-  template <class File>
-  static void describe_sync(File& file, request& r, sync_kind kind) noexcept {
-    file.describe_sync(r, kind);
-  }
-  template <class File>
-  static void describe_resize(File& file, request& r, std::uint64_t bytes) noexcept {
-    file.describe_resize(r, bytes);
-  }
-  /// An operation with work of its own: `describe(work)` fills it in.
-  template <class Work, class File, class Describe>
-  static auto operation_of(File& file, Describe&& describe) noexcept {
-    return operation<typename File::engine_type, std::size_t, no_control, Work>(*file.loop_, describe);
-  }
-  template <class Work, class File, class Describe>
-  static auto operation_of(File& file, Describe&& describe, const operation_options& options) noexcept {
-    using control_type = control<loop<typename File::engine_type>, Work>;
-    return operation<typename File::engine_type, std::size_t, control_type, Work>(*file.loop_, describe, options);
-  }
-};
-
-}  // namespace detail
 
 using cached_file = basic_file<cached>;      ///< a file without a context, through the page cache
 using uncached_file = basic_file<uncached>;  ///< ... through the page cache, which keeps nothing

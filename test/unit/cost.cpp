@@ -1,5 +1,6 @@
 // What an operation costs besides the transfer: no allocation, and one system call.
 #include "catch.hpp"
+#include "os.hpp"
 #include <qio/bounced.hpp>
 #include <qio/qio.hpp>
 
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <optional>
 #include <stop_token>
@@ -350,6 +352,7 @@ void marker() { ::syscall(SYS_getpgid, 0); }
 using call_info = decltype(__ptrace_syscall_info::entry);
 
 bool any_call(const call_info&) { return true; }
+bool is_question(const call_info& call) { return call.nr == SYS_statx || call.nr == SYS_fstat; }
 bool is_submission(const call_info& call) { return call.nr == SYS_io_uring_enter && call.args[1] != 0; }
 
 /// System calls of a kind that `body` makes between two markers, in a child process; -1 where that cannot be traced.
@@ -382,28 +385,44 @@ long system_calls_of(Body body, bool (*is_counted)(const call_info&)) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0 && markers == 2 ? count : -1;
 }
 
-template <class Mode>
-long calls_of_reads(int reads) {
+/// The same of what `body(context, file)` does with a file of a ring's context.
+template <class Mode, class Body>
+long system_calls_on_ring(Body body, bool (*is_counted)(const call_info&)) {
   return system_calls_of(
-      [reads] {
+      [&] {
         auto context = qio::basic_context<qio::uring>::create();
         if (!context) return false;
         auto opened = open<Mode>(context.value());
-        if (!opened) return false;
-        auto& file = opened.value();
+        return opened && body(context.value(), opened.value());
+      },
+      is_counted);
+}
+
+/// System calls of `repetitions` operations, one after another. `start` starts one, and `is_right` judges its result.
+/// Before them, there are 70 more: at the 64th, the file is registered with the ring, once.
+template <class Mode, class Start, class IsRight>
+long calls_of_each(int repetitions, Start start, IsRight is_right, bool (*is_counted)(const call_info&) = &any_call) {
+  return system_calls_on_ring<Mode>(
+      [&](auto& context, auto& file) {
         bool right = true;
-        const auto read = [&]() -> qio::task<> {
-          for (int i = -10; i < reads; ++i) {
+        const auto all = [&]() -> qio::task<> {
+          for (int i = -70; i < repetitions; ++i) {
             if (i == 0) marker();
-            const auto answer = co_await file.async_read_at(4096, part(0));
-            right = right && answer && answer.value() == 4096;
+            right = is_right(co_await start(file)) && right;
           }
           marker();
         };
-        context.value().run(read());
+        context.run(all());
         return right;
       },
-      &any_call);
+      is_counted);
+}
+
+template <class Mode>
+long calls_of_reads(int reads) {
+  return calls_of_each<Mode>(
+      reads, [](auto& file) { return file.async_read_at(4096, part(0)); },
+      [](const auto& answer) { return answer && answer.value() == 4096; });
 }
 
 }  // namespace
@@ -411,7 +430,6 @@ long calls_of_reads(int reads) {
 TEST_CASE("a read costs one system call: inline from the cache, or by the ring from the device") {
   const removed_at_end cleaner;
   REQUIRE(write_file());
-  // At the 64th read, the file is registered with the ring, once.
   const long cached = calls_of_reads<qio::cached>(50), direct = calls_of_reads<qio::direct>(50);
   if (cached < 0 || direct < 0) QIO_SKIP("no ptrace, no io_uring or no direct I/O here");
   CHECK(cached == 50);
@@ -421,15 +439,11 @@ TEST_CASE("a read costs one system call: inline from the cache, or by the ring f
 TEST_CASE("32 direct reads are handed to the device four at a time") {
   const removed_at_end cleaner;
   REQUIRE(write_file());
-  const long submissions = system_calls_of(
-      [] {
-        auto context = qio::basic_context<qio::uring>::create();
-        if (!context) return false;
-        auto opened = open<qio::direct>(context.value());
-        if (!opened) return false;
-        bool right = read_batch(context.value(), opened.value(), 32);
+  const long submissions = system_calls_on_ring<qio::direct>(
+      [](auto& context, auto& file) {
+        bool right = read_batch(context, file, 32);
         marker();
-        for (int i = 0; i < 20; ++i) right = read_batch(context.value(), opened.value(), 32) && right;
+        for (int i = 0; i < 20; ++i) right = read_batch(context, file, 32) && right;
         marker();
         return right;
       },
@@ -443,32 +457,37 @@ TEST_CASE("a batch of cached reads costs one system call, a small one as many as
   REQUIRE(write_file());
   for (const std::size_t size : {1u, 3u, 4u, 32u}) {
     CAPTURE(size);
-    const long calls = system_calls_of(
-        [size] {
-          auto context = qio::basic_context<qio::uring>::create();
-          if (!context) return false;
-          auto opened = open<qio::cached>(context.value());
-          if (!opened) return false;
-          std::array<qio::read_request, 32> reads;
-          for (std::size_t i = 0; i < size; ++i) {
-            reads[i].offset = i * 4096;
-            reads[i].buffer = part(i);
-          }
-          bool right = true;
-          const auto read = [&]() -> qio::task<> {
-            for (int i = -70; i < 20; ++i) {  // at the 64th read, the file is registered with the ring
-              if (i == 0) marker();
-              const auto failures = co_await opened.value().async_read_many(std::span(reads).first(size));
-              right = right && failures && failures.value() == 0;
-            }
-            marker();
-          };
-          context.value().run(read());
-          return right;
-        },
-        &any_call);
+    std::array<qio::read_request, 32> reads;
+    for (std::size_t i = 0; i < size; ++i) {
+      reads[i].offset = i * 4096;
+      reads[i].buffer = part(i);
+    }
+    const long calls = calls_of_each<qio::cached>(
+        20, [&](auto& file) { return file.async_read_many(std::span(reads).first(size)); },
+        [](const auto& failures) { return failures && failures.value() == 0; });
     if (calls < 0) QIO_SKIP("no ptrace or no io_uring here");
     CHECK(calls == static_cast<long>(20 * (size <= 3 ? size : 1)));
   }
+}
+
+TEMPLATE_TEST_CASE("a sync behind a write does not ask for the file's times", "", qio::cached, qio::direct) {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  const auto is_success = [](const auto& answer) { return bool(answer); };
+  const auto write_and_sync = [](auto& file) -> qio::task<bool> {
+    const auto written = co_await file.async_write_at(0, part(0));
+    co_return written&& co_await file.async_sync();
+  };
+  const long asked = calls_of_each<TestType>(5, write_and_sync, std::identity(), &is_question);
+  if (asked < 0) QIO_SKIP("no ptrace, no io_uring or no direct I/O here");
+  CHECK(asked == 0);
+  const long asked_of_pairs = calls_of_each<TestType>(
+      5, [](auto& file) { return file.async_write_and_sync(0, part(0)); },
+      [](const auto& answer) { return answer.written && answer.synced; }, &is_question);
+  CHECK(asked_of_pairs == 0);
+  // A sync without a write does ask now and then, except in memory, where no sync has anything to do.
+  const long asked_of_syncs = calls_of_each<TestType>(
+      200, [](auto& file) { return file.async_sync(); }, is_success, &is_question);
+  CHECK((asked_of_syncs > 0 || os::is_in_memory(".")));
 }
 #endif

@@ -161,6 +161,11 @@ TEST_CASE("a sync is attempted if the file has not changed since the last one, a
   static_cast<void>(next());  // the one that saw the change may have been the one before
   CHECK(next());
 
+  syncs.note_write();
+  CHECK(!next());  // not asked for: it has something to write
+  CHECK(!next());
+  CHECK(next());
+
   for (const int left_out : {16, 32, 64}) {
     CAPTURE(left_out);
     syncs.done(true);

@@ -10,6 +10,7 @@
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/file.hpp>
+#include <qio/file/access.hpp>
 #include <qio/file/batch.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation_options.hpp>

@@ -11,6 +11,7 @@
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/file.hpp>
+#include <qio/file/access.hpp>
 #include <qio/result.hpp>
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <qio/bounce/slots.hpp>
 #include <qio/configuration.hpp>
 #include <qio/file.hpp>
+#include <qio/file/access.hpp>
 #include <qio/loop/batch.hpp>
 #include <qio/loop/loop.hpp>
 #include <qio/request/request.hpp>

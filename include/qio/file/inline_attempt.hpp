@@ -129,7 +129,8 @@ inline bool attempt_sync(request& r, inline_turn& turn, std::size_t) noexcept {
     r.failure = file.sync_failure.get();
     return true;
   }
-  if (r.op != opcode::sync || !file.syncs.may_be_attempted(r.handle) || file.in_flight != 0) return false;
+  // A request in flight may make the sync wait, and a sync in flight may not have seen the last change.
+  if (r.op != opcode::sync || file.in_flight != 0 || !file.syncs.may_be_attempted(r.handle)) return false;
   const clock::time_point begin = clock::now();
   if (!turn.has_time() || !turn.pause_of(file.file_system).is_over(begin)) return false;
   turn.waits.look(begin);

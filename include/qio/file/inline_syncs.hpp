@@ -14,15 +14,25 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// (btrfs: 1 us). No sync is skipped. The change time of the file only tells which rarely waits: others may have
 /// changed the file, and its time shows that, too. File systems that still flush the cache of the device (ext4, XFS)
 /// make the sync wait; then further ones go to the engine, twice as many each time.
+///
+/// A sync behind a write of the file itself never asks for the change time. It has something to write, and the answer
+/// would make the next write store a finer time, and the sync behind that one slower (Linux 6.13 and later).
 class inline_syncs {
  public:
   /// Called once, when the file is opened. `always`: a sync never has anything to do (tmpfs).
   void allow(bool always) noexcept { kind_ = always ? kind::always : kind::if_clean; }
 
-  /// Called for each sync, before it begins. If false, an engine carries it out. A sync in flight may not have seen the
-  /// last change, so the caller does not attempt another.
+  /// Called for each write that the file makes of itself.
+  void note_write() noexcept { has_written_ = true; }
+
+  /// Called for each sync that could be attempted, before it begins. If false, an engine carries it out.
   bool may_be_attempted(platform::native_handle handle) noexcept {
     if (kind_ != kind::if_clean) return kind_ == kind::always;
+    if (has_written_) {
+      has_written_ = false;
+      changed_at_ = 0;
+      return false;
+    }
     if (left_out_ != 0) {
       --left_out_;
       return false;
@@ -47,6 +57,7 @@ class inline_syncs {
   std::uint32_t left_out_ = 0;
   std::uint32_t leave_out_ = 16;
   kind kind_ = kind::never;
+  bool has_written_ = false;  // since the last sync
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

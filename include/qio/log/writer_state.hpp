@@ -7,6 +7,7 @@
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/file.hpp>
+#include <qio/file/access.hpp>
 #include <qio/log/append.hpp>
 #include <qio/log/batch.hpp>
 #include <qio/log/format.hpp>

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+// What is built on files of a context uses of them, besides their public members.
+#pragma once
+
+#include <qio/buffer.hpp>
+#include <qio/configuration.hpp>
+#include <qio/loop/control.hpp>
+#include <qio/loop/loop.hpp>
+#include <qio/mode.hpp>
+#include <qio/operation.hpp>
+#include <qio/operation_options.hpp>
+#include <qio/request/request.hpp>
+#include <qio/system/platform.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// For what is built on files of a context, and completes operations of its own.
+struct file_access {
+  template <class File>
+  static auto loop_of(const File& file) noexcept {
+    return file.loop_;
+  }
+  /// The file must be open.
+  template <class File>
+  static auto& activity_of(File& file) noexcept {
+    return file.state_->file.activity;
+  }
+  /// The same.
+  template <class File>
+  static platform::transfer_flags flags_of(const File& file, const blocking_write_options& options) noexcept {
+    return file.state_->flags_of(options);
+  }
+  /// Whether a write with these options is durable when it completes. The same.
+  template <class File>
+  static bool is_durable(const File& file, const blocking_write_options& options) noexcept {
+    return options.durable || file.state_->file.activity.writes_durably;
+  }
+  // They describe requests as the file's own operations do. The file must be open.
+  template <class File>
+  static void describe_read(File& file, request& r, std::uint64_t offset, mutable_buffer buffer) noexcept {
+    file.describe_read(r, offset, buffer);
+  }
+  template <class File>
+  static void describe_write(File& file, request& r, std::uint64_t offset, mutable_buffer buffer,
+                             platform::transfer_flags more) noexcept {
+    file.describe_write(r, offset, buffer, more);
+  }
+  template <class File>
+  static void describe_sync(File& file, request& r, sync_kind kind) noexcept {
+    file.describe_sync(r, kind);
+  }
+  template <class File>
+  static void describe_resize(File& file, request& r, std::uint64_t bytes) noexcept {
+    file.describe_resize(r, bytes);
+  }
+  /// An operation with work of its own: `describe(work)` fills it in.
+  template <class Work, class File, class Describe>
+  static auto operation_of(File& file, Describe&& describe) noexcept {
+    return operation<typename File::engine_type, std::size_t, no_control, Work>(*file.loop_, describe);
+  }
+  template <class Work, class File, class Describe>
+  static auto operation_of(File& file, Describe&& describe, const operation_options& options) noexcept {
+    using control_type = control<loop<typename File::engine_type>, Work>;
+    return operation<typename File::engine_type, std::size_t, control_type, Work>(*file.loop_, describe, options);
+  }
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

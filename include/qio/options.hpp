@@ -42,7 +42,7 @@ struct open_options {
   /// If this thread, or one that waits for it, serves the file system (FUSE), such a read would never return. So do not
   /// use `always` there, and use `never` on an overlay above such a file system.
   inline_transfers inline_reads = inline_transfers::automatic;
-  /// Writes of at most 128 KiB, and up to 1 MiB where the file takes less than 256 us for them, are served immediately
+  /// Writes of at most 128 KiB, and up to 1 MiB where the file takes less than 320 us for them, are served immediately
   /// on file systems where a write normally ends in memory (ext4, XFS, btrfs, tmpfs, overlay). That is several times
   /// faster than a kernel worker. Such a write can still wait if the kernel throttles writers, if the file system
   /// commits its journal, or if a page must be read before a part of it is written. This counts, and pauses, as for

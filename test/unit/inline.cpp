@@ -106,7 +106,7 @@ TEST_CASE("an uncached write is attempted only if it covers whole pages") {
   CHECK(!is_attempted(writes, page, page - 1, 1));
 }
 
-TEST_CASE("a write of up to 1 MiB is attempted while the file takes no longer than 256 us for it") {
+TEST_CASE("a write of up to 1 MiB is attempted while the file takes no longer than 320 us for it") {
   qio::detail::inline_writes writes;
   const std::size_t most = 1024 * 1024, always = 128 * 1024;
   CHECK(is_attempted(writes, 0, most));

@@ -42,7 +42,7 @@ class inline_writes {
   static constexpr std::size_t always_short = 128 * 1024;
   static constexpr std::size_t never_short = 1024 * 1024;
   static constexpr duration slow = std::chrono::microseconds(200);
-  static constexpr duration longest_copy = std::chrono::microseconds(256);  // a quarter of a turn
+  static constexpr duration longest_copy = std::chrono::microseconds(320);  // a third of a turn
   static constexpr unsigned enough_successes = 16;
 
   // A single value counts little, however large it is: the thread may have been preempted.
@@ -53,7 +53,7 @@ class inline_writes {
 
   static duration::rep pages_of(std::size_t bytes) noexcept { return static_cast<duration::rep>(bytes / 4096); }
 
-  // Whether copying `bytes` bytes takes no longer than 256 us, by what longer writes to this file took so far. The
+  // Whether copying `bytes` bytes takes no longer than 320 us, by what longer writes to this file took so far. The
   // estimate shrinks with each write that is not attempted, so that one is attempted again some dozen writes later.
   bool is_short(std::size_t bytes) noexcept {
     if (bytes <= always_short) return true;

@@ -67,6 +67,13 @@ enum class access : std::uint8_t {
   read_write,  ///< both
 };
 
+/// In which order a file will mostly be read: a hint to the system's read-ahead. See open_options::pattern.
+enum class access_pattern : std::uint8_t {
+  normal,      ///< the system finds out
+  random,      ///< nothing is read ahead
+  sequential,  ///< more is read ahead
+};
+
 /// What open() does if the file exists, and if it does not.
 enum class creation : std::uint8_t {
   open_existing,      ///< the file must exist

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <qio/configuration.hpp>
+#include <qio/mode.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -64,6 +65,17 @@ struct open_options {
   /// device obeys). See sync() for failed writes. A mapped file then writes by system calls; stores to its views still
   /// need sync(), and so does resize(). To make only some writes durable, use write_options::durable.
   bool durable_writes = false;
+  /// A hint about reads that the page cache cannot serve; it changes no result, and direct transfers ignore it.
+  /// - `random`: only the pages that a read asks for are read from the device. Without it, reads of 4 KiB that happen
+  /// to
+  ///   be near each other may each bring the whole read-ahead of the device (128 KiB by default, often more), which
+  ///   evicts what else is in the cache; a page fault of a mapped file reads its neighbors, too.
+  /// - `sequential`: twice the usual read-ahead, and for mapped files pages behind a fault may be dropped early.
+  ///
+  /// Linux: posix_fadvise(2) on the handle, and madvise(2) on the mappings of a mapped file. Windows:
+  /// FILE_FLAG_RANDOM_ACCESS, FILE_FLAG_SEQUENTIAL_SCAN (CreateFile), which mappings ignore. The handles of adopt()
+  /// and share_with() keep what hint they have; only the new mapping gets this one.
+  access_pattern pattern = access_pattern::normal;
   /// For mapped files only: bytes of address space to reserve, so that the file can grow that far without a second
   /// mapping. 0 lets the library choose. Uses no memory.
   std::uint64_t reservation = 0;

@@ -1,4 +1,4 @@
-// That durable writes are requested from Windows, and syncs that fail.
+// What files request from Windows when they are opened, and syncs that fail.
 #include "catch.hpp"
 #include "world.hpp"
 
@@ -13,6 +13,21 @@ TEMPLATE_TEST_CASE("only a file opened for durable writes writes through", "", q
       const std::lock_guard lock(shim::mutex);
       CHECK(shim::handles[file.value().native_handle()].writes_through == durable);
     }
+}
+
+TEMPLATE_TEST_CASE("the order in which a file will be read is a flag for Windows", "", qio::cached, qio::direct,
+                   qio::mapped) {
+  const directory where;
+  const std::pair<qio::access_pattern, DWORD> all[] = {{qio::access_pattern::normal, 0},
+                                                       {qio::access_pattern::random, FILE_FLAG_RANDOM_ACCESS},
+                                                       {qio::access_pattern::sequential, FILE_FLAG_SEQUENTIAL_SCAN}};
+  for (const auto& [pattern, flag] : all) {
+    auto file =
+        qio::basic_file<TestType>::open(where / "file", access::read_write, creation::if_needed, {.pattern = pattern});
+    REQUIRE(file);
+    const std::lock_guard lock(shim::mutex);
+    CHECK(shim::handles[file.value().native_handle()].pattern == flag);
+  }
 }
 
 TEMPLATE_TEST_CASE("after a failed sync all later ones fail", "", qio::cached, qio::direct, qio::mapped) {

@@ -5,6 +5,7 @@
 #include <qio/base/bounds.hpp>
 #include <qio/base/check.hpp>
 #include <qio/configuration.hpp>
+#include <qio/mode.hpp>
 #include <qio/result.hpp>
 #include <qio/system/platform.hpp>
 
@@ -27,8 +28,8 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// Any thread may ask for a range while another one grows the file.
 class growing_map {
  public:
-  growing_map(platform::native_handle handle, bool writable, std::uint64_t reservation) noexcept
-      : handle_(handle), writable_(writable), reservation_(reservation) {}
+  growing_map(platform::native_handle handle, bool writable, std::uint64_t reservation, access_pattern pattern) noexcept
+      : handle_(handle), reservation_(reservation), writable_(writable), pattern_(pattern) {}
 
   bool writable() const noexcept { return writable_; }
 
@@ -112,6 +113,7 @@ class growing_map {
     // Address space may be limited (RLIMIT_AS): the file may fit where room to grow does not.
     if (!mapping && wanted > needed) mapping = platform::mapping::map(handle_, needed, writable_);
     if (!mapping) return mapping.error();
+    mapping.value().expect(pattern_);
     if (!mappings_.empty()) is_mapped_twice_.store(true, std::memory_order_release);
     mappings_.push_back(std::move(mapping).value());
     show_longest();
@@ -125,8 +127,9 @@ class growing_map {
   }
 
   platform::native_handle handle_;
-  bool writable_;
   std::uint64_t reservation_;
+  bool writable_;
+  access_pattern pattern_;
   std::mutex mutex_;                         // guards what follows; atomics are read without it
   std::vector<platform::mapping> mappings_;  // the longest last
   std::uint64_t mapped_ = 0;                 // bytes of the longest

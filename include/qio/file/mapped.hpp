@@ -31,7 +31,7 @@ class mode_policy<mapped, System> : public any_alignment {
   }
 
   mode_policy(platform::native_handle handle, access granted, const open_options& options) noexcept
-      : map_(handle, granted != access::read, options.reservation), copies_(options.guards_copies) {}
+      : map_(handle, granted != access::read, options.reservation, options.pattern), copies_(options.guards_copies) {}
 
   result<void> prepare(const system_file<System>&, const typename System::opening&, const open_options&) {
     if (copies_) platform::install_copy_guard();

@@ -258,7 +258,7 @@ struct file_state {
 
   template <class Loop>
   static handle_kind kind_of(const open_options& options) noexcept {
-    return {Mode::is_direct, is_on_context<Loop>, options.durable_writes};
+    return {Mode::is_direct, is_on_context<Loop>, options.durable_writes, options.pattern};
   }
 
   template <class Loop>

@@ -11,6 +11,7 @@ struct handle_kind {
   bool direct = false;
   bool asynchronous = false;    ///< for use by an engine
   bool writes_durably = false;  ///< a write completes only when it is durable
+  access_pattern pattern = access_pattern::normal;
 };
 
 /// A handle that was opened elsewhere, and its properties.

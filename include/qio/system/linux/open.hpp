@@ -36,7 +36,8 @@ inline bool has_offsets(native_handle handle, const struct stat& status) noexcep
 /// the caller asked. Without commit(), destruction closes the handle and removes what begin() created.
 class opening {
  public:
-  /// Uses only `kind.writes_durably`: on Linux, any handle serves any engine, and make_direct() makes it direct later.
+  /// Ignores whether the handle is for an engine, and direct: on Linux, any handle serves any engine, and make_direct()
+  /// makes it direct later.
   /// If the path must stay beneath a directory, every step stays beneath it.
   static result<opening> begin(path_view path, native_handle beneath, access wanted, creation how,
                                std::uint32_t permissions, detail::handle_kind kind) {
@@ -46,6 +47,7 @@ class opening {
     const int flags = flags_for(wanted, kind);
     if (const error failure = self.open(flags, static_cast<mode_t>(permissions)); failure.exists()) return failure;
     if (const error failure = self.check(); failure.exists()) return failure;
+    self.expect(kind.pattern);
     return self;
   }
 
@@ -68,6 +70,7 @@ class opening {
     ::close(found);
     if (self.handle_ == invalid_handle) return system_error(EAGAIN);
     if (const error failure = self.let_wait(); failure.exists()) return failure;
+    self.expect(kind.pattern);
     self.storage_ = *storage;
     return self;
   }
@@ -154,6 +157,13 @@ class opening {
 
   // io_uring does not wait for a file with O_NONBLOCK, so clear it. F_SETFL does not change O_DSYNC.
   error let_wait() const noexcept { return ::fcntl(handle_, F_SETFL, 0) != 0 ? last_error() : error(); }
+
+  // A file that has no pages to read ahead refuses a hint, and needs none.
+  void expect(access_pattern pattern) const noexcept {
+    if (pattern == access_pattern::normal) return;
+    static_cast<void>(
+        ::posix_fadvise(handle_, 0, 0, pattern == access_pattern::random ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL));
+  }
 
   error take(const result<native_handle>& opened) {
     if (!opened) return opened.error();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <qio/configuration.hpp>
+#include <qio/mode.hpp>
 #include <qio/result.hpp>
 #include <qio/system/posix/handle.hpp>
 
@@ -43,6 +44,12 @@ class mapping {
 
   std::byte* data() const noexcept { return base_; }
   std::size_t size() const noexcept { return size_; }
+
+  /// A hint, which a system without read-ahead ignores.
+  void expect(access_pattern pattern) const noexcept {
+    if (pattern == access_pattern::normal) return;
+    static_cast<void>(::madvise(base_, size_, pattern == access_pattern::random ? MADV_RANDOM : MADV_SEQUENTIAL));
+  }
 
  private:
   mapping(std::byte* base, std::size_t size) noexcept : base_(base), size_(size) {}

@@ -4,6 +4,7 @@
 
 #include <qio/base/bounds.hpp>
 #include <qio/configuration.hpp>
+#include <qio/mode.hpp>
 #include <qio/result.hpp>
 #include <qio/system/windows/handle.hpp>
 
@@ -39,6 +40,9 @@ class mapping {
 
   std::byte* data() const noexcept { return base_; }
   std::size_t size() const noexcept { return size_; }
+
+  /// Windows has no hints for mappings.
+  static void expect(access_pattern) noexcept {}
 
   /// Unmaps the file, but remembers the address ...
   void hide() noexcept {

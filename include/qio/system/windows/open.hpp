@@ -111,12 +111,21 @@ class opening {
   error create(DWORD disposition) {
     // Windows serializes all calls on a handle that is not overlapped, those of blocking transfers, too.
     const DWORD flags = (kind_.direct ? FILE_FLAG_NO_BUFFERING : 0u) | FILE_FLAG_OVERLAPPED |
-                        (kind_.writes_durably ? FILE_FLAG_WRITE_THROUGH : 0u);
+                        (kind_.writes_durably ? FILE_FLAG_WRITE_THROUGH : 0u) | hint_of(kind_.pattern);
     handle_ = calls::CreateFileW(path_.c_str(), access_, share_all, nullptr, disposition, attributes_ | flags, nullptr);
     if (handle_ == invalid_handle) return last_error();
     created_ =
         disposition == CREATE_NEW || (disposition == OPEN_ALWAYS && calls::GetLastError() != ERROR_ALREADY_EXISTS);
     return error();
+  }
+
+  static DWORD hint_of(access_pattern pattern) noexcept {
+    switch (pattern) {
+      case access_pattern::random: return FILE_FLAG_RANDOM_ACCESS;
+      case access_pattern::sequential: return FILE_FLAG_SEQUENTIAL_SCAN;
+      case access_pattern::normal: break;
+    }
+    return 0;
   }
 
   // Creates the file under another name in the same directory; commit() renames it.

@@ -113,6 +113,7 @@ struct known_handle {
   bool is_disk_file = false;
   bool writes_through = false;
   bool is_overlapped = false;
+  DWORD pattern = 0;  // FILE_FLAG_RANDOM_ACCESS, FILE_FLAG_SEQUENTIAL_SCAN
   HANDLE port = nullptr;
   ULONG_PTR key = 0;
 };
@@ -270,7 +271,8 @@ inline HANDLE CreateFileW(LPCWSTR name, DWORD access, DWORD share, LPSECURITY_AT
   if (handle != INVALID_HANDLE_VALUE) {
     const std::lock_guard lock(shim::mutex);
     shim::handles[handle] = {(flags & FILE_FLAG_NO_BUFFERING) != 0, ::GetFileType(handle) == FILE_TYPE_DISK,
-                             (flags & FILE_FLAG_WRITE_THROUGH) != 0, (flags & FILE_FLAG_OVERLAPPED) != 0};
+                             (flags & FILE_FLAG_WRITE_THROUGH) != 0, (flags & FILE_FLAG_OVERLAPPED) != 0,
+                             flags & (FILE_FLAG_RANDOM_ACCESS | FILE_FLAG_SEQUENTIAL_SCAN)};
   }
   ::SetLastError(said);
   return handle;

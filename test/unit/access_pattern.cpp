@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSL-1.0
+// The hints about the order of reads that Linux gets, and their effect.
+#include "catch.hpp"
+#include "directory.hpp"
+#include <qio/qio.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+std::vector<int> hints;  // what this program has passed to posix_fadvise
+
+}  // namespace
+
+// In the place of the C library's, which makes the same system call.
+extern "C" int posix_fadvise(int handle, off_t offset, off_t bytes, int advice) {
+  hints.push_back(advice);
+  return ::syscall(SYS_fadvise64, handle, offset, bytes, advice) == 0 ? 0 : errno;
+}
+
+namespace {
+
+using qio::access;
+using qio::access_pattern;
+using qio::creation;
+using qio_test::directory;
+
+constexpr std::size_t file_bytes = std::size_t(4) << 20;
+
+/// A file whose pages are not in the cache.
+std::string evicted_file(const directory& where) {
+  const std::string path = where / "file";
+  const std::vector<std::byte> contents(file_bytes, std::byte(1));
+  auto file = qio::cached_file::open(path, access::write, creation::always_new).value();
+  REQUIRE(file.write_at(0, contents).value() == contents.size());
+  REQUIRE(file.sync());
+  static_cast<void>(::posix_fadvise(file.native_handle(), 0, 0, POSIX_FADV_DONTNEED));
+  hints.clear();
+  return path;
+}
+
+std::size_t pages_in_cache(int handle) {
+  void* const base = ::mmap(nullptr, file_bytes, PROT_READ, MAP_SHARED, handle, 0);
+  REQUIRE(base != MAP_FAILED);
+  std::vector<unsigned char> resident(file_bytes / qio::platform::page_size());
+  REQUIRE(::mincore(base, file_bytes, resident.data()) == 0);
+  ::munmap(base, file_bytes);
+  std::size_t count = 0;
+  for (const unsigned char each : resident) count += each & 1;
+  return count;
+}
+
+/// How many pages are in the cache after a read of the file's first page.
+std::size_t pages_after_a_read(access_pattern pattern) {
+  const directory where;
+  auto file = qio::cached_file::open(evicted_file(where), access::read, creation::open_existing, {.pattern = pattern});
+  std::vector<std::byte> page(qio::platform::page_size());
+  REQUIRE(file.value().read_at(0, page).value() == page.size());
+  return pages_in_cache(file.value().native_handle());
+}
+
+/// The VmFlags of the mapping at an address (proc(5), smaps): "sr" is MADV_SEQUENTIAL, "rr" MADV_RANDOM.
+std::string flags_of_mapping(const void* address) {
+  std::ifstream all("/proc/self/smaps");
+  bool is_it = false;
+  for (std::string line; std::getline(all, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    char dash = 0;
+    std::istringstream words(line);
+    if (words >> std::hex >> begin >> dash >> end && dash == '-')
+      is_it = begin <= reinterpret_cast<std::uintptr_t>(address) && reinterpret_cast<std::uintptr_t>(address) < end;
+    if (is_it && line.starts_with("VmFlags:")) return line.substr(8) + ' ';
+  }
+  return {};
+}
+
+bool has(const std::string& flags, const char* flag) {
+  return flags.find(std::string(" ") + flag + ' ') != std::string::npos;
+}
+
+TEST_CASE("a file that will be read at random reads nothing ahead") {
+  const std::size_t usual = pages_after_a_read(access_pattern::normal);
+  if (usual <= 1) QIO_SKIP("this file system reads nothing ahead");
+  CHECK(usual < file_bytes / qio::platform::page_size());  // so the pages had left the cache
+  CHECK(pages_after_a_read(access_pattern::random) == 1);
+}
+
+TEMPLATE_TEST_CASE("the hint is given once, when the file is opened, and only if there is one", "", qio::cached,
+                   qio::direct, qio::mapped) {
+  const directory where;
+  const std::string path = evicted_file(where);
+  auto context = qio::context::create().value();
+  const std::pair<access_pattern, std::vector<int>> all[] = {{access_pattern::normal, {}},
+                                                             {access_pattern::random, {POSIX_FADV_RANDOM}},
+                                                             {access_pattern::sequential, {POSIX_FADV_SEQUENTIAL}}};
+  for (const auto& [pattern, expected] : all) {
+    const qio::open_options options{.fallback = qio::if_unavailable::use_cache, .pattern = pattern};
+    hints.clear();
+    auto blocking = qio::basic_file<TestType>::open(path, access::read, creation::open_existing, options).value();
+    CHECK(hints == expected);
+    hints.clear();
+    // The first is opened by a worker, the others at once where that is possible.
+    for (int each = 0; each < 3; ++each) {
+      hints.clear();
+      auto file = context.run(
+          qio::basic_file<TestType>::async_open(context, path, access::read, creation::open_existing, options));
+      REQUIRE(file);
+      CHECK(hints == expected);
+    }
+  }
+}
+
+TEST_CASE("the mappings of a file have its hint, those of a file that has grown, too") {
+  const directory where;
+  const std::string path = evicted_file(where);
+  const auto open = [&](access_pattern pattern) {
+    return qio::mapped_file::open(path, access::read_write, creation::open_existing,
+                                  {.pattern = pattern, .reservation = 1});
+  };
+  const auto flags = [](const qio::mapped_file& file, std::uint64_t offset) {
+    return flags_of_mapping(file.view(offset, 1).value().data());
+  };
+  auto normal = open(access_pattern::normal).value();
+  const std::string usual = flags(normal, 0);
+  if (usual.empty()) QIO_SKIP("the kernel does not report the flags of mappings");
+  CHECK(!has(usual, "rr"));
+  CHECK(!has(usual, "sr"));
+  CHECK(has(flags(open(access_pattern::random).value(), 0), "rr"));
+  auto file = open(access_pattern::sequential).value();
+  CHECK(has(flags(file, 0), "sr"));
+  constexpr std::uint64_t beyond_reservation = std::uint64_t(3) << 30;
+  REQUIRE(file.resize(beyond_reservation));
+  CHECK(has(flags(file, beyond_reservation - 1), "sr"));
+}
+
+TEST_CASE("the hint of a handle that was opened elsewhere stays as it is, and its new mapping has one") {
+  const directory where;
+  const int handle = ::open(evicted_file(where).c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(handle >= 0);
+  auto file = qio::mapped_file::adopt(handle, {.pattern = access_pattern::random}).value();
+  CHECK(hints.empty());
+  const std::string flags = flags_of_mapping(file.view(0, 1).value().data());
+  if (flags.empty()) QIO_SKIP("the kernel does not report the flags of mappings");
+  CHECK(has(flags, "rr"));
+}
+
+}  // namespace

@@ -36,11 +36,11 @@ struct enumerators<temperature> {
   static constexpr std::string_view names[] = {"warm", "cold"};
 };
 
-/// The advice to the kernel about a mapping: none, so that it reads ahead, or MADV_RANDOM.
-enum class advice : std::uint8_t { normal, random };
+/// What the system is told about the order of reads: nothing, so that it finds out, or which (qio::access_pattern).
+enum class advice : std::uint8_t { normal, random, sequential };
 template <>
 struct enumerators<advice> {
-  static constexpr std::string_view names[] = {"normal", "random"};
+  static constexpr std::string_view names[] = {"normal", "random", "sequential"};
 };
 
 /// When a write is complete: accepted by the page cache or the device, written through (O_DSYNC), or flushed by a sync
@@ -85,7 +85,7 @@ struct work {
   qd1::operation operation = operation::read;
   qd1::form form = form::blocking;
   qd1::temperature temperature = temperature::warm;   ///< of reads that are not direct
-  qd1::advice advice = advice::normal;                ///< of mapped files
+  qd1::advice advice = advice::normal;                ///< of reads that are not direct
   qd1::durability durability = durability::accepted;  ///< of writes
   std::uint64_t block = 4096;                         ///< bytes a transfer
   std::uint64_t working_set = 0;                      ///< bytes from which the offsets are chosen
@@ -368,9 +368,14 @@ struct settings {
   std::uint64_t repeat = 1;               ///< runs that were requested
 };
 
-/// "direct read, blocking, 1 GiB", "mapped read, blocking, cold, MADV_RANDOM, 64 MiB, 1000/s Poisson": the name of a
+/// "direct read, blocking, 1 GiB", "mapped read, blocking, cold, advised random, 64 MiB, 1000/s Poisson": the name of a
 /// series among those of one run.
 std::string title(const work& work);
+
+/// "advised random"; empty for none.
+std::string advice_text(const work& work);
+/// "mapped (advised random)", or "mapped".
+std::string mode_text(const work& work);
 
 /// "random", "sequential", "zipf 1.1"
 std::string order_text(const load& load);

@@ -35,11 +35,20 @@ std::string order_heading(const load& load) {
   return "Random";
 }
 
+std::string advice_text(const work& work) {
+  return work.advice == advice::normal ? "" : fmt::format("advised {}", name(work.advice));
+}
+
+std::string mode_text(const work& work) {
+  const std::string advised = advice_text(work);
+  return fmt::format("{}{}", name(work.mode), advised.empty() ? "" : " (" + advised + ')');
+}
+
 std::string title(const work& work) {
   std::string text = fmt::format("{} {}, {}", name(work.mode), name(work.operation), name(work.form));
   const bool reads = work.operation == operation::read;
   if (reads && work.temperature == temperature::cold) text += ", cold";
-  if (traits(work.mode).maps && work.advice == advice::random) text += ", MADV_RANDOM";
+  if (reads && work.advice != advice::normal) text += ", " + advice_text(work);
   if (!reads && work.durability != durability::accepted) text += fmt::format(", {}", name(work.durability));
   if (work.block != qd1::work().block) text += fmt::format(", {} blocks", size_text(work.block));
   text += fmt::format(", {}", size_text(work.working_set));

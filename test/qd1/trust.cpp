@@ -145,7 +145,7 @@ TEST_CASE("trap 11: table, badge and chart say the same of how far a series can 
 TEST_CASE("traps 12 and 13: read-ahead of mappings and the kinds of writes have figures of their own") {
   const directory here;
   const outcome reads = run_qd1(here, "run --modes mapped --ops read --advice normal,random" + small);
-  CHECK_THAT(reads.out, Contains("mapped, MADV_RANDOM"));
+  CHECK_THAT(reads.out, Contains("mapped, advised random"));
   const outcome writes =
       run_qd1(here, "run --modes cached --ops write --writes accepted,through,flushed --json report.json" + small);
   CHECK_THAT(writes.out,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // qd1.exe: how it ends, and what Windows cannot be asked.
+#include "machine/find.hpp"
 #include "platform/file.hpp"
 #include "program.hpp"
 #include <qio/qio.hpp>
@@ -113,11 +114,11 @@ TEST_CASE("the engine of asynchronous series is the completion port") {
   CHECK(run_qd1(here, "run --engine uring" + small).status == 2);
 }
 
-TEST_CASE("mappings cannot be advised here, and that is said") {
+TEST_CASE("handles are advised, and mappings cannot be, which is said") {
   const directory here;
-  const outcome found = run_qd1(here, "run --modes mapped --ops read --advice random" + small);
-  CHECK(found.status == 2);
-  CHECK_THAT(found.out, Contains("mapped: not available") && Contains("cannot be told"));
+  const outcome found = run_qd1(here, "run --modes cached,mapped --ops read --advice random,sequential" + small);
+  CHECK_THAT(unbroken(found.out), Contains("cached, advised random") && Contains("mapped, advised sequential") &&
+                                      Contains("this system takes no advice on mappings"));
 }
 
 TEST_CASE("names may be of any language") {
@@ -127,11 +128,34 @@ TEST_CASE("names may be of any language") {
   CHECK(fs::exists(here.path / fs::path(std::u8string(name.begin(), name.end()))));
 }
 
-TEST_CASE("devices are refused") {
+TEST_CASE("a device that cannot be opened is an error with its name") {
   const directory here;
-  const outcome found = run_qd1(here, R"(run \\.\PhysicalDrive0)" + small);
+  const outcome found = run_qd1(here, R"(run \\.\PhysicalDrive4711)" + small);
   CHECK(found.status == 2);
-  CHECK_THAT(found.err, Contains("devices are not measured on Windows"));
+  CHECK_THAT(found.err, Contains(R"(\\.\PhysicalDrive4711: )"));
+}
+
+// cmake/wine makes Q: a volume whose contents are a file.
+TEST_CASE("a volume is read, without the cache only, and never written") {
+  const directory here;
+  const HANDLE volume =
+      ::CreateFileW(LR"(\\.\Q:)", GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, nullptr, OPEN_EXISTING, 0, nullptr);
+  if (volume == INVALID_HANDLE_VALUE) QIO_SKIP("there is no volume Q: that this user may read");
+  ::CloseHandle(volume);
+  const outcome found = run_qd1(here, R"(run \\.\Q: --ops read)" + small);
+  INFO(found.out << found.err);
+  CHECK(found.status == 0);
+  CHECK_THAT(unbroken(found.out), Contains("direct") && Contains("does not cache what it reads from a device"));
+  const outcome written = run_qd1(here, R"(run \\.\Q: --overwrite)" + small);
+  CHECK(written.status == 2);
+  CHECK_THAT(written.err, Contains("on Windows, devices are only read"));
+}
+
+TEST_CASE("cold reads are not available where nothing shows that they were cold") {
+  const directory here;
+  const outcome found = run_qd1(here, "run --modes cached --ops read --reads cold" + small);
+  if (!qd1::find_machine(".").devices.empty()) QIO_SKIP("the devices count here");
+  CHECK_THAT(unbroken(found.out), Contains("so cold cannot be verified"));
 }
 
 TEST_CASE("short memory is refused before a file is made, since Windows does not tell what is in memory") {

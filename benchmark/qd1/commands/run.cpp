@@ -73,8 +73,9 @@ void add_run_options(options& to, run_request& request) {
   add_file_size(to, request.file_size);
   add_reads(to, request.reads);
   add_writes(to, request.writes);
-  to.some_of("--advice", request.advice,
-             fmt::format("Advice for mappings: none (normal), or random use ({})", platform::random_advice));
+  to.some_of(
+      "--advice", request.advice,
+      fmt::format("What the system is told about the order of reads that are not direct ({})", platform::advice_calls));
   to.sizes("--working-set", request.working_sets, "Bytes from which offsets are chosen. Default: the whole file");
   to.number("--rate", request.rate, 1e-3, 1e9,
             "Open loop: start this many transfers per second, and measure from when each should have started");

@@ -135,7 +135,9 @@ void step::prepare_pages() {
   const bool in_memory = traits(work_.mode).keeps_pages && work_.operation == operation::read;
   for (const target* each : targets_) {
     const std::string& path = each->file.path();
-    if (work_.temperature == temperature::cold)
+    if (!traits(work_.mode).is_direct && !platform::is_cacheable(path))
+      not_available_ = "this system does not cache what it reads from a device";
+    else if (work_.temperature == temperature::cold)
       not_available_ = empty_cache(path, work_.working_set);
     else
       in_memory ? fill_cache(path, work_.working_set) : platform::drop_cached_pages(path);

@@ -30,10 +30,6 @@ bool belongs(const work& which, const work& kind) {
   return own == kind;
 }
 
-std::string advised(const work& which) {
-  return traits(which.mode).maps && which.advice == advice::random ? " (random)" : "";
-}
-
 bool is_direct_read(const work& which) { return !traits(which.mode).keeps_pages && which.operation == operation::read; }
 
 std::string kind_title(const work& kind) {
@@ -45,7 +41,7 @@ std::string kind_title(const work& kind) {
 // "Cached, warm reads"
 std::string title_of_mode(const work& what) {
   if (is_direct_read(what)) return "direct reads";
-  return fmt::format("{}{}, {}", name(what.mode), advised(what), kind_title(what));
+  return fmt::format("{}, {}", mode_text(what), kind_title(what));
 }
 
 std::string capitalised(std::string text) {
@@ -85,12 +81,12 @@ std::string short_form(form which) { return which == form::blocking ? "" : " asy
 
 curve curve_of_mode(const series& which, const report& among) {
   const work& what = which.work;
-  const std::string base = std::string(name(what.mode)) + advised(what);
+  const std::string base = mode_text(what);
   const bool asynchronous = what.form == form::asynchronous;
   return {&which,
           base + (asynchronous ? ", asynchronous" : ", blocking"),
           base + short_form(what.form),
-          std::string(name(what.mode)) + (advised(what).empty() ? "" : " second"),
+          std::string(name(what.mode)) + (advice_text(what).empty() ? "" : " second"),
           asynchronous,
           trusted(which, among)};
 }

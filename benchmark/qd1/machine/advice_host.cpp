@@ -2,11 +2,13 @@
 // The sysctl, sysfs and cpupower names are those of Documentation/admin-guide/{pm,sysctl,kernel-parameters.txt} and
 // of cpupower(1); of Windows those of powercfg /?.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <qd1/machine/advice.hpp>
 #include <qd1/machine/units.hpp>
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 namespace qd1 {
 namespace {
@@ -27,6 +29,25 @@ void on_frequency(const cpu_facts& cpu, all_advice& out) {
   if (cpu.on_battery == true)
     out.push_back({severity::warning, "the machine runs on its battery",
                    "Firmware holds processor, link and drive back to save power.", std::nullopt});
+}
+
+// A report may come from anywhere, and a command is run in a shell.
+bool is_cpu_list(std::string_view text) {
+  return !text.empty() &&
+         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == ',' || c == '-'; });
+}
+
+void on_core_kinds(const cpu_facts& cpu, all_advice& out) {
+  if (cpu.core_kinds_allowed.value_or(1) < 2 || cpu.core_kinds.empty()) return;
+  const bool is_windows = cpu.power_plan.has_value();  // whose "start /affinity" takes a mask
+  out.push_back(
+      {severity::warning,
+       fmt::format("the cores are of {} kinds: threads {}", cpu.core_kinds.size(),
+                   fmt::join(cpu.core_kinds, " are faster than ")),
+       "The system may move a run from one kind to another, within a series or between two that are compared.",
+       is_windows || !is_cpu_list(cpu.core_kinds.front())
+           ? std::nullopt
+           : std::optional(fmt::format("taskset --cpu-list {} qd1 …", cpu.core_kinds.front()))});
 }
 
 void on_idle_states(const cpu_facts& cpu, all_advice& out) {
@@ -79,12 +100,29 @@ void on_virtualization(const virtual_facts& machine, all_advice& out) {
          fmt::format("other guests took {:.2f} % of the processor time since the start", *machine.steal_percent),
          "While another guest runs an operation seems to take milliseconds, so that the tail is the host's.",
          std::nullopt});
-  if (machine.hypervisor == true)
+  if (machine.root_partition == true)
+    out.push_back(
+        {severity::note,
+         fmt::format("the system runs above its own hypervisor{}",
+                     machine.memory_integrity == true ? ", with memory integrity" : ""),
+         "Virtualization-based security or Hyper-V has started it. The devices are not virtual, but page faults and "
+         "system calls may take longer than without it.",
+         std::nullopt});
+  else if (machine.hypervisor == true)
     out.push_back(
         {severity::note,
          fmt::format("this is a virtual machine ({})", machine.hypervisor_name.value_or("of an unknown kind")),
          "Each operation passes through the host, whose cache, limits and other guests are part of the figures.",
          std::nullopt});
+}
+
+void on_virus_scanner(const host_facts& host, all_advice& out) {
+  if (!host.virus_scanner) return;
+  out.push_back({severity::warning, fmt::format("{} scans files", *host.virus_scanner),
+                 "It reads files that are opened or have been written, beside the run, and delays opening them.",
+                 host.virus_scanner->starts_with("Microsoft Defender")
+                     ? std::optional<std::string>("Add-MpPreference -ExclusionPath DIRECTORY")
+                     : std::nullopt});
 }
 
 void on_memory(const memory_facts& memory, all_advice& out) {
@@ -146,10 +184,12 @@ void on_io_uring(const limit_facts& limits, all_advice& out) {
 
 void advise_on_host(const host_facts& host, std::vector<recommendation>& out) {
   on_frequency(host.cpu, out);
+  on_core_kinds(host.cpu, out);
   on_idle_states(host.cpu, out);
   on_load(host.cpu, out);
   on_clock(host.clock, out);
   on_virtualization(host.virtualization, out);
+  on_virus_scanner(host, out);
   on_memory(host.memory, out);
   on_group_limits(host.limits, out);
   on_priority(host.limits, out);

@@ -177,6 +177,24 @@ void on_numa(const device_facts& device, const cpu_facts& cpu, all_advice& out) 
                  fmt::format("numactl --cpunodebind={0} --membind={0} qd1 …", *device.pcie->numa_node)});
 }
 
+// The drivers' names in Intel's and AMD's packages: RST, VMD, VROC; RAIDXpert.
+bool is_raid_driver(std::string_view driver) {
+  return driver.starts_with("iaStor") || driver.starts_with("iaVROC") || driver.starts_with("rcraid") ||
+         driver.starts_with("rcbottom");
+}
+
+void on_windows_volume(const device_facts& device, all_advice& out) {
+  if (device.driver && is_raid_driver(*device.driver))
+    out.push_back({severity::note, fmt::format("{} is served by {}", device.name, *device.driver),
+                   "A RAID driver (RST, VMD) stands between Windows and the drive, in the place of stornvme. Its "
+                   "figures are not those of the same drive on another machine without it.",
+                   std::nullopt});
+  if (device.encryption && device.encryption->starts_with("BitLocker"))
+    out.push_back({severity::note, fmt::format("{} is encrypted by {}", device.name, *device.encryption),
+                   "The processor encrypts each write and decrypts each read of the device, unless the drive does.",
+                   std::nullopt});
+}
+
 void on_loop(const device_facts& device, all_advice& out) {
   if (device.kind != "loop") return;
   out.push_back({severity::warning, fmt::format("{} is a loop device", device.name),
@@ -217,6 +235,7 @@ void advise_on_storage(const machine_facts& machine, std::vector<recommendation>
     on_queue(device, out);
     on_link(device, out);
     on_numa(device, machine.host.cpu, out);
+    on_windows_volume(device, out);
     on_loop(device, out);
     on_condition(device, out);
     on_alignment(device, machine.devices, out);

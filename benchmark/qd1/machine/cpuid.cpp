@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Intel SDM volume 2A and AMD APM volume 3, CPUID: leaf 1 ECX[31], reserved for hypervisors, reports that there is one;
 // leaf 0x80000007 EDX[8] that the time stamp counter is invariant; leaves 0x80000002 to 4 hold the processor's name.
-// Leaf 0x40000000 holds the hypervisor's signature in EBX, ECX, EDX (Linux, Documentation/virt/kvm/x86/cpuid.rst).
+// Leaf 0x40000000 holds the hypervisor's signature in EBX, ECX, EDX (Linux, Documentation/virt/kvm/x86/cpuid.rst);
+// Hyper-V's leaf 0x40000003 EBX[12] that this partition manages the processors, by which Linux tells the root partition
+// (arch/x86/kernel/cpu/mshyperv.c).
 #include <qd1/machine/cpuid.hpp>
 #include <qd1/platform/cpuid.hpp>
 
@@ -47,6 +49,8 @@ cpuid_facts ask_cpuid() {
   if (facts.hypervisor == true)
     if (const auto signature = cpuid(0x40000000))
       facts.hypervisor_name = hypervisor_name(text_in({signature->b, signature->c, signature->d}));
+  if (facts.hypervisor_name == "Hyper-V")
+    if (const auto privileges = cpuid(0x40000003)) facts.root_partition = (privileges->b & (1U << 12)) != 0;
   return facts;
 }
 

@@ -9,7 +9,7 @@
 namespace qd1 {
 namespace {
 
-direct_facts of_file(const std::string& path, const qio::open_options& options = {}) {
+direct_facts of_file(const std::string& path, const qio::open_options& options) {
   direct_facts facts;
   const auto file = qio::direct_file::open(path, qio::access::read, qio::creation::open_existing, options);
   if (!file) {
@@ -30,12 +30,14 @@ direct_facts of_file(const std::string& path, const qio::open_options& options =
 
 }  // namespace
 
+direct_facts find_direct_of(const std::string& path) { return of_file(path, {}); }
+
 direct_facts find_direct(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) {
     // To open something else, such as a watchdog, may have an effect.
     const bool has_data = std::filesystem::is_regular_file(path, error) || std::filesystem::is_block_file(path, error);
-    return has_data ? of_file(path) : direct_facts();
+    return has_data ? find_direct_of(path) : direct_facts();
   }
   // Others may exchange what is there meanwhile, for links that lead elsewhere.
   const auto directory = qio::directory::open(path);

@@ -24,10 +24,13 @@ struct cpu_facts {
   std::optional<std::string> architecture;
   std::optional<std::uint64_t> packages, cores, threads, numa_nodes;  ///< online
   std::optional<std::uint64_t> threads_allowed;                       ///< to this process
-  std::optional<bool> simultaneous_threads;                           ///< two threads share a core
-  std::optional<std::string> isolated;                                ///< list of threads kept free of others' work
-  std::optional<std::uint64_t> current;                               ///< the thread this was found out on
-  std::optional<std::uint64_t> frequency_mhz;                         ///< of `current`, at that moment
+  /// Where cores are of several kinds: lists of threads ("0-15"), those of the fastest kind first. Else empty.
+  std::vector<std::string> core_kinds;
+  std::optional<std::uint64_t> core_kinds_allowed;  ///< the number of those on which this process may run
+  std::optional<bool> simultaneous_threads;         ///< two threads share a core
+  std::optional<std::string> isolated;              ///< list of threads kept free of others' work
+  std::optional<std::uint64_t> current;             ///< the thread this was found out on
+  std::optional<std::uint64_t> frequency_mhz;       ///< of `current`, at that moment
   std::optional<std::uint64_t> lowest_mhz, highest_mhz;
   std::optional<std::string> frequency_driver, governor, energy_preference;
   std::optional<std::string> power_plan;  ///< of Windows: "balanced", "high performance", "power saver"
@@ -49,6 +52,9 @@ struct virtual_facts {
   std::optional<std::string> emulator;  ///< "Wine 8.0 on Linux": what answers in the name of the system
   std::optional<bool> hypervisor;
   std::optional<std::string> hypervisor_name;
+  /// Of Hyper-V: this system started it and owns the devices, as Windows with virtualization-based security does.
+  std::optional<bool> root_partition;
+  std::optional<bool> memory_integrity;  ///< of Windows: the hypervisor checks the code of drivers
   std::optional<std::string> product;    ///< the machine's name according to the firmware
   std::optional<std::string> container;  ///< what kind, where there are signs of one
   std::optional<double> steal_percent;   ///< of all processor time since the start: runnable, but another guest ran
@@ -83,6 +89,7 @@ struct host_facts {
   virtual_facts virtualization;
   memory_facts memory;
   limit_facts limits;
+  std::optional<std::string> virus_scanner;  ///< of Windows: one that looks at files when they are opened
 };
 
 /// Whether a file there can be read and written without the page cache.
@@ -120,6 +127,8 @@ struct device_facts {
   std::vector<std::string> over;         ///< names of the devices that it is made of; each is listed as well
   std::optional<std::string> transport;  ///< nvme, sata, sas, usb, virtio …
   std::optional<std::string> vendor, model, firmware;
+  std::optional<std::string> driver;      ///< of Windows: of the controller ("stornvme", "iaStorVD")
+  std::optional<std::string> encryption;  ///< of Windows: of the volume, "BitLocker", "BitLocker, suspended" or "none"
   std::optional<std::uint64_t> size_bytes;
   std::optional<std::uint64_t> start_bytes;  ///< of a partition, on its disk
   std::optional<bool> rotational;

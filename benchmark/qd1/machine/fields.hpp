@@ -33,6 +33,8 @@ struct fields<cpu_facts> {
                                           member{"threads", &self::threads},
                                           member{"numa_nodes", &self::numa_nodes},
                                           member{"threads_allowed", &self::threads_allowed},
+                                          member{"core_kinds", &self::core_kinds},
+                                          member{"core_kinds_allowed", &self::core_kinds_allowed},
                                           member{"simultaneous_threads", &self::simultaneous_threads},
                                           member{"isolated", &self::isolated},
                                           member{"current", &self::current},
@@ -67,6 +69,8 @@ struct fields<virtual_facts> {
   static constexpr auto list = std::tuple{member{"emulator", &self::emulator},
                                           member{"hypervisor", &self::hypervisor},
                                           member{"hypervisor_name", &self::hypervisor_name},
+                                          member{"root_partition", &self::root_partition},
+                                          member{"memory_integrity", &self::memory_integrity},
                                           member{"product", &self::product},
                                           member{"container", &self::container},
                                           member{"steal_percent", &self::steal_percent}};
@@ -113,7 +117,8 @@ struct fields<host_facts> {
                                           member{"clock", &self::clock},
                                           member{"virtualization", &self::virtualization},
                                           member{"memory", &self::memory},
-                                          member{"limits", &self::limits}};
+                                          member{"limits", &self::limits},
+                                          member{"virus_scanner", &self::virus_scanner}};
 };
 template <>
 struct fields<direct_facts> {
@@ -170,6 +175,8 @@ struct fields<device_facts> {
                                           member{"vendor", &self::vendor},
                                           member{"model", &self::model},
                                           member{"firmware", &self::firmware},
+                                          member{"driver", &self::driver},
+                                          member{"encryption", &self::encryption},
                                           member{"size_bytes", &self::size_bytes},
                                           member{"start_bytes", &self::start_bytes},
                                           member{"rotational", &self::rotational},

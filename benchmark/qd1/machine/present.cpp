@@ -70,6 +70,9 @@ section present_system(const host_facts& host) {
   lines.setting("machine", machine.product);
   lines.setting("hypervisor",
                 machine.hypervisor_name ? machine.hypervisor_name : either(machine.hypervisor, "yes", "none"));
+  lines.setting("its own hypervisor", either(machine.root_partition));
+  lines.setting("memory integrity", either(machine.memory_integrity, "on", "off"));
+  lines.setting("virus scanner", host.virus_scanner);
   lines.setting("container", machine.container);
   lines.momentary("steal", as("{:.2f} % of processor time since the start", machine.steal_percent));
   return lines.take();
@@ -98,6 +101,8 @@ section present_processor(const host_facts& host) {
   lines.setting("topology", joined({as("packages {}", cpu.packages), as("cores {}", cpu.cores),
                                     as("threads {}", cpu.threads), as("NUMA nodes {}", cpu.numa_nodes)}));
   lines.setting("allowed threads", as("{}", cpu.threads_allowed));
+  lines.setting("kinds of cores",
+                joined({list(cpu.core_kinds, " faster than "), as("{} allowed", cpu.core_kinds_allowed)}));
   lines.setting("SMT", either(cpu.simultaneous_threads, "on", "off"));
   lines.setting("isolated", cpu.isolated);
   lines.momentary("frequency now", joined({as("{} MHz", cpu.frequency_mhz), as("on CPU {}", cpu.current)}));
@@ -220,6 +225,8 @@ section present_device(const device_facts& device) {
   writer lines(fmt::format("Device {}: {}{}", device.name, device.kind, over));
   lines.setting("model", joined({device.vendor, device.model, as("firmware {}", device.firmware)}));
   lines.setting("transport", device.transport);
+  lines.setting("driver", device.driver);
+  lines.setting("encryption", device.encryption);
   lines.setting("size", in_bytes(device.size_bytes));
   lines.setting("starts at", in_bytes(device.start_bytes));
   lines.setting("rotational", either(device.rotational));

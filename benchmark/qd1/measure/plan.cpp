@@ -19,14 +19,14 @@ void require_fitting(std::uint64_t working_set, std::uint64_t block, std::uint64
                                   working_set, bytes));
 }
 
-// Adds reads for each temperature and each advice for mappings.
+// Adds reads for each temperature and each advice. Direct ones know neither.
 void add_reads(const run_request& request, work each, std::vector<work>& to) {
   for (const temperature temperature : request.reads) {
     if (!traits(each.mode).keeps_pages && temperature != request.reads.front()) continue;  // knows neither
     each.temperature = traits(each.mode).keeps_pages ? temperature : temperature::warm;
     for (const advice advice : request.advice) {
-      if (!traits(each.mode).maps && advice != request.advice.front()) continue;
-      each.advice = traits(each.mode).maps ? advice : advice::normal;
+      if (traits(each.mode).is_direct && advice != request.advice.front()) continue;
+      each.advice = traits(each.mode).is_direct ? advice::normal : advice;
       to.push_back(each);
     }
   }

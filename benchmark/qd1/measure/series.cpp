@@ -37,19 +37,21 @@ bool starts_with_pages(const work& work) {
   return traits(work.mode).maps || work.operation == operation::read;
 }
 
+// Whether what the device has read has to show that reads were cold, since the system does not tell which pages are in
+// memory.
+bool is_judged_by_device(const run_setup& setup) {
+  return !platform::tells_cached_pages() && !count(setup.machine).devices.empty();
+}
+
 template <class File>
 void prepare_memory(const File& file, tally& series, const run_setup& setup) {
   const work& work = series.subject();
   const std::string& path = setup.file.path();
   starts_with_pages(work) ? fill_cache(path, work.working_set) : platform::drop_cached_pages(path);
   if constexpr (is_mapped<File>) {
-    if (work.advice == advice::random)
-      if (const auto all = file.view(0, static_cast<std::size_t>(work.working_set));
-          all && !platform::advise_random(all.value()))
-        return series.is_not_available("the system cannot be told that a mapping will be used at random");
     if (starts_with_pages(work)) touch_all(file, work.working_set);
   }
-  if (work.temperature != temperature::cold) return;
+  if (work.temperature != temperature::cold || is_judged_by_device(setup)) return;
   if (std::string reason = empty_cache(path, work.working_set); !reason.empty())
     series.is_not_available(std::move(reason));
 }
@@ -128,6 +130,8 @@ void leave_as_found(File& file, tally& series, const run_setup& setup) {
 template <class Open, class Use>
 void with_file(tally& series, const run_setup& setup, Open&& open, Use&& use) {
   const work& work = series.subject();
+  // Windows drops no pages of a file that is open with the cache.
+  if (work.temperature == temperature::cold) platform::drop_cached_pages(setup.file.path());
   auto opened = open(setup.file.path(), work.operation == operation::read ? qio::access::read : qio::access::read_write,
                      qio::creation::open_existing, how_to_open(work));
   if (!opened) return series.is_not_available(opened.error().message());
@@ -171,14 +175,21 @@ void measure_in(tally& series, const run_setup& setup, const offset_source& next
 }
 
 std::string why_not_advised(const work& work) {
-  if (work.advice == advice::normal || work.form == form::blocking) return {};
-  return "MADV_RANDOM applies to the mapping, but asynchronous operations of a mapped file use its handle";
+  const bool uses_mapping = traits(work.mode).maps && work.form == form::blocking;
+  if (work.advice == advice::normal || !uses_mapping || platform::takes_advice_on_mappings()) return {};
+  return "this system takes no advice on mappings";
+}
+
+std::string why_not_cached(const work& work, const std::string& path) {
+  if (traits(work.mode).is_direct || platform::is_cacheable(path)) return {};
+  return "this system does not cache what it reads from a device";
 }
 
 }  // namespace
 
 void measure_round(tally& to, const run_setup& setup, const offset_source& next_offset, const round_plan& plan) {
-  for (std::string& reason : std::array{why_not_written_through(to.subject()), why_not_advised(to.subject())})
+  for (std::string& reason : std::array{why_not_cached(to.subject(), setup.file.path()),
+                                        why_not_written_through(to.subject()), why_not_advised(to.subject())})
     if (!reason.empty()) return to.is_not_available(std::move(reason));
   if (plan.processor) platform::go_to_processor(*plan.processor);
   with_mode(to.subject().mode, [&]<class Mode> { measure_in<Mode>(to, setup, next_offset, plan); });

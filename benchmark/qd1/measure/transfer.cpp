@@ -24,6 +24,11 @@ qio::aligned_buffer buffer_for(const work& work, const qio::alignment& needed) {
 qio::open_options how_to_open(const work& work) {
   qio::open_options options;
   options.durable_writes = work.operation == operation::write && work.durability == durability::written_through;
+  switch (work.advice) {
+    case advice::normal: break;
+    case advice::random: options.pattern = qio::access_pattern::random; break;
+    case advice::sequential: options.pattern = qio::access_pattern::sequential; break;
+  }
   return options;
 }
 

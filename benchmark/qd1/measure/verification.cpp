@@ -115,6 +115,16 @@ std::string doubt(const verification& facts, std::uint64_t bytes, const work& of
   return {};
 }
 
+// The reason why reads are not known to be cold, where only the device can show that they were.
+std::string why_not_cold(const verification& facts, std::uint64_t bytes, const work& of, const evidence& found) {
+  const bool is_cold = of.operation == operation::read && of.temperature == temperature::cold;
+  if (!is_cold || facts.cached_pages_before) return {};
+  if (!found.device_bytes) return "the system counts no operations of the device under this file";
+  if (is_enough(*found.device_bytes, bytes)) return {};
+  return fmt::format("{} bytes were read from the device, of {}: the others were in memory",
+                     grouped(*found.device_bytes, ','), grouped(bytes, ','));
+}
+
 }  // namespace
 
 void evidence::add(const evidence& more) {
@@ -193,8 +203,9 @@ void judge(verification& facts, const work& work, const evidence& evidence) {
                   grouped(facts.application_operations, ','), factor(facts, bytes, reads, evidence),
                   number(facts.cached_pages_before), number(facts.cached_pages_after));
   if (!traits(work.mode).is_direct) {
-    facts.result = verdict::not_applicable;
-    facts.text = counts;
+    const std::string why = why_not_cold(facts, bytes, work, evidence);
+    facts.result = why.empty() ? verdict::not_applicable : verdict::refuted;
+    facts.text = why.empty() ? counts : fmt::format("NOT cold: {}; {}", why, counts);
     return;
   }
   const bool may_be_refuted = evidence.bottom.medium == medium::device || evidence.bottom.medium == medium::memory;

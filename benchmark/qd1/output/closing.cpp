@@ -34,9 +34,7 @@ std::vector<const series*> beside(const report& report, const series& first) {
 std::string finding_of_modes(const report& report, const series& first) {
   std::vector<std::string> parts;
   for (const series* each : beside(report, first))
-    parts.push_back(fmt::format("{}{} {} µs", name(each->work.mode),
-                                each->work.advice == advice::random ? " (random use advised)" : "",
-                                text_of(median_of(*each))));
+    parts.push_back(fmt::format("{} {} µs", mode_text(each->work), text_of(median_of(*each))));
   if (parts.empty()) return "Too few samples were taken for a median.";
   return fmt::format("A {} {} takes, at the median: {}.", name(first.work.form), name(first.work.operation),
                      fmt::join(parts, ", "));

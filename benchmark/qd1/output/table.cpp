@@ -104,7 +104,8 @@ std::string heading(const work& work, std::string_view covered) {
 }
 
 std::string column_name(const work& work) {
-  return fmt::format("{:>8}{}", name(work.mode), work.advice == advice::random ? ", MADV_RANDOM" : "");
+  const std::string advised = advice_text(work);
+  return fmt::format("{:>8}{}{}", name(work.mode), advised.empty() ? "" : ", ", advised);
 }
 
 std::string block(const group& members, const report& run, const remark_counts& among) {

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -80,6 +79,9 @@ void write_whole_file(const std::string& path, std::string_view contents);
 /// Throws usage_error where write_whole_file() could not write. Leaves everything as it was.
 void require_writable(const std::string& path);
 
+/// Whether the system has a page cache for what is at this path.
+bool is_cacheable(const std::string& path);
+
 /// Drops the file's clean pages from the page cache; dirty, mapped and locked ones stay.
 void drop_cached_pages(const std::string& path);
 
@@ -97,9 +99,8 @@ std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::ui
 /// where the file system does not report it.
 std::optional<std::uint64_t> shared_bytes(const std::string& path, std::uint64_t bytes);
 
-/// Tells the kernel that a mapping will be used at random: no reading ahead, no mapping of neighbours. False where it
-/// cannot be told.
-bool advise_random(std::span<const std::byte> mapping) noexcept;
+/// Whether qio::open_options::pattern has an effect on mappings.
+bool takes_advice_on_mappings() noexcept;
 
 /// A file with parts that are locked by one process at a time, and free when that ends, however it does. It is made
 /// where there is none, and stays.

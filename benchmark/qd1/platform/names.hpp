@@ -11,8 +11,8 @@ extern const char* const own_engine;
 /// The system's clock.
 extern const char* const system_clock;
 
-/// The system's names for writing through, and for advising that a mapping will be used at random.
+/// The system's name for writing through, and those of its calls that take advice on the order of reads.
 extern const char* const write_through;
-extern const char* const random_advice;
+extern const char* const advice_calls;
 
 }  // namespace qd1::platform

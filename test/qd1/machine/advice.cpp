@@ -98,6 +98,47 @@ TEST_CASE("each setting of the processor is pointed out with its command") {
   check_single(machine, severity::warning, "4.0 threads ran or waited over the last minute, for 8 CPUs", "");
 }
 
+TEST_CASE("a process that may move between kinds of cores is told to stay on one") {
+  machine_facts machine = good_machine();
+  machine.host.cpu.core_kinds = {"0-7", "8-15"};
+  machine.host.cpu.core_kinds_allowed = 1;
+  CHECK(advise(machine).empty());
+  machine.host.cpu.core_kinds_allowed = 2;
+  const std::string finding = "the cores are of 2 kinds: threads 0-7 are faster than 8-15";
+  check_single(machine, severity::warning, finding, "taskset --cpu-list 0-7 qd1 …");
+  machine.host.cpu.power_plan = "high performance";  // Windows has no taskset
+  check_single(machine, severity::warning, finding, "");
+  machine.host.cpu.power_plan.reset();
+  machine.host.cpu.core_kinds = {"0; rm -r /", "8"};
+  CHECK_FALSE(find(advise(machine), "kinds: threads")->command);
+}
+
+TEST_CASE("what guards Windows and its disks is pointed out") {
+  machine_facts machine = good_machine();
+  machine.host.virus_scanner = "Microsoft Defender";
+  check_single(machine, severity::warning, "Microsoft Defender scans files",
+               "Add-MpPreference -ExclusionPath DIRECTORY");
+
+  machine = good_machine();
+  machine.host.virtualization.hypervisor = true;
+  machine.host.virtualization.hypervisor_name = "Hyper-V";
+  check_single(machine, severity::note, "this is a virtual machine (Hyper-V)", "");
+  machine.host.virtualization.root_partition = true;
+  check_single(machine, severity::note, "the system runs above its own hypervisor", "");
+  machine.host.virtualization.memory_integrity = true;
+  check_single(machine, severity::note, "the system runs above its own hypervisor, with memory integrity", "");
+
+  machine = good_machine();
+  machine.devices[0].driver = "stornvme";
+  machine.devices[0].encryption = "none";
+  CHECK(advise(machine).empty());
+  machine.devices[0].driver = "iaStorVD";
+  check_single(machine, severity::note, "nvme0n1 is served by iaStorVD", "");
+  machine.devices[0].driver.reset();
+  machine.devices[0].encryption = "BitLocker, suspended";
+  check_single(machine, severity::note, "nvme0n1 is encrypted by BitLocker, suspended", "");
+}
+
 TEST_CASE("memory that is dirty or short") {
   machine_facts machine = good_machine();
   machine.host.memory.dirty_bytes = 50;

@@ -256,9 +256,30 @@ TEST_CASE("an ARM64 board: the kinds of its cores, its clock and its name") {
   make_arm_board(tree);
   const qd1::host_facts host = tree.find("/a").host;
   CHECK(host.cpu.model == "Arm Cortex-A55, Arm Cortex-A76");
+  CHECK(host.cpu.core_kinds == list{"2", "0-1"});
+  CHECK(host.cpu.core_kinds_allowed == 2U);
   CHECK(host.clock.source == "arch_sys_counter");
   CHECK(host.virtualization.product == "Radxa ROCK 5B");
   CHECK_FALSE(host.virtualization.hypervisor);
+}
+
+TEST_CASE("a laptop with performance and efficiency cores, and a process that may use only some of them") {
+  fake_tree tree;
+  make_encrypted_laptop(tree);
+  const auto kinds_allowed = [&](const char* threads) {
+    tree.file("proc/self/status", std::string("Name:\tqd1\nCpus_allowed_list:\t") + threads);
+    const qd1::cpu_facts cpu = tree.find("/data").host.cpu;
+    CHECK(cpu.core_kinds == list{"0-7", "8-15"});
+    return cpu.core_kinds_allowed;
+  };
+  CHECK(kinds_allowed("0-15") == 2U);
+  CHECK(kinds_allowed("7-8") == 2U);
+  CHECK(kinds_allowed("2") == 1U);
+  CHECK(kinds_allowed("8-11,15") == 1U);
+
+  fake_tree desktop;
+  make_nvme_desktop(desktop);
+  CHECK(desktop.find("/").host.cpu.core_kinds.empty());
 }
 
 TEST_CASE("an ARM64 guest: a core without a known name, and the hypervisor of the device tree") {

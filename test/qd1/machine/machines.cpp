@@ -157,6 +157,8 @@ void make_encrypted_laptop(fake_tree& tree) {
             "22 1 253:1 / / rw,relatime shared:1 - ext4 /dev/mapper/secret--host--vg-root rw,errors=remount-ro");
   tree.files("sys/class/power_supply/AC", {{"type", "Mains"}, {"online", "0"}});
   tree.files("sys/class/power_supply/BAT0", {{"type", "Battery"}, {"serial_number", "SECRET"}});
+  tree.file("sys/devices/cpu_core/cpus", "0-7");
+  tree.file("sys/devices/cpu_atom/cpus", "8-15");
 }
 
 void make_mirrored_server(fake_tree& tree) {
@@ -274,6 +276,9 @@ void make_arm_board(fake_tree& tree) {
             "processor\t: 0\nBogoMIPS\t: 48.00\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd05\n\n"
             "processor\t: 1\nCPU implementer\t: 0x41\nCPU part\t: 0xd05\n\n"
             "processor\t: 2\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n");
+  tree.file("sys/devices/system/cpu/online", "0-2");
+  for (const auto& [thread, capacity] : {std::pair("cpu0", "530"), {"cpu1", "530"}, {"cpu2", "1024"}})
+    tree.file(std::string("sys/devices/system/cpu/") + thread + "/cpu_capacity", capacity);
   tree.file("proc/device-tree/model", std::string("Radxa ROCK 5B\0", 14));
   tree.files("sys/devices/system/clocksource/clocksource0",
              {{"current_clocksource", "arch_sys_counter"}, {"available_clocksource", "arch_sys_counter "}});

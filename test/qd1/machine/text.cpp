@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "catch.hpp"
 
+#include <qd1/machine/core_kinds.hpp>
 #include <qd1/machine/linux/text.hpp>
 
 using namespace qd1::linux_system;
@@ -29,6 +30,14 @@ TEST_CASE("a choice is what stands in brackets") {
   CHECK(to_choice("none").current == "none");
   CHECK_FALSE(to_choice("").current);
   CHECK_FALSE(to_choice("one two").current);
+}
+
+TEST_CASE("threads are listed as Linux lists them") {
+  const auto list = [](std::vector<std::uint64_t> threads) { return qd1::cpu_list(threads); };
+  CHECK(list({}).empty());
+  CHECK(list({3}) == "3");
+  CHECK(list({0, 1, 2, 3, 8}) == "0-3,8");
+  CHECK(list({0, 2, 4, 5}) == "0,2,4-5");
 }
 
 TEST_CASE("a list of CPUs") {

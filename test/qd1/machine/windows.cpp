@@ -5,8 +5,11 @@
 
 #include <qd1/machine/counters.hpp>
 #include <qd1/machine/find.hpp>
+#include <qd1/machine/windows/bitlocker.hpp>
 #include <qd1/machine/windows/cpu.hpp>
 #include <qd1/machine/windows/device.hpp>
+#include <qd1/machine/windows/driver.hpp>
+#include <qd1/machine/windows/security.hpp>
 #include <qd1/machine/windows/text.hpp>
 #include <qd1/machine/windows/version.hpp>
 #include <winioctl.h>
@@ -76,6 +79,47 @@ TEST_CASE("power modes have the names of the settings") {
   CHECK(name_of_power_mode({0xded574b5, 0x45a0, 0x4f42, {0x87, 0x37, 0x46, 0x34, 0x5c, 0x09, 0xc2, 0x38}}) ==
         "best performance");
   CHECK(name_of_power_mode({}).empty());  // balanced: no overlay
+}
+
+TEST_CASE("Defender is named if its service runs and nothing turns its scans off") {
+  CHECK(name_of_scanner(true, 0, 0) == "Microsoft Defender");
+  CHECK_FALSE(name_of_scanner(false, 0, 0));
+  CHECK_FALSE(name_of_scanner(true, 1, 0));
+  CHECK_FALSE(name_of_scanner(true, 0, 1));
+}
+
+TEST_CASE("the states of BitLocker have names") {
+  CHECK(name_of_protection(1) == "BitLocker");
+  CHECK(name_of_protection(2) == "none");
+  CHECK(name_of_protection(5) == "BitLocker, suspended");
+  CHECK_FALSE(name_of_protection(0));
+  CHECK_FALSE(name_of_protection(99));
+}
+
+TEST_CASE("what Wine does not have is unknown: BitLocker, Defender, memory integrity, drivers of disks") {
+  if (!is_wine()) QIO_SKIP("this is Windows");
+  CHECK_FALSE(find_encryption(L"C:\\"));
+  CHECK_FALSE(find_encryption(L""));
+  CHECK_FALSE(find_virus_scanner());
+  CHECK_FALSE(find_memory_integrity());
+  CHECK_FALSE(find_driver(4711));
+}
+
+TEST_CASE("volumes and disks are told from files by their names") {
+  CHECK_FALSE(locate_device("C:\\data"));
+  CHECK_FALSE(locate_device("data"));
+  const auto disk = locate_device(R"(\\.\PhysicalDrive12)");
+  REQUIRE(disk);
+  CHECK(disk->is_device);
+  CHECK(disk->disk == 12U);
+  CHECK(disk->root.empty());
+  const auto volume = locate_device(R"(\\.\d:)");
+  REQUIRE(volume);
+  CHECK(volume->root == L"d:\\");
+  CHECK_FALSE(volume->disk);
+  CHECK_FALSE(locate_device(R"(\\.\PhysicalDrive1x)")->disk);
+  CHECK_FALSE(locate_device(R"(\\.\PhysicalDrive)")->disk);
+  CHECK_FALSE(find_filesystem(*disk).type);
 }
 
 TEST_CASE("texts of Windows become UTF-8") {

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // Documentation/ABI/testing/sysfs-devices-system-cpu, Documentation/admin-guide/pm/{cpufreq,cpuidle,intel_pstate}.rst,
-// proc(5).
+// proc(5). Kinds of cores: "cpu_capacity" where firmware describes them (ARM64); on Intel's hybrid processors the
+// devices of the performance counters (tools/perf/Documentation/intel-hybrid.txt).
+#include <qd1/machine/core_kinds.hpp>
 #include <qd1/machine/linux/arm_models.hpp>
 #include <qd1/machine/linux/cpu.hpp>
 #include <qd1/machine/linux/text.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace qd1::linux_system {
 namespace {
@@ -32,6 +36,34 @@ void find_topology(const tree& system, cpu_facts& facts) {
   }
   facts.packages = packages.size();
   facts.cores = cores.size();
+}
+
+std::vector<ranked_thread> threads_by_capacity(const tree& system) {
+  std::vector<ranked_thread> found;
+  for (const std::uint64_t thread : to_cpu_list(system.text(cpus / "online").value_or("")))
+    if (const auto capacity = system.number(directory_of(thread) / "cpu_capacity"))
+      found.push_back({*capacity, thread});
+  return found;
+}
+
+std::vector<ranked_thread> threads_by_counters(const tree& system) {
+  std::vector<ranked_thread> found;
+  std::uint64_t rank = 0;
+  for (const char* kind : {"cpu_lowpower", "cpu_atom", "cpu_core"}) {
+    const std::filesystem::path device = std::filesystem::path("sys/devices") / kind;
+    for (const std::uint64_t thread : to_cpu_list(system.text(device / "cpus").value_or("")))
+      found.push_back({rank, thread});
+    ++rank;
+  }
+  return found;
+}
+
+void find_core_kinds(const tree& system, const std::vector<std::uint64_t>& allowed, cpu_facts& facts) {
+  std::vector<ranked_thread> threads = threads_by_counters(system);
+  if (threads.empty()) threads = threads_by_capacity(system);
+  if (!allowed.empty())
+    for (ranked_thread& each : threads) each.allowed = std::ranges::binary_search(allowed, each.number);
+  set_core_kinds(std::move(threads), facts);
 }
 
 // /proc/cpuinfo has a paragraph for each thread. Where there is no frequency driver (in most virtual machines) the
@@ -111,7 +143,10 @@ cpu_facts find_cpu(const tree& system, std::uint64_t current) {
   if (const auto nodes = to_cpu_list(system.text("sys/devices/system/node/online").value_or("")); !nodes.empty())
     facts.numa_nodes = nodes.size();
   const std::string status = system.text("proc/self/status").value_or("");
-  if (const auto allowed = value_of(status, "Cpus_allowed_list")) facts.threads_allowed = to_cpu_list(*allowed).size();
+  const auto allowed_list = value_of(status, "Cpus_allowed_list");
+  const auto allowed = to_cpu_list(allowed_list.value_or(""));
+  if (allowed_list) facts.threads_allowed = allowed.size();
+  find_core_kinds(system, allowed, facts);
   facts.simultaneous_threads = system.flag(cpus / "smt/active");
   if (auto isolated = system.text(cpus / "isolated"); isolated && !isolated->empty())
     facts.isolated = std::move(isolated);

@@ -27,6 +27,7 @@ void ask_processor(host_facts& host) {
   host.clock.invariant_tsc = cpuid.invariant_tsc;
   if (cpuid.hypervisor) host.virtualization.hypervisor = cpuid.hypervisor;
   if (cpuid.hypervisor_name) host.virtualization.hypervisor_name = cpuid.hypervisor_name;
+  host.virtualization.root_partition = cpuid.root_partition;
 }
 
 // getrlimit(2). Who may lock memory at will (CAP_IPC_LOCK) is not held to it, but that is not looked into.

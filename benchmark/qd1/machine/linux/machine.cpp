@@ -75,7 +75,8 @@ machine_facts find_machine(const tree& system, const location& where, std::uint6
                   .clock = find_clock(system),
                   .virtualization = find_virtualization(system),
                   .memory = find_memory(system, page_bytes),
-                  .limits = find_limits(system, mounts)};
+                  .limits = find_limits(system, mounts),
+                  .virus_scanner = {}};
   find_storage(system, mounts, where, machine);
   return machine;
 }

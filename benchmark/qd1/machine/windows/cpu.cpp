@@ -4,6 +4,7 @@
 #include <qio/system/windows/calls.hpp>
 
 #include <powrprof.h>
+#include <qd1/machine/core_kinds.hpp>
 #include <qd1/machine/cpuid.hpp>
 #include <qd1/machine/windows/cpu.hpp>
 #include <qd1/machine/windows/text.hpp>
@@ -12,6 +13,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace qd1::windows_system {
@@ -27,17 +29,36 @@ std::vector<std::byte> topology() {
   return memory;
 }
 
+// PROCESSOR_RELATIONSHIP::EfficiencyClass, which older headers lack: a higher one has the greater performance.
+std::uint64_t efficiency_class(const PROCESSOR_RELATIONSHIP& core) {
+  return static_cast<std::uint64_t>(reinterpret_cast<const unsigned char*>(&core)[1]);
+}
+
+// Threads are numbered as in `current`: 64 for each group.
+void add_threads(const PROCESSOR_RELATIONSHIP& core, std::vector<ranked_thread>& to) {
+  DWORD_PTR process = 0, system = 0;
+  // Zero where the process has threads in several groups of processors: then it may run on all.
+  if (::GetProcessAffinityMask(::GetCurrentProcess(), &process, &system) == 0 || process == 0) process = ~DWORD_PTR{0};
+  for (WORD group = 0; group < core.GroupCount; ++group)
+    for (unsigned bit = 0; bit < 64; ++bit)
+      if ((std::uint64_t{core.GroupMask[group].Mask} >> bit & 1) != 0)
+        to.push_back(
+            {efficiency_class(core), std::uint64_t{core.GroupMask[group].Group} * 64 + bit, (process >> bit & 1) != 0});
+}
+
 void find_topology(cpu_facts& facts) {
   const std::vector<std::byte> memory = topology();
   if (memory.empty()) return;
   std::uint64_t packages = 0, cores = 0, threads = 0, nodes = 0;
   bool shared = false;
+  std::vector<ranked_thread> kinds;
   for (std::size_t at = 0; at < memory.size();) {
     const auto& each = reinterpret_cast<const SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX&>(memory[at]);
     packages += each.Relationship == RelationProcessorPackage;
     nodes += each.Relationship == RelationNumaNode;
     if (each.Relationship == RelationProcessorCore) {
       ++cores;
+      add_threads(each.Processor, kinds);
       shared = shared || (each.Processor.Flags & LTP_PC_SMT) != 0;
       for (WORD group = 0; group < each.Processor.GroupCount; ++group)
         threads += static_cast<std::uint64_t>(std::popcount(std::uint64_t{each.Processor.GroupMask[group].Mask}));
@@ -49,6 +70,7 @@ void find_topology(cpu_facts& facts) {
   facts.threads = threads;
   facts.numa_nodes = nodes;
   facts.simultaneous_threads = shared;
+  set_core_kinds(std::move(kinds), facts);
 }
 
 std::optional<std::uint64_t> threads_allowed() {

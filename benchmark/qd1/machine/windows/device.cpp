@@ -3,7 +3,9 @@
 // IOCTL_DISK_PERFORMANCE, all of which want a handle without any right, which every user may open.
 #include <qio/system/windows/path.hpp>
 
+#include <qd1/machine/windows/bitlocker.hpp>
 #include <qd1/machine/windows/device.hpp>
+#include <qd1/machine/windows/driver.hpp>
 #include <qd1/machine/windows/text.hpp>
 #include <winioctl.h>
 
@@ -132,6 +134,7 @@ device_facts find_disk(DWORD number) {
   const device disk(device_path(facts.name));
   find_identity(disk, facts);
   find_properties(disk, facts);
+  facts.driver = find_driver(number);
   return facts;
 }
 
@@ -169,6 +172,7 @@ std::optional<std::string> name_of_bus(int type) {
 }
 
 std::vector<device_facts> find_devices(const volume& on) {
+  if (on.disk) return {find_disk(*on.disk)};
   const device opened(volume_path(on.root));
   const auto answer = opened.ask(IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS);
   const auto found = device::as<VOLUME_DISK_EXTENTS>(answer);
@@ -176,6 +180,7 @@ std::vector<device_facts> find_devices(const volume& on) {
   device_facts partition;
   partition.name = on.root.size() == 3 ? narrow(on.root.substr(0, 2)) : "volume";
   partition.kind = "partition";
+  partition.encryption = find_encryption(on.root);
   std::vector<device_facts> disks;
   for (std::size_t each = 0; each < found->NumberOfDiskExtents; ++each) {
     DISK_EXTENT extent;

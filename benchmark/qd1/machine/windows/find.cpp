@@ -9,6 +9,7 @@
 #include <qd1/machine/find.hpp>
 #include <qd1/machine/windows/cpu.hpp>
 #include <qd1/machine/windows/device.hpp>
+#include <qd1/machine/windows/security.hpp>
 #include <qd1/machine/windows/version.hpp>
 #include <qd1/machine/windows/volume.hpp>
 
@@ -29,6 +30,9 @@ host_facts find_host() {
   host.clock.invariant_tsc = cpuid.invariant_tsc;
   host.virtualization.hypervisor = cpuid.hypervisor;
   host.virtualization.hypervisor_name = cpuid.hypervisor_name;
+  host.virtualization.root_partition = cpuid.root_partition;
+  host.virtualization.memory_integrity = windows_system::find_memory_integrity();
+  host.virus_scanner = windows_system::find_virus_scanner();
   LARGE_INTEGER frequency;
   if (::QueryPerformanceFrequency(&frequency) != 0)
     host.clock.source = fmt::format("QueryPerformanceCounter, {:g} MHz", static_cast<double>(frequency.QuadPart) / 1e6);
@@ -48,7 +52,7 @@ machine_facts find_machine(const std::string& path) {
   if (!machine.host.virtualization.emulator) machine.devices = windows_system::find_devices(where);
   for (const device_facts& device : machine.devices)
     static_cast<void>(windows_system::count_operations(device.name));  // turns counting on, for those that follow
-  machine.filesystem.direct = find_direct(where.path);
+  machine.filesystem.direct = where.is_device ? find_direct_of(where.path) : find_direct(where.path);
   return machine;
 }
 

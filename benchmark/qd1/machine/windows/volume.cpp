@@ -6,8 +6,11 @@
 #include <qd1/machine/windows/volume.hpp>
 
 #include <array>
+#include <charconv>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace qd1::windows_system {
 namespace {
@@ -53,7 +56,25 @@ void find_space(const std::wstring& root, filesystem_facts& facts) {
 
 }  // namespace
 
+std::optional<volume> locate_device(const std::string& path) {
+  constexpr std::string_view prefix = R"(\\.\)", disk = "PhysicalDrive";
+  if (!path.starts_with(prefix)) return std::nullopt;
+  volume found;
+  found.path = path;
+  found.is_device = true;
+  const std::string_view name = std::string_view(path).substr(prefix.size());
+  if (const auto wide = qio::platform::wide(path.c_str())) found.native = wide.value();
+  if (name.size() == 2 && name[1] == ':') found.root = {static_cast<wchar_t>(name[0]), L':', L'\\'};
+  std::uint32_t number = 0;
+  const char* const end = name.data() + name.size();
+  if (name.starts_with(disk) &&
+      std::from_chars(name.data() + disk.size(), end, number) == std::from_chars_result{end, std::errc()})
+    found.disk = number;
+  return found;
+}
+
 volume locate(const std::string& path) {
+  if (auto device = locate_device(path)) return *std::move(device);
   volume found;
   found.path = nearest_existing(path).string();
   const auto native = qio::platform::native_path(found.path.c_str());
@@ -67,7 +88,7 @@ volume locate(const std::string& path) {
 
 filesystem_facts find_filesystem(const volume& on) {
   filesystem_facts facts;
-  if (on.root.empty()) return facts;
+  if (on.root.empty() || on.is_device) return facts;
   find_type(on.root, facts);
   find_space(on.root, facts);
   if (is_drive(on.root)) facts.mount_point = narrow(on.root);

@@ -479,9 +479,9 @@ std::optional<std::uint64_t> cached_pages(const std::string& path, std::uint64_t
   return found;
 }
 
-bool advise_random(std::span<const std::byte> mapping) noexcept {
-  return ::madvise(const_cast<std::byte*>(mapping.data()), mapping.size(), MADV_RANDOM) == 0;
-}
+bool takes_advice_on_mappings() noexcept { return true; }
+
+bool is_cacheable(const std::string&) { return true; }
 
 lock_file::lock_file(const std::string& path) : path_(path) {
   const output_place place = find_place(path);

@@ -50,7 +50,15 @@ HANDLE open(const std::wstring& name, DWORD access, DWORD disposition, DWORD fla
   return ::CreateFileW(name.c_str(), access, share_all, nullptr, disposition, FILE_ATTRIBUTE_NORMAL | flags, nullptr);
 }
 
-bool is_device(const std::string& path) { return path.starts_with(R"(\\.\)") || path.starts_with("//./"); }
+// "\\.\PhysicalDrive0", "\\.\D:"
+bool is_device(const std::string& path) { return path.starts_with(R"(\\.\)"); }
+
+// Reading a device takes an administrator's rights.
+[[noreturn]] void fail_to_open(const std::string& path) {
+  const qio::error failure = qio::platform::last_error();
+  const bool may_not = is_device(path) && failure == std::errc::permission_denied;
+  throw usage_error(fmt::format("{}: {}{}", path, failure.message(), may_not ? "; start qd1 as an administrator" : ""));
+}
 
 // Time and size of the last change: whatever is written to the file later changes them.
 std::string state_of(const std::string& path) {
@@ -84,7 +92,10 @@ std::optional<std::uint64_t> allocated_bytes(HANDLE file, std::uint64_t bytes) {
 }  // namespace
 
 file_kind kind_of(const std::string& path) {
-  if (is_device(path)) throw usage_error(path + ": devices are not measured on Windows; name a file or a directory");
+  if (is_device(path)) {
+    if (!owned_handle(open(native(path), 0, OPEN_EXISTING)).exists()) fail_to_open(path);
+    return file_kind::block_device;
+  }
   std::error_code failed;
   const auto status = std::filesystem::status(path, failed);
   switch (status.type()) {
@@ -107,9 +118,9 @@ std::uint64_t free_bytes(const std::string& directory) {
 held_file::held_file(const std::string& path)
     : handle_(::CreateFileW(native(path).c_str(), FILE_READ_ATTRIBUTES | GENERIC_READ,
                             FILE_SHARE_READ | FILE_SHARE_WRITE, nullptr, OPEN_EXISTING,
-                            FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_NO_BUFFERING, nullptr)),
+                            (is_device(path) ? 0u : FILE_FLAG_BACKUP_SEMANTICS) | FILE_FLAG_NO_BUFFERING, nullptr)),
       path_(path) {
-  if (handle_ == INVALID_HANDLE_VALUE) fail(path);
+  if (handle_ == INVALID_HANDLE_VALUE) fail_to_open(path);
 }
 
 held_file::~held_file() { ::CloseHandle(handle_); }
@@ -133,11 +144,15 @@ void require_no_link_of_others(const std::string& path, const held_file&) {
 }
 
 device_claim::device_claim(const held_file&, const std::string& name) : handle_(INVALID_HANDLE_VALUE) {
-  throw usage_error(name + ": not overwritten: devices are not measured on Windows");
+  throw usage_error(name + ": not overwritten: on Windows, devices are only read; choose --ops read");
 }
 device_claim::~device_claim() = default;
 
 std::string device_over(const std::string&) { return {}; }
+
+// "You should assume that all Microsoft file systems open volume handles as noncached" (CreateFile's documentation);
+// disks have no file system that could cache.
+bool is_cacheable(const std::string& path) { return !is_device(path); }
 
 void mark_as_made_by_qd1(const std::string& path) {
   const std::string state = state_of(path);
@@ -204,7 +219,7 @@ void write_whole_file(const std::string& path, std::string_view contents) {
 }
 
 // No call is documented for it. NTFS throws the pages of a file out when that is opened without cache and nobody has it
-// open otherwise; nothing relies on it, since no call reports how many pages are left.
+// open with the cache. No call reports how many pages are left, so cold reads are judged by what the device has read.
 void drop_cached_pages(const std::string& path) {
   const owned_handle file(open(native(path), GENERIC_READ, OPEN_EXISTING, FILE_FLAG_NO_BUFFERING));
   if (!file.exists()) fail(path);
@@ -226,7 +241,7 @@ std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::ui
   return allocated ? std::optional(bytes - std::min(bytes, *allocated)) : std::nullopt;
 }
 
-bool advise_random(std::span<const std::byte>) noexcept { return false; }
+bool takes_advice_on_mappings() noexcept { return false; }
 
 lock_file::lock_file(const std::string& path)
     : path_(path), handle_(open(native(path), GENERIC_READ | GENERIC_WRITE, OPEN_ALWAYS)) {

@@ -150,7 +150,7 @@ TEST_CASE("the verdict tells reads of different advice apart") {
   INFO(found.out << found.err);
   CHECK(found.status == 0);
   CHECK_THAT(unbroken(found.out), Contains("cached (advised random) ") && Contains("cached (advised sequential) ") &&
-                                      Contains("cached 0.") && !Contains("direct (advised"));
+                                      !Contains("direct (advised"));
 }
 
 TEST_CASE("gates decide the exit status of loads, too") {

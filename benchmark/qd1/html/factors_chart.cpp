@@ -55,7 +55,7 @@ node drawing(const shape& claim, const factor_scale& x) {
     shapes.push_back(
         element("line", {{"x1", at}, {"x2", at}, {"y1", "-2"}, {"y2", fmt::format("{}", factor_row_height + 4)}}));
   }
-  const auto [left, right] = std::minmax(x(*claim.published), x(*claim.found));
+  const auto [left, right] = std::minmax({x(*claim.published), x(*claim.found)});
   shapes.push_back(element("rect", {{"class", "stem"},
                                     {"x", percent_of_width(left)},
                                     {"width", percent_of_width(std::max(right - left, 0.002))},

@@ -28,7 +28,7 @@ void serve(qio::context& context, qio::async_cached_file& file, int client) {
   qio::task_scope answers(context);
   for (bool is_connected = true; is_connected;) {
     epoll_event ready{};
-    // False: the context has work now. With deadlines or sleeps, wait until next_deadline() at most.
+    // False: the context has work now. A program with deadlines or sleeps: timeout_of() in docs/event-loops.md.
     const int count = ::epoll_wait(epoll, &ready, 1, context.prepare_to_wait() ? -1 : 0);
     if (range wanted{}; count == 1 && ready.data.fd == client) {
       is_connected = ::recv(client, &wanted, sizeof wanted, MSG_WAITALL) == sizeof wanted;

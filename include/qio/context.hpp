@@ -67,7 +67,7 @@ class [[nodiscard]] scheduled final : posted {
 /// await them.
 ///
 /// A context belongs to one thread: the first that calls run() or poll(). From then on that thread alone runs it, opens
-/// files on it, and starts, cancels and destroys operations. Before that, any one thread at a time may. Other threads
+/// files on it, and starts, cancels and destroys operations. Until then, any thread may, one at a time. Other threads
 /// may call schedule() and post(), and use std::stop_source. To use several threads, give each a context of its own.
 ///
 /// Creating a context allocates memory; running operations does not. Movable; files keep working when their context is

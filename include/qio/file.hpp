@@ -102,6 +102,8 @@ operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity
 /// std::errc::bad_file_descriptor; the others must not be called (checked where QIO_CHECKS is 1). Such a file can be
 /// assigned to. It keeps its context's resources until then, or until it is destroyed.
 ///
+/// What has no offsets cannot be opened: pipes, sockets and terminals (errc::no_offsets; Windows opens named pipes).
+///
 /// Threads. Several threads may call blocking operations at once, except resize() and close(). Asynchronous operations
 /// belong to the context's thread. Close a file that has had some on that thread, or when it no longer runs the
 /// context. If something else extends a mapped file (another handle, or an asynchronous write) while one of its threads
@@ -202,7 +204,8 @@ class [[nodiscard]] basic_file {
   /// A second file of this mode on another context, which uses the same handle: the same open file description, so
   /// locks (F_OFD_SETLK, flock) and the file's identity are common to both. So are failed syncs. Transfers, statistics
   /// and, of a mapped file, the mapping are each file's own; `options` determines for the new one what open_options
-  /// says about inline writes, registration, reservation and guarded copies. The last of the files closes the handle.
+  /// says about inline reads and writes, registration, reservation and guarded copies. A hint (open_options::pattern)
+  /// belongs to the handle: give it to the first file. The last of the files closes the handle.
   /// Call it while no other thread uses this file; afterwards, each file belongs to its own context's thread. On
   /// Windows, a handle belongs to one completion port: errc::cannot_be_shared.
   template <class OtherEngine>
@@ -815,7 +818,8 @@ task<result<void>> sync_directory_by_worker(std::shared_ptr<loop<Engine>> on, st
 /// (On Windows it flushes the directory's handle, which NTFS accepts, but which is undocumented.)
 inline result<void> sync_directory(path_view directory) { return platform::sync_directory(directory); }
 
-/// The same on a worker thread. Allocates the frame of the task. (A simulated disk has a sync_directory() of its own.)
+/// Like sync_directory(), on a worker thread. Allocates the frame of the task. (A simulated disk has a sync_directory()
+/// of its own.)
 template <class Engine>
 task<result<void>> async_sync_directory(const basic_context<Engine>& on, std::string directory) {
   static_assert(std::is_same_v<typename Engine::system, detail::operating_system>,

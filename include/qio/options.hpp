@@ -36,9 +36,9 @@ struct open_options {
   /// overlay cannot tell. There a read of at most 1 MiB is a plain system call, which waits if the data is elsewhere:
   /// on the swap device, or in a layer below the overlay. That is many times faster than the engine, which needs a
   /// kernel worker for each. After a wait, the engine carries out the context's transfers on that file system for
-  /// sixteen times as long as the wait took, so waiting for it costs the context's thread at most a seventeenth of its
-  /// time. file_statistics::blocked_submissions counts the waits. With `always`, the same on any file system that
-  /// cannot tell.
+  /// sixteen times as long as the wait took, so the context's thread spends at most a seventeenth of its time waiting.
+  /// file_statistics::blocked_submissions counts the waits. With `always`, the same on any file system that cannot
+  /// tell.
   ///
   /// If this thread, or one that waits for it, serves the file system (FUSE), such a read would never return. So do not
   /// use `always` there, and use `never` on an overlay above such a file system.

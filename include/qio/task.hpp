@@ -342,10 +342,9 @@ class join_all final : started::listener {
 
 }  // namespace detail
 
-/// Starts all, in order, and finishes when all have; one that is nested very deep may start after those that follow it
-/// (see task). The result is a tuple in the order of the arguments, with
-/// unit for a task<void>. If several throw, the exception of the first in that order comes out, after all
-/// have finished.
+/// Starts all, in order (see task for one that is nested very deep), and finishes when all have. The result is a tuple
+/// in the order of the arguments: of each the T of its task<T>, or unit for a task<void>. If several throw, the
+/// exception of the first in that order comes out, after all have finished.
 template <class... T>
 task<std::tuple<detail::kept<T>...>> when_all(task<T>... tasks) {
   std::tuple<std::optional<detail::kept<T>>...> values;
@@ -358,7 +357,7 @@ task<std::tuple<detail::kept<T>...>> when_all(task<T>... tasks) {
   co_return std::apply([](auto&... value) { return std::tuple<detail::kept<T>...>{std::move(*value)...}; }, values);
 }
 
-/// The same for a number of tasks known at run time.
+/// Like when_all() of single tasks, for a number of them that is known at run time.
 template <class T>
 task<std::vector<detail::kept<T>>> when_all(std::vector<task<T>> tasks) {
   std::vector<std::optional<detail::kept<T>>> values(tasks.size());

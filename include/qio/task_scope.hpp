@@ -68,8 +68,8 @@ class task_scope {
   }
 
   /// Awaited on this context, by one coroutine at a time: continues when no task is left, also if none was spawned.
-  /// Then throws the first exception that left a task since the last join() or join_one(). Afterwards, spawn() may be
-  /// called again.
+  /// Then throws the first exception that left a task since the last join() or join_one(): if nobody joins, exceptions
+  /// are discarded, so catch them in the task. Afterwards, spawn() may be called again.
   auto join() noexcept {
     struct awaiter : joining {
       using joining::joining;

@@ -181,15 +181,15 @@ task<std::variant<detail::kept<detail::value_made_by<Function>>...>> when_any(st
   }(std::index_sequence_for<Function...>());
   co_return std::move(*first);
 }
-/// The same, without a stop token to pass on.
+/// Like when_any() with a stop token, without one to pass on.
 template <class... Function>
   requires(sizeof...(Function) != 0 && (detail::makes_task<Function> && ...))
 task<std::variant<detail::kept<detail::value_made_by<Function>>...>> when_any(Function... functions) {
   return when_any(std::stop_token(), std::move(functions)...);
 }
 
-/// The same for a number of tasks known at run time, at least one: `function(stop_token)` returns a
-/// std::vector<task<T>>. Allocates an array for the values, too.
+/// Like when_any() of single functions, for a number of tasks known at run time, at least one: `function(stop_token)`
+/// returns a std::vector<task<T>>. Allocates an array for the values, too.
 ///
 ///     const auto [index, value] = co_await qio::when_any([&](std::stop_token stop) {
 ///       std::vector<qio::task<int>> tasks;
@@ -213,7 +213,7 @@ task<first_finished<detail::values_made_by<Function>>> when_any(std::stop_token 
   all.rethrow();
   co_return first_finished<value_type>{all.first(), std::move(*values[all.first()])};
 }
-/// The same, without a stop token to pass on.
+/// Like when_any() with a stop token, without one to pass on.
 template <class Function>
   requires detail::makes_tasks<Function>
 task<first_finished<detail::values_made_by<Function>>> when_any(Function function) {

@@ -168,7 +168,7 @@ TEST_CASE("a file moved to another directory is durable after a sync of either")
     auto made = writer.open("a/new").value();
     REQUIRE(made.write_at(0, filled(512, 2)));
     REQUIRE(made.sync());
-    REQUIRE(disk.sync_directory("a"));
+    REQUIRE(disk.sync_directory("a/"));
     REQUIRE(disk.rename("a/new", "b/new"));
     REQUIRE(disk.sync_directory(synced));
     disk.restart();

@@ -21,7 +21,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 using nlohmann::json;
 

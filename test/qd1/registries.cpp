@@ -23,7 +23,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 
 std::vector<qd1::command> all_commands() {

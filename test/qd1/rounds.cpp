@@ -15,7 +15,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using qd1::difference;
 using qd1_test::normal_source;
 

@@ -12,7 +12,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 
 const std::string quickly = " --interval 1ms --file-size 1M ";

@@ -14,7 +14,7 @@
 
 namespace {
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using namespace qd1_test;
 
 // A qd1 whose output is a pipe.

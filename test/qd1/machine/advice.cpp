@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <functional>
 
-using Catch::Matchers::Contains;
+using qio_test::Contains;
 using qd1::advise;
 using qd1::machine_facts;
 using qd1::recommendation;

@@ -1,8 +1,8 @@
 // Catch2, version 2 or 3, with the same names for both; and how a test reports that it could not run.
 #pragma once
 
-// Clang 22 warns about __COUNTER__, which C++ does not have. (Names by line, CATCH_CONFIG_NO_COUNTER, are the same for the
-// two parts of a TEMPLATE_LIST_TEST_CASE in version 3.)
+// Clang 22 warns about __COUNTER__, which C++ does not have. (Names by line, CATCH_CONFIG_NO_COUNTER, are the same for
+// the two parts of a TEMPLATE_LIST_TEST_CASE in version 3.)
 #if defined(__clang__) && __clang_major__ >= 22
 #pragma clang diagnostic ignored "-Wc2y-extensions"
 #endif

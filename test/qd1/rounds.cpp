@@ -15,9 +15,9 @@
 
 namespace {
 
-using qio_test::Contains;
 using qd1::difference;
 using qd1_test::normal_source;
+using qio_test::Contains;
 
 // Samples spread over 21 bins around the middle.
 qd1::sampled_round round_at(double ns, std::uint64_t samples = 2'100) {

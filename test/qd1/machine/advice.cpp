@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <functional>
 
-using qio_test::Contains;
 using qd1::advise;
 using qd1::machine_facts;
 using qd1::recommendation;
 using qd1::severity;
 using qd1_test::fake_tree;
+using qio_test::Contains;
 
 namespace {
 

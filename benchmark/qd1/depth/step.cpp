@@ -10,6 +10,7 @@
 #include "measure/series_seed.hpp"
 #include "measure/tally.hpp"
 #include "measure/totals.hpp"
+#include "measure/transfer.hpp"
 #include "platform/file.hpp"
 #include "platform/process.hpp"
 #include "statistics/order_statistics.hpp"
@@ -135,9 +136,9 @@ void step::prepare_pages() {
   const bool in_memory = traits(work_.mode).keeps_pages && work_.operation == operation::read;
   for (const target* each : targets_) {
     const std::string& path = each->file.path();
-    if (!traits(work_.mode).is_direct && !platform::is_cacheable(path))
-      not_available_ = "this system does not cache what it reads from a device";
-    else if (work_.temperature == temperature::cold)
+    not_available_ = why_not_cached(work_, path);
+    if (!not_available_.empty()) return;
+    if (work_.temperature == temperature::cold)
       not_available_ = empty_cache(path, work_.working_set);
     else
       in_memory ? fill_cache(path, work_.working_set) : platform::drop_cached_pages(path);

@@ -180,11 +180,6 @@ std::string why_not_advised(const work& work) {
   return "this system takes no advice on mappings";
 }
 
-std::string why_not_cached(const work& work, const std::string& path) {
-  if (traits(work.mode).is_direct || platform::is_cacheable(path)) return {};
-  return "this system does not cache what it reads from a device";
-}
-
 }  // namespace
 
 void measure_round(tally& to, const run_setup& setup, const offset_source& next_offset, const round_plan& plan) {

@@ -3,6 +3,7 @@
 
 #include "failure.hpp"
 #include "measure/offsets.hpp"
+#include "platform/file.hpp"
 
 #include <fmt/format.h>
 
@@ -30,6 +31,11 @@ qio::open_options how_to_open(const work& work) {
     case advice::sequential: options.pattern = qio::access_pattern::sequential; break;
   }
   return options;
+}
+
+std::string why_not_cached(const work& work, const std::string& path) {
+  if (traits(work.mode).is_direct || platform::is_cacheable(path)) return {};
+  return "this system does not cache what it reads from a device";
 }
 
 std::string why_not_written_through(const work& work) {

@@ -209,6 +209,8 @@ watched watch(const watch_request& request, const watch_observer& observer) {
   found.subject = subject_of(request, data);
   if (const std::string reason = why_not_written_through(found.subject.work); !reason.empty())
     throw usage_error("--writes: " + reason);
+  if (const std::string reason = why_not_cached(found.subject.work, data.path()); !reason.empty())
+    throw usage_error("--modes: " + reason + "; choose --modes direct");
   if (traits(request.mode).maps && is_cold(found.subject.work))
     throw usage_error("--reads: pages of a mapping stay in memory, so its reads cannot be cold; see --modes cached");
   with_mode(request.mode, [&]<class Mode> { watch_in<Mode>(request, data, observer, found); });

@@ -36,7 +36,7 @@ struct enumerators<temperature> {
   static constexpr std::string_view names[] = {"warm", "cold"};
 };
 
-/// What the system is told about the order of reads: nothing, so that it finds out, or which (qio::access_pattern).
+/// The hint that the system gets about the order of reads (qio::access_pattern).
 enum class advice : std::uint8_t { normal, random, sequential };
 template <>
 struct enumerators<advice> {

@@ -114,7 +114,7 @@ TEST_CASE("the engine of asynchronous series is the completion port") {
   CHECK(run_qd1(here, "run --engine uring" + small).status == 2);
 }
 
-TEST_CASE("handles are advised, and mappings cannot be, which is said") {
+TEST_CASE("handles take advice, and mappings do not, with the reason") {
   const directory here;
   const outcome found = run_qd1(here, "run --modes cached,mapped --ops read --advice random,sequential" + small);
   CHECK_THAT(unbroken(found.out), Contains("cached, advised random") && Contains("mapped, advised sequential") &&

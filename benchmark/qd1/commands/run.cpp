@@ -75,7 +75,7 @@ void add_run_options(options& to, run_request& request) {
   add_writes(to, request.writes);
   to.some_of(
       "--advice", request.advice,
-      fmt::format("What the system is told about the order of reads that are not direct ({})", platform::advice_calls));
+      fmt::format("Hints for the system about the order of reads that are not direct ({})", platform::advice_calls));
   to.sizes("--working-set", request.working_sets, "Bytes from which offsets are chosen. Default: the whole file");
   to.number("--rate", request.rate, 1e-3, 1e9,
             "Open loop: start this many transfers per second, and measure from when each should have started");

@@ -37,17 +37,18 @@ bool is_cpu_list(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == ',' || c == '-'; });
 }
 
-void on_core_kinds(const cpu_facts& cpu, all_advice& out) {
+void on_core_kinds(const host_facts& host, all_advice& out) {
+  const cpu_facts& cpu = host.cpu;
   if (cpu.core_kinds_allowed.value_or(1) < 2 || cpu.core_kinds.empty()) return;
-  const bool is_windows = cpu.power_plan.has_value();  // whose "start /affinity" takes a mask
+  const bool has_taskset = host.kernel && host.kernel->starts_with("Linux");
   out.push_back(
       {severity::warning,
        fmt::format("the cores are of {} kinds: threads {}", cpu.core_kinds.size(),
                    fmt::join(cpu.core_kinds, " are faster than ")),
        "The system may move a run from one kind to another, within a series or between two that are compared.",
-       is_windows || !is_cpu_list(cpu.core_kinds.front())
-           ? std::nullopt
-           : std::optional(fmt::format("taskset --cpu-list {} qd1 …", cpu.core_kinds.front()))});
+       has_taskset && is_cpu_list(cpu.core_kinds.front())
+           ? std::optional(fmt::format("taskset --cpu-list {} qd1 …", cpu.core_kinds.front()))
+           : std::nullopt});
 }
 
 void on_idle_states(const cpu_facts& cpu, all_advice& out) {
@@ -184,7 +185,7 @@ void on_io_uring(const limit_facts& limits, all_advice& out) {
 
 void advise_on_host(const host_facts& host, std::vector<recommendation>& out) {
   on_frequency(host.cpu, out);
-  on_core_kinds(host.cpu, out);
+  on_core_kinds(host, out);
   on_idle_states(host.cpu, out);
   on_load(host.cpu, out);
   on_clock(host.clock, out);

@@ -98,17 +98,18 @@ TEST_CASE("each setting of the processor is pointed out with its command") {
   check_single(machine, severity::warning, "4.0 threads ran or waited over the last minute, for 8 CPUs", "");
 }
 
-TEST_CASE("a process that may move between kinds of cores is told to stay on one") {
+TEST_CASE("a run that may move between kinds of cores is a warning, with the command that keeps it on one") {
   machine_facts machine = good_machine();
+  machine.host.kernel = "Linux 6.12";
   machine.host.cpu.core_kinds = {"0-7", "8-15"};
   machine.host.cpu.core_kinds_allowed = 1;
   CHECK(advise(machine).empty());
   machine.host.cpu.core_kinds_allowed = 2;
   const std::string finding = "the cores are of 2 kinds: threads 0-7 are faster than 8-15";
   check_single(machine, severity::warning, finding, "taskset --cpu-list 0-7 qd1 …");
-  machine.host.cpu.power_plan = "high performance";  // Windows has no taskset
+  machine.host.kernel = "Windows NT 10.0.22631";  // has no taskset
   check_single(machine, severity::warning, finding, "");
-  machine.host.cpu.power_plan.reset();
+  machine.host.kernel = "Linux 6.12";
   machine.host.cpu.core_kinds = {"0; rm -r /", "8"};
   CHECK_FALSE(find(advise(machine), "kinds: threads")->command);
 }

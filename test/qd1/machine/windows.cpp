@@ -105,7 +105,7 @@ TEST_CASE("what Wine does not have is unknown: BitLocker, Defender, memory integ
   CHECK_FALSE(find_driver(4711));
 }
 
-TEST_CASE("volumes and disks are told from files by their names") {
+TEST_CASE("the names of volumes and disks are not those of files") {
   CHECK_FALSE(locate_device("C:\\data"));
   CHECK_FALSE(locate_device("data"));
   const auto disk = locate_device(R"(\\.\PhysicalDrive12)");

@@ -10,7 +10,7 @@ namespace qd1::windows_system {
 /// Windows does not say.
 std::optional<std::string> find_encryption(const std::wstring& root);
 
-/// Of a value of the shell's property System.Volume.BitLockerProtection; none of one that is not known.
+/// What a value of the shell's property System.Volume.BitLockerProtection means; none for an unknown value.
 std::optional<std::string> name_of_protection(int value);
 
 }  // namespace qd1::windows_system

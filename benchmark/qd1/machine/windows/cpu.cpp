@@ -34,19 +34,23 @@ std::uint64_t efficiency_class(const PROCESSOR_RELATIONSHIP& core) {
   return static_cast<std::uint64_t>(reinterpret_cast<const unsigned char*>(&core)[1]);
 }
 
-// Threads are numbered as in `current`: 64 for each group.
-void add_threads(const PROCESSOR_RELATIONSHIP& core, std::vector<ranked_thread>& to) {
+// The threads of this process's group on which it may run; none where it has threads in several groups.
+std::optional<std::uint64_t> affinity() {
   DWORD_PTR process = 0, system = 0;
-  // Zero where the process has threads in several groups of processors: then it may run on all.
-  if (::GetProcessAffinityMask(::GetCurrentProcess(), &process, &system) == 0 || process == 0) process = ~DWORD_PTR{0};
+  if (::GetProcessAffinityMask(::GetCurrentProcess(), &process, &system) == 0 || process == 0) return std::nullopt;
+  return std::uint64_t{process};
+}
+
+// Threads are numbered as in `current`: 64 for each group.
+void add_threads(const PROCESSOR_RELATIONSHIP& core, std::uint64_t allowed, std::vector<ranked_thread>& to) {
   for (WORD group = 0; group < core.GroupCount; ++group)
     for (unsigned bit = 0; bit < 64; ++bit)
       if ((std::uint64_t{core.GroupMask[group].Mask} >> bit & 1) != 0)
         to.push_back(
-            {efficiency_class(core), std::uint64_t{core.GroupMask[group].Group} * 64 + bit, (process >> bit & 1) != 0});
+            {efficiency_class(core), std::uint64_t{core.GroupMask[group].Group} * 64 + bit, (allowed >> bit & 1) != 0});
 }
 
-void find_topology(cpu_facts& facts) {
+void find_topology(std::uint64_t allowed, cpu_facts& facts) {
   const std::vector<std::byte> memory = topology();
   if (memory.empty()) return;
   std::uint64_t packages = 0, cores = 0, threads = 0, nodes = 0;
@@ -58,7 +62,7 @@ void find_topology(cpu_facts& facts) {
     nodes += each.Relationship == RelationNumaNode;
     if (each.Relationship == RelationProcessorCore) {
       ++cores;
-      add_threads(each.Processor, kinds);
+      add_threads(each.Processor, allowed, kinds);
       shared = shared || (each.Processor.Flags & LTP_PC_SMT) != 0;
       for (WORD group = 0; group < each.Processor.GroupCount; ++group)
         threads += static_cast<std::uint64_t>(std::popcount(std::uint64_t{each.Processor.GroupMask[group].Mask}));
@@ -71,13 +75,6 @@ void find_topology(cpu_facts& facts) {
   facts.numa_nodes = nodes;
   facts.simultaneous_threads = shared;
   set_core_kinds(std::move(kinds), facts);
-}
-
-std::optional<std::uint64_t> threads_allowed() {
-  DWORD_PTR process = 0, system = 0;
-  // Zero where the process has threads in several groups of processors.
-  if (::GetProcessAffinityMask(::GetCurrentProcess(), &process, &system) == 0 || process == 0) return std::nullopt;
-  return static_cast<std::uint64_t>(std::popcount(std::uint64_t{process}));
 }
 
 // Documented values of PROCESSOR_ARCHITECTURE_…
@@ -161,8 +158,9 @@ cpu_facts find_cpu() {
   cpu_facts facts;
   facts.model = ask_cpuid().model;
   facts.architecture = architecture();
-  find_topology(facts);
-  facts.threads_allowed = threads_allowed();
+  const auto allowed = affinity();
+  find_topology(allowed.value_or(~std::uint64_t{0}), facts);
+  if (allowed) facts.threads_allowed = static_cast<std::uint64_t>(std::popcount(*allowed));
   PROCESSOR_NUMBER here;
   ::GetCurrentProcessorNumberEx(&here);
   facts.current = std::uint64_t{here.Group} * 64 + here.Number;

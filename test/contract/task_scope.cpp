@@ -193,6 +193,13 @@ PROMISE(scope_throws, each_engine, "join() throws the first exception, once, aft
   scope.reset();
 }
 
+PROMISE(scope_discards, each_engine, "what leaves a task is discarded if nobody joins") {
+  qio::task_scope scope(*w.context);
+  scope.spawn(fail("nobody looks"));
+  w.context->poll();
+  CHECK(scope.is_empty());
+}
+
 PROMISE(scope_joins_one, each_engine, "join_one() continues when a task has finished, and counts each of them once") {
   gate closed[3];
   int alive = 0;

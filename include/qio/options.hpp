@@ -66,10 +66,9 @@ struct open_options {
   /// need sync(), and so does resize(). To make only some writes durable, use write_options::durable.
   bool durable_writes = false;
   /// A hint about reads that the page cache cannot serve; it changes no result, and direct transfers ignore it.
-  /// - `random`: only the pages that a read asks for are read from the device. Without it, reads of 4 KiB that happen
-  /// to
-  ///   be near each other may each bring the whole read-ahead of the device (128 KiB by default, often more), which
-  ///   evicts what else is in the cache; a page fault of a mapped file reads its neighbors, too.
+  /// - `random`: only the pages that a read asks for are read from the device. Without it, reads of 4 KiB that are near
+  ///   each other may bring the whole read-ahead of the device (128 KiB by default, often more), which evicts other
+  ///   pages; a page fault of a mapped file reads its neighbors, too.
   /// - `sequential`: twice the usual read-ahead, and for mapped files pages behind a fault may be dropped early.
   ///
   /// Linux: posix_fadvise(2) on the handle, and madvise(2) on the mappings of a mapped file. Windows:

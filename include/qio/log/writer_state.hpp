@@ -33,8 +33,8 @@ namespace qio::inline QIO_CONFIGURATION {
 
 /// How a log is laid out, and how it grows.
 struct log_options {
-  /// Bytes that are written as zeros in advance, so that an append changes no metadata. When half of
-  /// it is used, the next is prepared in the background.
+  /// Bytes that are written as zeros in advance, so that an append changes no metadata. When half of them are used,
+  /// more are prepared in the background.
   std::uint64_t extent = std::uint64_t(64) << 20;
   /// Bytes of the largest batch, which bounds the longest record. Decided when the log is created; a reopened log keeps
   /// its own. Two buffers of this size are allocated.

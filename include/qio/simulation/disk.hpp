@@ -77,7 +77,7 @@ class simulated_disk {
   }
   /// Like qio::sync_directory(): makes names durable that were created, renamed or removed in the directory, but not
   /// the contents of the files. The directory is what stands before the last slash of a name: "logs" of "logs/7", and
-  /// "." of a name without a slash. A slash at its end means nothing. Of a directory without names, it does nothing.
+  /// "." of a name without a slash. Slashes at the end are ignored. Succeeds, too, if no file is in the directory.
   result<void> sync_directory(std::string_view directory) {
     if (!take_call()) return failure(std::errc::io_error);
     while (directory.size() > 1 && directory.ends_with('/')) directory.remove_suffix(1);

@@ -36,9 +36,8 @@ inline bool has_offsets(native_handle handle, const struct stat& status) noexcep
 /// the caller asked. Without commit(), destruction closes the handle and removes what begin() created.
 class opening {
  public:
-  /// Ignores whether the handle is for an engine, and direct: on Linux, any handle serves any engine, and make_direct()
-  /// makes it direct later.
-  /// If the path must stay beneath a directory, every step stays beneath it.
+  /// Of `kind`, ignores `asynchronous` and `direct`: on Linux, any handle serves any engine, and make_direct() makes it
+  /// direct later. If the path must stay beneath a directory, every step stays beneath it.
   static result<opening> begin(path_view path, native_handle beneath, access wanted, creation how,
                                std::uint32_t permissions, detail::handle_kind kind) {
     // POSIX leaves O_TRUNC without write access undefined, and Linux truncates.

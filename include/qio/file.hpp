@@ -648,7 +648,8 @@ class [[nodiscard]] basic_file {
     describe(r, opcode::read);
     r.block = state_->mode.end_block();
     describe_transfer(r, offset, buffers, state_->mode.alignment().read);
-    detail::attempted_request::of(r) = state_->file.activity.attempt_of_reads;
+    if constexpr (state::policy::reads_inline)
+      detail::attempted_request::of(r) = state_->file.activity.attempt_of_reads;
   }
   template <class Buffers>
   void describe_write(request& r, std::uint64_t offset, Buffers buffers, platform::transfer_flags more = 0) noexcept {
@@ -657,7 +658,8 @@ class [[nodiscard]] basic_file {
     describe_transfer(r, offset, buffers, state_->mode.alignment().write);
     r.flags |= more;
     // What waits for the device is nothing to attempt.
-    detail::attempted_request::of(r) = more == 0 ? state_->file.activity.attempt_of_writes : nullptr;
+    if constexpr (state::policy::writes_inline)
+      if (more == 0) detail::attempted_request::of(r) = state_->file.activity.attempt_of_writes;
     if ((more & platform::untorn) != 0)
       if (const error misfit = state_->untorn_misfit(offset, buffers, more); misfit.exists()) refuse(r, misfit);
   }

@@ -52,13 +52,16 @@ class registered_files {
 
   /// Sets the file of an entry for `of`: by its slot, if it has one. The file may get a slot now.
   void name(io_uring_sqe& entry, ring& of, file_activity& file, platform::native_handle handle) noexcept {
-    entry.fd = handle;
-    entry.flags = static_cast<std::uint8_t>(file.system.waits_in_submission << IOSQE_ASYNC_BIT);
     if (!has(file) && ++file.system.slot == 0) [[unlikely]]
       add(of, file, handle);
-    if (!has(file)) return;
-    entry.fd = file.system.slot;
-    entry.flags |= IOSQE_FIXED_FILE;
+    if (has(file)) {
+      entry.fd = file.system.slot;
+      entry.flags = IOSQE_FIXED_FILE;
+    } else {
+      entry.fd = handle;
+    }
+    if (file.system.waits_in_submission) [[unlikely]]
+      entry.flags |= IOSQE_ASYNC;
   }
 
   /// The flags of entries for a file that has a slot.

@@ -54,8 +54,8 @@ std::string sureness(const estimate& ratio) {
 
 // As near as compare calls no difference.
 bool is_near_one(const estimate& ratio) {
-  constexpr double near = 0.1;
-  return ratio.interval && ratio.interval->low >= 1 - near && ratio.interval->high <= 1 + near;
+  constexpr double margin = 0.1;
+  return ratio.interval && ratio.interval->low >= 1 - margin && ratio.interval->high <= 1 + margin;
 }
 
 // "mapped is 2.1× faster than cached at the median"

@@ -31,9 +31,9 @@ std::string did_you_mean(std::string_view typed, const std::vector<command>& all
   std::size_t least = 3;
   std::string found = ".";
   for (const command& each : all) {
-    const std::size_t far = each.hidden || typed.size() > longest ? least : distance(typed, each.name);
-    if (far >= std::min(least, each.name.size())) continue;
-    least = far;
+    const std::size_t edits = each.hidden || typed.size() > longest ? least : distance(typed, each.name);
+    if (edits >= std::min(least, each.name.size())) continue;
+    least = edits;
     found = "; did you mean the command " + each.name + "?";
   }
   return found;

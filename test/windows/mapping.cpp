@@ -4,6 +4,16 @@
 
 using namespace contract;
 
+namespace {
+
+// Of 10 000 bytes.
+void make_file(const std::string& path) {
+  auto file = qio::cached_file::open(path, access::write, creation::always_new).value();
+  REQUIRE(file.write_at(0, memory::with_pattern(0, 10000).all()).value() == 10000);
+}
+
+}  // namespace
+
 TEST_CASE("views keep their addresses when a mapped file is truncated beyond them") {
   const directory where;
   auto file = qio::mapped_file::open(where / "file", access::read_write, creation::always_new).value();
@@ -85,4 +95,35 @@ TEST_CASE("a mapped file that cannot be mapped again after a truncation reports 
   CHECK(file.sync());  // with nothing left to flush where the lost view was
   REQUIRE(file.resize(4096));
   CHECK(file.sync());
+}
+
+TEST_CASE("a copy asks for the size of a mapped file only where somebody could truncate it") {
+  const directory where;
+  make_file(where / "file");
+  auto source = memory::with_pattern(5000, 5000);
+  memory zeros(4096);
+  for (const bool is_remote : {false, true}) {
+    shim::now.is_remote = is_remote;
+    auto file = qio::mapped_file::open(where / "file", access::read_write).value();
+    shim::now.is_remote = false;
+    shim::now.sizes_read = 0;
+    REQUIRE(file.write_at(5000, source.all()).value() == 5000);
+    CHECK(shim::now.sizes_read == (is_remote ? 1 : 0));
+    REQUIRE(file.write_at(0, zeros.all()).value() == 4096);
+    REQUIRE(file.read_at(0, zeros.all()).value() == 4096);  // its last byte may be one that was cut off
+    CHECK(shim::now.sizes_read == (is_remote ? 3 : 0));
+  }
+}
+
+TEST_CASE("a mapped file is not truncated, not even within its last page") {
+  const directory where;
+  make_file(where / "file");
+  const auto mapped = qio::mapped_file::open(where / "file", access::read_write).value();
+  auto other = qio::cached_file::open(where / "file", access::read_write).value();
+  for (const std::size_t bytes : {9999u, 8192u, 1u, 0u}) {
+    const auto answer = other.resize(bytes);
+    REQUIRE_FALSE(answer);
+    CHECK(answer.error().code() == std::error_code(ERROR_USER_MAPPED_FILE, qio::platform::system_category()));
+  }
+  CHECK(other.size().value() == 10000);
 }

@@ -33,9 +33,10 @@ class mode_policy<mapped, System> : public any_alignment {
   mode_policy(platform::native_handle handle, access granted, const open_options& options) noexcept
       : map_(handle, granted != access::read, options.reservation, options.pattern), copies_(options.guards_copies) {}
 
-  result<void> prepare(const system_file<System>&, const typename System::opening&, const open_options&) {
+  result<void> prepare(const system_file<System>&, const typename System::opening& opening, const open_options&) {
     if (copies_) platform::install_copy_guard();
     if (auto mapped = map_.refresh(); !mapped) return mapped.error();
+    keeps_size_ = copies_ && platform::mapping::keeps_size(opening.handle());
     return success();
   }
   /// The file was mapped before commit() truncates it.
@@ -105,7 +106,7 @@ class mode_policy<mapped, System> : public any_alignment {
   //
   // If another process has truncated the file within a page, that page does not fault: past the end it shows zeros, and
   // what is written there does not reach the file. So a write checks afterwards whether the end is still beyond it. A
-  // read has to check only if its last byte is zero.
+  // read has to check only if its last byte is zero. Neither has to where nobody can truncate a mapped file.
   template <class Buffers>
   bool copy_out(const system_file<System>& file, const transfer& io, Buffers memory) const {
     const std::byte* from = find(io);
@@ -142,13 +143,15 @@ class mode_policy<mapped, System> : public any_alignment {
     return found;
   }
 
-  static bool is_within_file(const system_file<System>& file, const transfer& io) noexcept {
+  bool is_within_file(const system_file<System>& file, const transfer& io) const noexcept {
+    if (platform::mapping::may_keep_size && keeps_size_) return true;
     const auto size = file.files.size(file.handle);
     return size && io.offset() + io.total() <= size.assume_value();
   }
 
   mutable growing_map map_;
-  bool copies_;  // transfers are guarded copies where possible
+  bool copies_;              // transfers are guarded copies where possible
+  bool keeps_size_ = false;  // nobody can truncate the file while it is mapped
 };
 
 static_assert(complete_mode_policy<mode_policy<mapped, operating_system>, operating_system>);

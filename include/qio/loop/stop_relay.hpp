@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <stop_token>
+#include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
@@ -18,9 +19,10 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// when_any.
 class stop_relay : posted {
  public:
-  stop_relay(const std::stop_token& from, const std::stop_source& to) noexcept : to_(to), home_(running_loop) {
-    if (from.stop_possible()) notice_.emplace(from, notice{this});
-  }
+  stop_relay(const std::stop_token& from, const std::stop_source& to) noexcept
+      : to_(to),
+        home_(running_loop),
+        notice_(from.stop_possible() ? callback(std::in_place, from, notice{this}) : callback()) {}
   stop_relay(const stop_relay&) = delete;
   stop_relay& operator=(const stop_relay&) = delete;
   ~stop_relay() {
@@ -34,6 +36,7 @@ class stop_relay : posted {
     stop_relay* self;
     void operator()() const noexcept { self->pass_on(); }
   };
+  using callback = std::optional<std::stop_callback<notice>>;
 
   void pass_on() noexcept {
     const bool is_at_home = running_loop == home_;
@@ -50,7 +53,7 @@ class stop_relay : posted {
 
   std::stop_source to_;
   loop_number home_;
-  std::optional<std::stop_callback<notice>> notice_;
+  callback notice_;  // last: it may call as soon as it exists
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

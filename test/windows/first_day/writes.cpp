@@ -164,3 +164,20 @@ TEST_CASE("a flush of only the data works on NTFS, and elsewhere everything is f
       CHECK(file.sync(kind));
   }
 }
+
+// Copies into a mapping rely on it: they do not look afterwards whether the file still reaches as far.
+TEST_CASE("a mapped file is not truncated, not even within its last page") {
+  for (const std::string& in : directories()) {
+    const place here(in);
+    auto file = qio::mapped_file::open(here / "file", access::read_write, creation::only_if_missing).value();
+    const std::string system = file_system(file.native_handle());
+    CAPTURE(in, system);
+    REQUIRE(file.resize(10000));
+    REQUIRE(file.view(0, 10000));
+    auto other = qio::cached_file::open(here / "file", access::read_write).value();
+    const auto answer = other.resize(9999);
+    std::printf("%s (%s): cutting a byte off a mapped file: %s\n", in.c_str(), system.c_str(),
+                answer ? "done" : answer.error().message().c_str());
+    if (qio::platform::mapping::keeps_size(file.native_handle())) CHECK_FALSE(answer);
+  }
+}

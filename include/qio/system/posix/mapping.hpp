@@ -22,6 +22,10 @@ class mapping {
  public:
   static constexpr bool covers_growth = true;      ///< may be longer than the file
   static constexpr bool is_flushed_apart = false;  ///< needs flush() before the file is synced
+  static constexpr bool may_keep_size = false;     ///< keeps_size() may be true
+
+  /// Whether nobody can make the file shorter while it is mapped.
+  static constexpr bool keeps_size(native_handle) noexcept { return false; }
 
   static result<mapping> map(native_handle handle, std::uint64_t bytes, bool writable) noexcept {
     const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;

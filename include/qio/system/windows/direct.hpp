@@ -57,14 +57,12 @@ inline std::uint32_t of_memory(native_handle handle) noexcept {
 /// other way than memory; and the other end of a network share has a cache of its own.
 inline error why_not_direct(native_handle handle) noexcept {
   constexpr DWORD dax_volume = 0x20000000;  // FILE_DAX_VOLUME, for older headers
-  FILE_REMOTE_PROTOCOL_INFO remote{};
   DWORD volume = 0;
   if (is_transformed(handle)) return errc::direct_not_supported;
   if (calls::GetVolumeInformationByHandleW(handle, nullptr, 0, nullptr, nullptr, &volume, nullptr, 0) != 0 &&
       (volume & dax_volume) != 0)
     return errc::direct_not_supported;
-  if (calls::GetFileInformationByHandleEx(handle, FileRemoteProtocolInfo, &remote, sizeof remote) != 0)
-    return errc::direct_unknown;
+  if (is_remote(handle)) return errc::direct_unknown;
   return {};
 }
 

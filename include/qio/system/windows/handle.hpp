@@ -45,6 +45,12 @@ inline result<std::uint64_t> size(native_handle handle) noexcept {
   return static_cast<std::uint64_t>(bytes.QuadPart);
 }
 
+/// Whether the file is on a network share.
+inline bool is_remote(native_handle handle) noexcept {
+  FILE_REMOTE_PROTOCOL_INFO remote{};
+  return calls::GetFileInformationByHandleEx(handle, FileRemoteProtocolInfo, &remote, sizeof remote) != 0;
+}
+
 inline result<void> resize(native_handle handle, std::uint64_t bytes) noexcept {
   if (bytes > detail::max_offset) return error(errc::offset_too_large, bytes, detail::max_offset);
   FILE_END_OF_FILE_INFO end;

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::platform {
@@ -19,6 +20,18 @@ class mapping {
  public:
   static constexpr bool covers_growth = false;    ///< may be longer than the file
   static constexpr bool is_flushed_apart = true;  ///< needs flush() before the file is synced
+  static constexpr bool may_keep_size = true;     ///< keeps_size() may be true
+
+  /// Whether nobody can make the file shorter while it is mapped. A file system must refuse that, within the last page,
+  /// too (documentation of MmCanFileBeTruncated): relied upon for Microsoft's own, on disks of this machine.
+  static bool keeps_size(native_handle handle) noexcept {
+    wchar_t name[16];
+    if (is_remote(handle) ||
+        calls::GetVolumeInformationByHandleW(handle, nullptr, 0, nullptr, nullptr, nullptr, name, 16) == 0)
+      return false;
+    const std::wstring_view found = name;
+    return found == L"NTFS" || found == L"ReFS" || found == L"exFAT" || found == L"FAT32";
+  }
 
   /// Maps less than `bytes` if the file is shorter.
   static result<mapping> map(native_handle handle, std::uint64_t bytes, bool writable) noexcept {

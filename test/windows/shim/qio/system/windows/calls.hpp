@@ -77,7 +77,7 @@ struct rules {
   std::atomic<DWORD> longest_in_memory = 0xffffffff;  ///< longer transfers fail with ERROR_NO_SYSTEM_RESOURCES
   std::array<std::atomic<DWORD>, static_cast<std::size_t>(call::last_)> next_failure{};
   std::array<std::atomic<unsigned>, static_cast<std::size_t>(call::last_)> failures_left{};
-  std::atomic<unsigned> data_flushes = 0, full_flushes = 0, questions = 0, sleeps = 0;
+  std::atomic<unsigned> data_flushes = 0, full_flushes = 0, questions = 0, sleeps = 0, sizes_read = 0;
   std::atomic<DWORD> longest_transfer = 0;
   std::atomic<unsigned> completions_at_once = 0, completions_late = 0, aborted = 0, found_too_late = 0, refused = 0;
   std::atomic<unsigned> events_made = 0;
@@ -344,6 +344,7 @@ inline BOOL SetFileInformationByHandle(HANDLE handle, FILE_INFO_BY_HANDLE_CLASS 
 }
 
 inline BOOL GetFileSizeEx(HANDLE handle, PLARGE_INTEGER bytes) {
+  ++shim::now.sizes_read;
   if (shim::now.device_bytes >= 0) return shim::failed(ERROR_INVALID_FUNCTION);
   return ::GetFileSizeEx(handle, bytes);
 }
@@ -352,7 +353,7 @@ inline BOOL GetVolumeInformationByHandleW(HANDLE handle, LPWSTR name, DWORD name
                                           LPDWORD flags, LPWSTR system, DWORD system_size) {
   const BOOL done =
       ::GetVolumeInformationByHandleW(handle, name, name_size, serial, longest, flags, system, system_size);
-  if (shim::now.volume_flags == 0) return done;
+  if (shim::now.volume_flags == 0 || flags == nullptr) return done;
   *flags |= shim::now.volume_flags;
   return TRUE;
 }

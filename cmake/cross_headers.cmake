@@ -26,7 +26,7 @@ endif()
 ")
   endif()
 endforeach()
-# Version 3 of Catch2 is not headers only: catch2-source has its sources.
+# Version 3 of Catch2 is not headers only: catch2-source has its sources. The tests have a main of their own.
 if(NOT EXISTS /usr/include/catch2/catch.hpp)
   set(catch2 "${CMAKE_CURRENT_LIST_DIR}/../build/catch2")
   file(CONFIGURE OUTPUT "${qio_headers}/lib/cmake/Catch2/Catch2Config.cmake" CONTENT
@@ -34,6 +34,7 @@ if(NOT EXISTS /usr/include/catch2/catch.hpp)
   add_library(catch2 STATIC \"${catch2}/catch_amalgamated.cpp\")
   target_include_directories(catch2 SYSTEM PUBLIC \"${catch2}\")
   target_compile_features(catch2 PUBLIC cxx_std_20)
+  target_compile_definitions(catch2 PRIVATE CATCH_AMALGAMATED_CUSTOM_MAIN)
   add_library(Catch2::Catch2 ALIAS catch2)
 endif()
 ")

@@ -22,7 +22,7 @@ PROMISE(adopted, everywhere_in_the_system, "a file that adopted a handle transfe
     CHECK(holds_pattern(block.all(), 8192));
     CHECK(file.size().value() == 12288);
   }
-  CHECK(!os::is_open(handle));
+  CHECK(!os::is_open_file(handle));
 }
 
 PROMISE(adopted_access, everywhere_in_the_system, "an adopted handle keeps its access, and modes that read need it") {

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -33,6 +34,10 @@ inline bool is_in_memory(const std::filesystem::path& directory) {
 }
 
 inline bool is_open(qio::platform::native_handle handle) { return ::fcntl(handle, F_GETFD) != -1; }
+inline bool is_open_file(qio::platform::native_handle handle) {
+  struct stat about;
+  return ::fstat(handle, &about) == 0 && S_ISREG(about.st_mode);
+}
 inline bool is_inherited(qio::platform::native_handle handle) { return (::fcntl(handle, F_GETFD) & FD_CLOEXEC) == 0; }
 inline void close(qio::platform::native_handle handle) { ::close(handle); }
 

@@ -35,6 +35,8 @@ inline bool is_open(HANDLE handle) {
   DWORD flags = 0;
   return ::GetHandleInformation(handle, &flags) != 0;
 }
+/// Once it is closed, another thread may get the same number for an event.
+inline bool is_open_file(HANDLE handle) { return ::GetFileType(handle) == FILE_TYPE_DISK; }
 inline void close(HANDLE handle) { ::CloseHandle(handle); }
 
 /// Those that a handle can change.

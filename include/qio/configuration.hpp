@@ -119,7 +119,7 @@ namespace qio {
 // Where symbol names contain neither return types nor the types of variables, the tag adds the configuration to the
 // names of functions that return one of qio's types, and to those of variables.
 #if defined(__GNUC__)
-inline namespace __attribute__((abi_tag(QIO_TAG_QUOTE_VALUE(QIO_CONFIGURATION)))) QIO_CONFIGURATION {}
+inline namespace QIO_CONFIGURATION __attribute__((abi_tag(QIO_TAG_QUOTE_VALUE(QIO_CONFIGURATION)))) {}
 #else
 inline namespace QIO_CONFIGURATION {}
 #endif

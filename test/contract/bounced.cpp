@@ -592,9 +592,8 @@ PROMISE(bounced_write_ends_early, asynchronous, "a bounced write that ends early
       using write_type = decltype(bounced.async_write_at(0, data, {}));
       qio::operation_slot<write_type> slot;
       std::optional<qio::result<std::size_t>> answer;
-      slot.emplace([&] { return bounced.async_write_at(50, data, {.durable = durable}); }).start([&](auto given) {
-        answer = given;
-      });
+      slot.emplace([&, is_durable = durable] { return bounced.async_write_at(50, data, {.durable = is_durable}); })
+          .start([&](auto given) { answer = given; });
       for (int i = 0; i < polls; ++i) small.context->poll();
       if (is_destroyed)
         slot.reset();

@@ -144,7 +144,7 @@ class mode_policy<mapped, System> : public any_alignment {
   }
 
   bool is_within_file(const system_file<System>& file, const transfer& io) const noexcept {
-    if (platform::mapping::may_keep_size && keeps_size_) return true;
+    if (keeps_size_) return true;
     const auto size = file.files.size(file.handle);
     return size && io.offset() + io.total() <= size.assume_value();
   }

@@ -22,7 +22,6 @@ class mapping {
  public:
   static constexpr bool covers_growth = true;      ///< may be longer than the file
   static constexpr bool is_flushed_apart = false;  ///< needs flush() before the file is synced
-  static constexpr bool may_keep_size = false;     ///< keeps_size() may be true
 
   /// Whether nobody can make the file shorter while it is mapped.
   static constexpr bool keeps_size(native_handle) noexcept { return false; }

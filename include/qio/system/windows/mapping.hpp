@@ -20,7 +20,6 @@ class mapping {
  public:
   static constexpr bool covers_growth = false;    ///< may be longer than the file
   static constexpr bool is_flushed_apart = true;  ///< needs flush() before the file is synced
-  static constexpr bool may_keep_size = true;     ///< keeps_size() may be true
 
   /// Whether nobody can make the file shorter while it is mapped. A file system must refuse that, within the last page,
   /// too (documentation of MmCanFileBeTruncated): relied upon for Microsoft's own, on disks of this machine.

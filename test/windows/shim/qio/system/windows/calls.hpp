@@ -71,6 +71,7 @@ struct rules {
   std::atomic<DWORD> attributes = 0;          ///< further attributes of each file: FILE_ATTRIBUTE_COMPRESSED, …
   std::atomic<DWORD> volume_flags = 0;
   std::atomic<bool> is_remote = false;
+  std::atomic<const wchar_t*> file_system = nullptr;  ///< the name of each volume's, instead of its own
   /// The result of a flush of only the data, an NTSTATUS; by default, STATUS_NOT_IMPLEMENTED.
   std::atomic<LONG> data_flush = static_cast<LONG>(0xc0000002);
   std::atomic<std::int64_t> device_bytes = -1;  ///< files are devices of this length, which have no size as files have
@@ -353,6 +354,8 @@ inline BOOL GetVolumeInformationByHandleW(HANDLE handle, LPWSTR name, DWORD name
                                           LPDWORD flags, LPWSTR system, DWORD system_size) {
   const BOOL done =
       ::GetVolumeInformationByHandleW(handle, name, name_size, serial, longest, flags, system, system_size);
+  if (const wchar_t* const other = shim::now.file_system; other != nullptr && system != nullptr)
+    ::lstrcpynW(system, other, static_cast<int>(system_size));
   if (shim::now.volume_flags == 0 || flags == nullptr) return done;
   *flags |= shim::now.volume_flags;
   return TRUE;

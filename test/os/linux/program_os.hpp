@@ -11,6 +11,12 @@ namespace os {
 
 inline bool shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
 
+/// Whether the system tells on which device the files of a directory are. On overlay, as in many containers, it does
+/// not.
+inline bool tells_device(const std::string& directory) {
+  return shell("test \"$(stat --file-system --format=%T '" + directory + "')\" != overlayfs");
+}
+
 /// For the programs that are started from now on.
 inline void set_environment(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 

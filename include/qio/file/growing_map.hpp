@@ -41,19 +41,24 @@ class growing_map {
     return base_.load(std::memory_order_acquire) + offset;
   }
 
-  /// The memory that find() returns pointers into.
-  std::span<const std::byte> shown() const noexcept {
-    const std::uint64_t size = known_size_.load(std::memory_order_acquire);
+  /// The newest mapping, or its beginning. What find() has found is in there at the same offset, whatever the file's
+  /// size is now.
+  std::span<std::byte> shown() const noexcept {
+    const std::uint64_t size = mapped_.load(std::memory_order_acquire);  // first: see show_longest()
     return {base_.load(std::memory_order_acquire), static_cast<std::size_t>(size)};
   }
 
-  /// Translates an address in an older mapping of the file to the same byte in shown(); returns any other address
-  /// unchanged. Two mappings share memory even though their addresses do not overlap.
-  const std::byte* in_shown(const std::byte* address) {
+  /// Translates an address in another mapping of the file to the same byte in `window`, which shown() has returned, or
+  /// to null if it is not in there; returns any other address unchanged. Two mappings share memory even though their
+  /// addresses do not overlap.
+  std::byte* in_window(std::byte* address, std::span<std::byte> window) {
     if (!is_mapped_twice_.load(std::memory_order_acquire)) return address;
     const std::lock_guard lock(mutex_);
-    for (const platform::mapping& each : mappings_)
-      if (is_within(each, address)) return mappings_.back().data() + (address - each.data());
+    for (const platform::mapping& each : mappings_) {
+      if (!is_within(each, address)) continue;
+      const auto offset = static_cast<std::size_t>(address - each.data());
+      return offset < window.size() ? window.data() + offset : nullptr;
+    }
     return address;
   }
 
@@ -95,13 +100,14 @@ class growing_map {
   result<std::uint64_t> look_again(std::uint64_t end) {
     const auto size = platform::size(handle_);
     if (!size) return size.error();
-    const bool is_worth_it = platform::mapping::covers_growth || end > mapped_ || size.value() / 2 >= mapped_;
-    if (base_.load(std::memory_order_relaxed) == nullptr || (size.value() > mapped_ && is_worth_it)) {
-      if (auto mapped = map(size.value()); !mapped) return mapped.error();
+    const std::uint64_t mapped = mapped_.load(std::memory_order_relaxed);
+    const bool is_worth_it = platform::mapping::covers_growth || end > mapped || size.value() / 2 >= mapped;
+    if (base_.load(std::memory_order_relaxed) == nullptr || (size.value() > mapped && is_worth_it)) {
+      if (auto done = map(size.value()); !done) return done.error();
     }
-    QIO_CHECK(mapped_ != 0 || !platform::mapping::covers_growth,
+    QIO_CHECK(mapped_.load(std::memory_order_relaxed) != 0 || !platform::mapping::covers_growth,
               "a growing_map has no mapping after the file was mapped");
-    known_size_.store(lesser_of(size.value(), mapped_), std::memory_order_release);
+    known_size_.store(lesser_of(size.value(), mapped_.load(std::memory_order_relaxed)), std::memory_order_release);
     return size.value();
   }
 
@@ -120,10 +126,12 @@ class growing_map {
     return success();
   }
 
+  // The address is stored before the length, so that the length which shown() reads is not that of a later mapping.
   void show_longest() noexcept {
-    mapped_ = mappings_.back().size();
-    known_size_.store(lesser_of(known_size_.load(std::memory_order_relaxed), mapped_), std::memory_order_release);
+    const std::uint64_t mapped = mappings_.back().size();
+    known_size_.store(lesser_of(known_size_.load(std::memory_order_relaxed), mapped), std::memory_order_release);
     base_.store(mappings_.back().data(), std::memory_order_release);
+    mapped_.store(mapped, std::memory_order_release);
   }
 
   platform::native_handle handle_;
@@ -132,8 +140,8 @@ class growing_map {
   access_pattern pattern_;
   std::mutex mutex_;                         // guards what follows; atomics are read without it
   std::vector<platform::mapping> mappings_;  // the longest last
-  std::uint64_t mapped_ = 0;                 // bytes of the longest
-  std::atomic<std::byte*> base_ = nullptr;   // its address
+  std::atomic<std::byte*> base_ = nullptr;   // the address of the longest
+  std::atomic<std::uint64_t> mapped_ = 0;    // its bytes
   std::atomic<bool> is_mapped_twice_ = false;
   std::atomic<std::uint64_t> known_size_ = 0;  // of the file; never more than mapped_
 };

@@ -109,14 +109,14 @@ class mode_policy<mapped, System> : public any_alignment {
   // read has to check only if its last byte is zero. Neither has to where nobody can truncate a mapped file.
   template <class Buffers>
   bool copy_out(const system_file<System>& file, const transfer& io, Buffers memory) const {
-    const std::byte* from = find(io);
-    if (from == nullptr) return false;
+    const std::span<std::byte> window = window_for(io);
+    if (window.empty()) return false;
+    const std::byte* from = window.data() + io.offset();
     std::byte last{0};
     for (const mutable_buffer each : each_of(memory)) {
       if (each.size == 0) continue;
-      // The memory may be a view of this file.
-      auto* const to = const_cast<std::byte*>(map_.in_shown(static_cast<std::byte*>(each.data)));
-      if (!platform::guarded_copy(to, from, each.size, map_.shown())) return false;
+      std::byte* const to = map_.in_window(static_cast<std::byte*>(each.data), window);  // a view of this file, perhaps
+      if (to == nullptr || !platform::guarded_copy(to, from, each.size, window)) return false;
       from += each.size;
       last = to[each.size - 1];
     }
@@ -125,22 +125,26 @@ class mode_policy<mapped, System> : public any_alignment {
 
   template <class Buffers>
   bool copy_in(const system_file<System>& file, const transfer& io, Buffers memory) {
-    std::byte* to = find(io);
-    if (to == nullptr) return false;
+    const std::span<std::byte> window = window_for(io);
+    if (window.empty()) return false;
+    std::byte* to = window.data() + io.offset();
     for (const mutable_buffer each : each_of(memory)) {
       if (each.size == 0) continue;
-      const std::byte* const from = map_.in_shown(static_cast<std::byte*>(each.data));  // a view of this file, perhaps
-      if (!platform::guarded_copy(to, from, each.size, map_.shown())) return false;
+      const std::byte* const from = map_.in_window(static_cast<std::byte*>(each.data), window);
+      if (from == nullptr || !platform::guarded_copy(to, from, each.size, window)) return false;
       to += each.size;
     }
     return is_within_file(file, io);
   }
 
-  std::byte* find(const transfer& io) const {
-    if (!copies_ || !platform::guard_holds()) return nullptr;
-    std::byte* const found = map_.find(io.offset(), io.total());
-    if (found == nullptr && map_.refresh()) return map_.find(io.offset(), io.total());
-    return found;
+  // The mapping that all of `io` is copied from or to, although the file's size may change meanwhile, and a fault in
+  // which means that. Empty if `io` ends past the last known end of the file.
+  std::span<std::byte> window_for(const transfer& io) const {
+    if (!copies_ || !platform::guard_holds()) return {};
+    const auto is_there = [&] { return map_.find(io.offset(), io.total()) != nullptr; };
+    if (!is_there() && (!map_.refresh() || !is_there())) return {};
+    const std::span<std::byte> shown = map_.shown();
+    return {shown.data(), greater_of(shown.size(), static_cast<std::size_t>(io.offset() + io.total()))};
   }
 
   bool is_within_file(const system_file<System>& file, const transfer& io) const noexcept {

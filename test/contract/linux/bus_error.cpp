@@ -144,6 +144,33 @@ PROMISE(other_copy, mapped_only,
   CHECK(ended.status == 0);
 }
 
+PROMISE(cut_off_between_buffers, mapped_only,
+        "a vectored read survives that the file is truncated, and that this is noticed, between two of its buffers") {
+  auto file = w.with(4 * 4096);
+  static std::string path;
+  static decltype(file)* seen;
+  static void* first;
+  path = w.where / "data";
+  seen = &file;
+  first = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(first != MAP_FAILED);
+  memory rest(3 * 4096);
+  const auto ended = ending_of([&] {
+    // The first buffer cannot be written to before this has run.
+    struct sigaction interlude {};
+    interlude.sa_handler = [](int) {
+      if (::mprotect(first, 4096, PROT_READ | PROT_WRITE) != 0 || ::truncate(path.c_str(), 100) != 0) ::_exit(10);
+      if (seen->view(1 << 20, 1)) ::_exit(11);  // which finds out how long the file is now
+    };
+    ::sigaction(SIGSEGV, &interlude, nullptr);
+    const std::vector<qio::mutable_buffer> buffers{{first, 4096}, {rest.all().data(), rest.all().size()}};
+    const auto read = file.read_at(0, buffers);
+    return read && read.value() == 100 ? 0 : 1;
+  });
+  ::munmap(first, 4096);
+  CHECK(ended.status == 0);
+}
+
 PROMISE(declined, mapped_only, "a file opened without guards_copies transfers by system calls, and has views") {
   { auto made = w.with(2 * 4096); }
   auto file = w.open("data", access::read_write, creation::open_existing, {.guards_copies = false}).value();

@@ -296,6 +296,24 @@ PROMISE(log_foreign, asynchronous, "a file that is not a log is refused, and sta
   CHECK(holds_pattern(target.all(), 0));
 }
 
+PROMISE(log_foreign_behind_zeros, asynchronous,
+        "a file that begins with zeros, as one with a file system does, is no log that was not completed") {
+  constexpr std::size_t before = 64 * 1024, size = 4096;
+  auto source = memory::with_pattern(before, size);
+  {
+    auto file = w.open("log", access::read_write, creation::always_new).value();
+    memory zeros(before);
+    REQUIRE(file.write_at(0, zeros.all()));
+    REQUIRE(file.write_at(before, source.all()));
+  }
+  found_records found;
+  CHECK(open_log(w, found).error() == errc::not_a_log);
+  auto file = w.open("log", access::read_write, creation::open_existing).value();
+  memory target(size);
+  CHECK(file.read_at(before, target.all()).value() == size);
+  CHECK(holds_pattern(target.all(), before));
+}
+
 PROMISE(log_unfinished, asynchronous, "a log whose creation was not completed is created again") {
   {
     auto file = w.open("log", access::read_write, creation::always_new).value();

@@ -65,6 +65,20 @@ class log_reader {
     co_return error(errc::not_a_log);
   }
 
+  /// After read_header() has found no header: fails with errc::not_a_log unless the file has only zeros up to `end`, or
+  /// up to its own end.
+  task<result<void>> check_is_blank(std::uint64_t end) {
+    std::uint64_t offset = filled_;
+    if (auto allocated = allocate(lesser_of<std::uint64_t>(end, most_at_once)); !allocated) co_return allocated.error();
+    // A short read is the last.
+    for (filled_ = memory_->size(); filled_ == memory_->size() && offset < end; offset += filled_) {
+      if (auto filled = co_await fill(offset); !filled) co_return filled.error();
+      const auto part = window().first(static_cast<std::size_t>(lesser_of<std::uint64_t>(end - offset, filled_)));
+      if (!log_format::is_zero(part)) co_return error(errc::not_a_log);
+    }
+    co_return success();
+  }
+
   /// Visits every record.
   template <class Visit>
   task<result<log_contents>> read(const log_format::file_header& header, Visit& visit) {
@@ -94,6 +108,7 @@ class log_reader {
 
  private:
   static constexpr std::uint64_t most_largest = std::uint64_t(1) << 30;
+  static constexpr std::uint64_t most_at_once = std::uint64_t(1) << 20;
 
   std::size_t greatest_block() const noexcept {
     const qio::alignment needed = file_.alignment();

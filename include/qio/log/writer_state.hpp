@@ -82,7 +82,10 @@ class log_writer_state final {
     const bool is_new = !header.value();
     header_ = is_new ? new_header() : *header.value();
     if (auto ready = allocate(); !ready) co_return ready.error();
-    if (is_new) co_return co_await create();
+    if (is_new) {
+      if (auto blank = co_await reader.check_is_blank(header_.first() + extent()); !blank) co_return blank.error();
+      co_return co_await create();
+    }
     auto found = co_await reader.read(header_, visit);
     if (!found) co_return found.error();
     contents_ = found.value();

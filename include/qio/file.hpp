@@ -711,6 +711,12 @@ class [[nodiscard]] basic_file {
     r.call = [](request& self) noexcept { return static_cast<state*>(self.argument)->resize(self.io.offset()); };
   }
 
+  void describe_drop(request& r) noexcept {
+    describe(r, opcode::call);
+    r.argument = state_.get();
+    r.call = [](request& self) noexcept { return static_cast<state*>(self.argument)->drop_pages(); };
+  }
+
   static task<result<basic_file>> open_asynchronously(loop_pointer loop, std::string path, access wanted, creation how,
                                                       open_options options) {
     if (loop == nullptr) co_return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from

@@ -142,6 +142,24 @@ TEST_CASE("a log on a disk whose writes and syncs fail loses no acknowledged rec
   CHECK(crash<qio::direct>(20001, 334, {.write_errors = 0.01, .sync_errors = 0.01}).crashes > 1000);
 }
 
+TEST_CASE("a log that is opened again after a failed write shows nothing that the next crash loses") {
+  int recoveries = 0;
+  for (std::uint64_t seed = 25001; seed != 25301; ++seed) {
+    INFO("seed " << seed);
+    qio::simulated_disk disk({.seed = seed, .sync_errors = 0.1});
+    history one;
+    for (int crashes = 0; crashes < 3; ++crashes) {
+      for (int programs = 0; programs < 3; ++programs) {
+        program writer(disk);
+        writer.context.run(live<qio::cached>(writer, disk, one, true));
+      }
+      disk.restart();
+    }
+    recoveries += one.recoveries;
+  }
+  CHECK(recoveries > 1500);
+}
+
 TEST_CASE("a log on a disk that fills up fails only the appends for which there is no room, and keeps the others") {
   qio::simulated_disk disk({.seed = 3, .capacity = 96 * 1024});
   history one;

@@ -56,6 +56,11 @@ struct file_access {
   static void describe_resize(File& file, request& r, std::uint64_t bytes) noexcept {
     file.describe_resize(r, bytes);
   }
+  /// Drops what the page cache has of the file, as far as it is written back: what is read next comes from the device.
+  template <class File>
+  static auto drop_pages_of(File& file) {
+    return file.template operation_of<void>([&](request& r) { file.describe_drop(r); });
+  }
   /// An operation with work of its own: `describe(work)` fills it in.
   template <class Work, class File, class Describe>
   static auto operation_of(File& file, Describe&& describe) noexcept {

@@ -232,6 +232,11 @@ struct file_state {
     return file.activity.sync_failure.answer_of([&] { return mode.sync(file, kind); });
   }
 
+  result<void> drop_pages() const noexcept {
+    file.files.drop_pages(file.handle);
+    return success();
+  }
+
   result<void> resize(std::uint64_t bytes) {
     if (!file.may_write()) return error(errc::access_not_granted);
     file.activity.closes_at_once = false;  // as after an open that truncates

@@ -71,8 +71,9 @@ class log_writer_state final {
   /// Recovers the log, or creates it.
   template <class Visit>
   task<result<void>> open(Visit& visit) {
-    // What a program that was killed has written may be in memory only.
+    // What a program that was killed has written may be in memory only, and so may what the device has refused.
     if (auto synced = co_await file_.async_sync(sync_kind::data_and_size); !synced) co_return synced.error();
+    if (auto dropped = co_await file_access::drop_pages_of(file_); !dropped) co_return dropped.error();
     const auto size = file_.size();
     if (!size) co_return size.error();
     initialized_ = size.value();

@@ -94,6 +94,21 @@ class simulated_contents {
     was_cut_ = false;
   }
 
+  /// From now on, programs see what is durable and what may still become durable.
+  void show_what_is_kept() {
+    seen_ = durable_;
+    size_ = durable_size_;
+    seen_.cut(size_);
+    for (const change& each : unwritten_) {
+      if (!each.is_size) {
+        seen_.write(each.offset, each.data);
+      } else {
+        if (each.offset < size_) seen_.cut(each.offset);
+        size_ = each.offset;
+      }
+    }
+  }
+
   /// Keeps what is durable, and a random part of the rest.
   void lose_power(chance& chance) {
     std::uint64_t sizes_kept =

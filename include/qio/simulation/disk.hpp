@@ -215,6 +215,11 @@ class simulated_disk {
     return success();
   }
 
+  void drop_pages(std::uint64_t number) {
+    if (!take_call()) return;
+    if (const open_file* const file = find(number)) file->of->show_what_is_kept();
+  }
+
   result<std::uint64_t> size(std::uint64_t number) {
     if (!take_call()) return failure(std::errc::io_error);
     const open_file* const file = find(number);

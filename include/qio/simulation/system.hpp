@@ -104,6 +104,7 @@ class simulated_system {
     disk_->pass_time();
     return disk_->sync(platform::number_of(handle));
   }
+  void drop_pages(platform::native_handle handle) const { disk_->drop_pages(platform::number_of(handle)); }
   detail::raw_result start_writeback(platform::native_handle handle, std::uint64_t, std::size_t) const {
     disk_->pass_time();
     return disk_->start_writeback(platform::number_of(handle));

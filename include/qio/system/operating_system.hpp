@@ -53,6 +53,8 @@ struct operating_system {
   static raw_result start_writeback(platform::native_handle handle, std::uint64_t offset, std::size_t bytes) noexcept {
     return platform::start_writeback(handle, offset, bytes);
   }
+  /// Asks the system to drop what it has cached of the file and has written back.
+  static void drop_pages(platform::native_handle handle) noexcept { platform::drop_cached_pages(handle); }
   static result<std::uint64_t> size(platform::native_handle handle) noexcept { return platform::size(handle); }
   static result<void> resize(platform::native_handle handle, std::uint64_t bytes) noexcept {
     return platform::resize(handle, bytes);

@@ -116,6 +116,12 @@ class file_storage {
   bool is_synchronous_;
 };
 
+/// Asks the system to drop the pages of the file that are written back and that nobody maps. After a failed write, they
+/// have what the device has not.
+inline void drop_cached_pages(native_handle handle) noexcept {
+  static_cast<void>(::posix_fadvise(handle, 0, 0, POSIX_FADV_DONTNEED));
+}
+
 /// Whether closing the file may free its blocks: it has no name any more.
 inline bool is_removed(native_handle handle) noexcept {
   struct stat file;

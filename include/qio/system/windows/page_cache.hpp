@@ -37,6 +37,9 @@ class file_storage {
   bool is_transformed_;
 };
 
+/// Windows drops no pages on request.
+inline void drop_cached_pages(native_handle) noexcept {}
+
 /// Whether closing the file may free its blocks: it has no name any more.
 inline bool is_removed(native_handle) noexcept { return true; }
 

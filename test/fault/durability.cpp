@@ -9,8 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <latch>
 #include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -25,6 +29,14 @@ void fail_sync(fault::full_device& device, File& file, Sync sync) {
   REQUIRE(sync().error() == std::errc::io_error);
   CHECK(::fsync(file.native_handle()) == 0);  // … and forgotten, by the kernel
   device.make_room();
+}
+
+/// A file with written data that its next sync cannot store.
+template <class Mode, class Context>
+auto written_in_vain(fault::full_device& device, Context& context) {
+  auto file = qio::basic_file<Mode>::open(context, device.path(), qio::access::read_write).value();
+  REQUIRE(file.write_at(0, std::vector<std::byte>(64 * 1024, std::byte{7})));
+  return file;
 }
 
 /// Whether a write to a file opened with durable_writes failed with the device's error, and all later syncs fail.
@@ -109,6 +121,75 @@ TEMPLATE_TEST_CASE("after a failed sync of one of several files that share a han
     CHECK(context.run(before.async_sync()).error() == std::errc::io_error);
     auto after = file.share_with(context).value();
     CHECK(after.sync().error() == std::errc::io_error);
+  });
+}
+
+TEMPLATE_TEST_CASE("of several syncs of a file in flight, all fail if the device does not store what was written", "",
+                   qio::cached, qio::mapped) {
+  fault::full_device device;
+  if (!device.missing.empty()) QIO_SKIP(device.missing);
+  fault::on_every_engine([&](auto& context) {
+    for (int times = 0; times < 20; ++times) {
+      auto file = written_in_vain<TestType>(device, context);
+      const auto sync = [&]() -> qio::task<bool> { co_return bool(co_await file.async_sync()); };
+      std::vector<qio::task<bool>> all;
+      for (int each = 0; each < 4; ++each) all.push_back(sync());
+      for (const bool succeeded : context.run(qio::when_all(std::move(all)))) CHECK_FALSE(succeeded);
+    }
+  });
+}
+
+TEMPLATE_TEST_CASE("a durable write fails with the sync that it overlaps, whichever of them gets the error", "",
+                   qio::cached, qio::mapped) {
+  fault::full_device device;
+  if (!device.missing.empty()) QIO_SKIP(device.missing);
+  const std::vector<std::byte> block(4096, std::byte{8});
+  fault::on_every_engine([&](auto& context) {
+    for (int times = 0; times < 50; ++times) {
+      auto file = written_in_vain<TestType>(device, context);
+      bool synced = true, written = true;
+      const auto sync = [&]() -> qio::task<> { synced = bool(co_await file.async_sync()); };
+      const auto write = [&]() -> qio::task<> {
+        written = bool(co_await file.async_write_at(4096, block, {.durable = true}));
+      };
+      context.run(qio::when_all(sync(), write()));
+      CHECK_FALSE(synced);
+      CHECK_FALSE(written);
+    }
+  });
+}
+
+TEMPLATE_TEST_CASE("of the blocking syncs and durable writes of several threads, all fail if one does", "", qio::cached,
+                   qio::mapped) {
+  fault::full_device device;
+  if (!device.missing.empty()) QIO_SKIP(device.missing);
+  const std::vector<std::byte> block(4096, std::byte{8});
+  auto context = qio::basic_context<qio::pool>::create().value();
+  for (int times = 0; times < 50; ++times) {
+    auto file = written_in_vain<TestType>(device, context);
+    auto other = file.share_with(context).value();
+    std::latch all_ready(3);
+    std::atomic<int> succeeded = 0;
+    const auto run = [&](auto sync) {
+      return std::thread([&, sync] {
+        all_ready.arrive_and_wait();
+        succeeded += bool(sync());
+      });
+    };
+    std::thread threads[] = {run([&] { return file.sync(); }), run([&] { return other.sync(); }),
+                             run([&] { return file.write_at(4096, block, {.durable = true}); })};
+    for (std::thread& each : threads) each.join();
+    CHECK(succeeded == 0);
+  }
+}
+
+TEST_CASE("a sync of a device does not run on the context's thread") {
+  fault::loop_device device(1 << 20);
+  if (!device.missing.empty()) QIO_SKIP(device.missing);
+  fault::on_every_engine([&](auto& context) {
+    auto file = qio::cached_file::open(context, device.path, qio::access::read_write).value();
+    for (int times = 0; times < 3; ++times) CHECK(context.run(file.async_sync()));
+    CHECK(file.statistics().served_inline == 0);
   });
 }
 

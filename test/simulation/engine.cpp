@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -55,6 +56,77 @@ std::string history_of(std::uint64_t seed) {
   if (!disk.exists("data")) return history;
   program after(disk);
   return history + std::to_string(after.open("data").value().size().value());
+}
+
+TEST_CASE("of the syncs of one file that overlap, all fail or none") {
+  std::set<bool> outcomes;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed, .sync_errors = 0.2});
+    program one(disk);
+    auto data = one.open("data").value();
+    const auto sync = [&]() -> qio::task<bool> { co_return bool(co_await data.async_sync()); };
+    std::vector<qio::task<bool>> all;
+    for (int each = 0; each < 4; ++each) all.push_back(sync());
+    std::set<bool> found;
+    for (const bool each : one.context.run(qio::when_all(std::move(all)))) found.insert(each);
+    CHECK(found.size() == 1);
+    outcomes.merge(found);
+  });
+  CHECK(outcomes.size() == 2);
+}
+
+TEST_CASE("a durable write fails with the sync that it overlaps, and one that begins later does not") {
+  std::set<bool> outcomes;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed, .sync_errors = 0.2});
+    program one(disk);
+    auto data = one.open("data").value();
+    const bytes block = filled(512, 1);
+    bool synced = false, written = false;
+    const auto sync = [&]() -> qio::task<> { synced = bool(co_await data.async_sync()); };
+    const auto write = [&]() -> qio::task<> {
+      written = bool(co_await data.async_write_at(0, block, {.durable = true}));
+    };
+    one.context.run(qio::when_all(sync(), write()));
+    CHECK(synced == written);
+    outcomes.insert(synced);
+    while (!one.context.run(data.async_write_at(0, block, {.durable = true}))) {}
+  });
+  CHECK(outcomes.size() == 2);
+}
+
+TEST_CASE("a sync that waits for those that it overlaps can be canceled, closed and destroyed") {
+  int held_back = 0;
+  each_seed([&](std::uint64_t seed) {
+    for (const int how : {0, 1, 2}) {
+      qio::simulated_disk disk({.seed = seed});
+      program one(disk);
+      auto data = one.open("data").value();
+      int ended = 0, canceled = 0;
+      std::stop_source stop;
+      const std::stop_token token = stop.get_token();
+      const auto count = [&](qio::result<void> told) {
+        ++ended;
+        canceled += !told && told.error() == std::errc::operation_canceled;
+      };
+      const auto sync = [&] { return data.async_sync(qio::sync_kind::data, {.stop = token}); };
+      auto first = std::unique_ptr<decltype(sync())>(new auto(sync()));
+      auto second = std::unique_ptr<decltype(sync())>(new auto(sync()));
+      first->start(count);
+      second->start(count);
+      while (data.statistics().served_by_ring == 0) one.context.poll();
+      if (ended != 0) return;  // they ended together
+      ++held_back;
+      if (how == 0) stop.request_stop();
+      if (how == 1) CHECK(data.close());
+      if (how == 2) first.reset();
+      if (how == 2) second.reset();
+      one.context.run();
+      CHECK(ended == (how == 2 ? 0 : 2));
+      if (how == 0) CHECK(canceled >= 1);
+    }
+  });
+  CHECK(held_back > 100);
 }
 
 TEST_CASE("the same seed repeats a history, and another seed does not") {

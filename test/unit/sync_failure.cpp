@@ -34,6 +34,17 @@ TEST_CASE("a full disk makes every later sync fail, too") {
   CHECK(remembered.get() == std::errc::no_space_on_device);
 }
 
+TEST_CASE("what a server refuses when it gets the data makes every later sync fail, and not a write that it refuses") {
+  for (const int code : {os::permission_denied, os::too_large}) {
+    CAPTURE(code);
+    sync_failure of_sync, of_write;
+    of_sync.note(system_error(code));
+    CHECK(of_sync.get() == system_error(code));
+    of_write.note_write(system_error(code));
+    CHECK_FALSE(of_write.exists());
+  }
+}
+
 TEST_CASE("an invalid or canceled sync does not make later ones fail") {
   sync_failure remembered;
   remembered.note(std::make_error_code(std::errc::operation_canceled));

@@ -6,6 +6,7 @@
 #include <qio/base/clock.hpp>
 #include <qio/base/intrusive.hpp>
 #include <qio/configuration.hpp>
+#include <qio/engine/overlapping_syncs.hpp>
 #include <qio/engine/polling.hpp>
 #include <qio/explanation.hpp>
 #include <qio/options.hpp>
@@ -156,6 +157,7 @@ inline void take_over(request& r) noexcept {
             "a transfer was submitted that has nothing left to move");
   r.submitted.set(true);
   ++r.activity->in_flight;
+  if (r.op != opcode::read && r.overlaps_syncs()) begin_sync(r);
 }
 
 /// For engines that have no faster way to submit_all().
@@ -171,10 +173,8 @@ void submit_each(Engine& to, request* first) noexcept {
 /// ... and this when the request completes.
 inline void complete(request& r, completed_requests& completed) noexcept {
   QIO_CHECK(r.is_held() && r.activity->in_flight != 0, "a request completed that is not in flight");
-  r.submitted.set(false);
-  r.unlink();
-  --r.activity->in_flight;
-  completed.push(r);
+  if (r.op != opcode::read && r.overlaps_syncs()) return end_sync(r, completed);
+  hand_back(r, completed);
 }
 
 }  // namespace detail

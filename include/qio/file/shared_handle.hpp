@@ -3,6 +3,8 @@
 #pragma once
 
 #include <qio/configuration.hpp>
+#include <qio/request/blocking_syncs.hpp>
+#include <qio/request/sync_failure.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -17,7 +19,8 @@ class shared_handle {
   bool leave() noexcept { return users_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
   bool has_others() const noexcept { return users_.load(std::memory_order_acquire) > 1; }
 
-  std::atomic<int> sync_failure = 0;  ///< the system's code; 0 if no sync has failed
+  sync_failures failures;
+  blocking_syncs syncs;
 
  private:
   std::atomic<std::uint32_t> users_ = 1;

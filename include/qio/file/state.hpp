@@ -183,6 +183,8 @@ struct file_state {
     transfer io(offset, buffers);
     if (!fits(io, buffers, mode.alignment().write)) [[unlikely]]
       return refuse(offset, buffers, mode.alignment().write);
+    if (more != 0 || file.activity.writes_durably) [[unlikely]]
+      return write_durably(io, buffers, more);
     return mode.write(file, io, buffers, more);
   }
 
@@ -229,7 +231,11 @@ struct file_state {
   }
 
   result<void> sync(sync_kind kind) {
-    return file.activity.sync_failure.answer_of([&] { return mode.sync(file, kind); });
+    const sync_failure& known = file.activity.sync_failure;
+    auto answer =
+        file.syncs().run([&] { return file.activity.sync_failure.answer_of([&] { return mode.sync(file, kind); }); });
+    if (answer && known.exists()) return known.get();
+    return answer;
   }
 
   result<void> drop_pages() const noexcept {
@@ -277,6 +283,19 @@ struct file_state {
     return state;
   }
 
+  // A write with flags, or of a file whose writes are all durable.
+  template <class Buffers>
+  QIO_NOINLINE result<std::size_t> write_durably(transfer& io, Buffers buffers, platform::transfer_flags more) {
+    const bool is_durable = file.activity.writes_durably || (more & platform::durable) != 0;
+    if (!is_durable || !file.activity.writes_to_cache) return mode.write(file, io, buffers, more);
+    const sync_failure& known = file.activity.sync_failure;
+    const std::uint32_t failures_before = known.count();
+    auto answer = file.syncs().run([&] { return mode.write(file, io, buffers, more); });
+    if (answer && known.count() != failures_before)
+      return error::of_transfer(known.get().code(), answer.assume_value());
+    return answer;
+  }
+
   // Everything that may fail before the open changes the disk. The file does not own the handle yet.
   template <class Loop>
   static result<std::unique_ptr<file_state>> prepare(const System& system, const typename System::opening& opening,
@@ -284,6 +303,7 @@ struct file_state {
     const platform::native_handle opened = opening.handle();
     auto state = std::make_unique<file_state>(system, opened, granted, options);
     if (auto prepared = state->mode.prepare(state->file, opening, options); !prepared) return prepared.error();
+    state->file.activity.writes_to_cache = !state->mode.is_direct();
     if constexpr (is_on_context<Loop>) {
       if (auto attached = loop->attach(opened); !attached) return attached.error();
       state->file.activity.engine_gathers = loop->engine().gathers();

@@ -6,6 +6,7 @@
 #include <qio/file/inline_attempt.hpp>
 #include <qio/file/shared_handle.hpp>
 #include <qio/mode.hpp>
+#include <qio/request/blocking_syncs.hpp>
 #include <qio/request/perform.hpp>
 #include <qio/request/transfer.hpp>
 #include <qio/result.hpp>
@@ -37,11 +38,11 @@ struct system_file {
   void share_handle(system_file& other) {
     if (other.sharing == nullptr) {
       other.sharing = std::make_shared<shared_handle>();
-      other.activity.sync_failure.keep_in(other.sharing->sync_failure);
+      other.activity.sync_failure.keep_in(other.sharing->failures);
     }
     other.sharing->join();
     sharing = other.sharing;
-    activity.sync_failure.keep_in(sharing->sync_failure);
+    activity.sync_failure.keep_in(sharing->failures);
     handle = other.handle;
   }
 
@@ -64,6 +65,9 @@ struct system_file {
       return io.total();
     return finish_write(io.offset(), buffers, flags, answer);
   }
+
+  /// Of all files that use the handle.
+  blocking_syncs& syncs() noexcept { return sharing == nullptr ? own_syncs_ : sharing->syncs; }
 
   bool may_read() const noexcept { return activity.may_read(); }
   bool may_write() const noexcept { return activity.may_write(); }
@@ -98,6 +102,8 @@ struct system_file {
     note_failed_write(activity, flags, failure);
     return failure;
   }
+
+  blocking_syncs own_syncs_;
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

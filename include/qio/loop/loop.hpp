@@ -116,7 +116,7 @@ class loop final : public mailbox {
 
   void cancel(request& r) noexcept {
     require_own_thread("an operation was canceled by another thread than its context's: use a stop token instead");
-    if (r.is_held()) engine_->cancel(r);
+    cancel_held(r);
   }
   void cancel(batch& all) noexcept {
     all.for_each_unfinished([this](batch_part& part) { cancel(static_cast<request&>(part)); });
@@ -131,7 +131,7 @@ class loop final : public mailbox {
   /// `r` is about to be destroyed: cancels it, waits until the system no longer uses its memory, and forgets it.
   void abandon(request& r) noexcept {
     require_own_thread("an operation was destroyed by another thread than the one that runs its context");
-    if (r.is_held()) engine_->cancel(r);
+    cancel_held(r);
     while (r.is_held()) engine_->wait(completed_, wait_limit::unlimited());
     completed_.remove(r);
   }
@@ -155,8 +155,9 @@ class loop final : public mailbox {
   /// A file is about to be closed: cancels its operations, waits until the system no longer uses their memory, and
   /// forgets the file. The operations are called back by a later turn.
   void end(file_activity& activity) noexcept {
+    if (!activity.is_linked()) return;  // it has had no operation, so any thread may close it
     // Without operations in flight, any thread may close it when the loop's thread no longer runs it.
-    if (activity.in_flight != 0 || (is_running_ && activity.is_linked()))
+    if (activity.in_flight != 0 || is_running_)
       require_own_thread("a file was closed by another thread than its context's");
     if (activity.in_flight != 0) cancel_all(activity);
     while (activity.in_flight != 0) engine_->wait(completed_, wait_limit::unlimited());
@@ -285,8 +286,15 @@ class loop final : public mailbox {
     return timers_.empty() || timers_.earliest()->when > now();
   }
 
+  void cancel_held(request& r) noexcept {
+    if (r.is_held() && !give_up_waiting(r, completed_)) engine_->cancel(r);
+  }
+
+  // Those that are held back complete with those that hold them up.
   void cancel_all(file_activity& activity) noexcept {
-    activity.held.for_each([&](request& r) { engine_->cancel(r); });
+    activity.held.for_each([&](request& r) {
+      if (!r.is_held_back()) engine_->cancel(r);
+    });
   }
 
   wait_limit limit(bool may_wait) const noexcept {

@@ -7,6 +7,7 @@
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/request/opcode.hpp>
+#include <qio/request/sync_epochs.hpp>
 #include <qio/request/sync_failure.hpp>
 #include <qio/statistics.hpp>
 #include <qio/system/platform.hpp>
@@ -36,9 +37,12 @@ struct file_activity : detail::list_hook {
   std::uint8_t polled = 0;      ///< a bit for each opcode to be polled; cleared by the engine if the device refuses
   bool writes_durably = false;  ///< every write is complete when it is durable
   bool is_direct = false;       ///< transfers go to the device
+  bool writes_to_cache = true;  ///< so that a durable write may get, and take away, the error of another write
   access granted = access::read_write;  ///< what the file was opened for
   file_statistics statistics;
   detail::sync_failure sync_failure;
+  detail::sync_epochs epochs;        ///< that an engine holds
+  detail::queue<request> held_back;  ///< of these, those that have succeeded, but may overlap one that fails
   QIO_NO_UNIQUE_ADDRESS platform::activity_state system;
 
   bool may_read() const noexcept { return granted != access::write; }

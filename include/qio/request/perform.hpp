@@ -15,7 +15,7 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// report it to the next sync.
 QIO_COLD inline void note_failed_write(file_activity& activity, platform::transfer_flags flags,
                                        const error& failure) noexcept {
-  if (activity.writes_durably || (flags & platform::durable) != 0) activity.sync_failure.note(failure);
+  if (activity.writes_durably || (flags & platform::durable) != 0) activity.sync_failure.note_write(failure);
 }
 
 /// `r`, a transfer, has failed with the system's error. Systems have different errors for a transfer that the file was

@@ -8,6 +8,7 @@
 #include <qio/mode.hpp>
 #include <qio/request/file_activity.hpp>
 #include <qio/request/opcode.hpp>
+#include <qio/request/sync_epochs.hpp>
 #include <qio/request/transfer.hpp>
 #include <qio/result.hpp>
 #include <qio/system/platform.hpp>
@@ -47,6 +48,12 @@ struct request : detail::list_hook {
   request* previous;
   bool queued = false;  ///< in a queue of the engine
   bool in_polled_ring = false;
+  struct {
+    std::uint32_t end_of_all;  ///< when it is no longer held back
+    detail::sync_epochs::epoch epoch;
+    bool is_held_back;
+    bool has_overlapped_failure;
+  } sync_state;  ///< if overlaps_syncs()
   QIO_NO_UNIQUE_ADDRESS platform::request_state system;
   QIO_NO_UNIQUE_ADDRESS detail::checked_flag submitted;
   std::atomic<bool> cancel_requested = false;  ///< atomic: workers read it between two pieces
@@ -61,6 +68,13 @@ struct request : detail::list_hook {
   bool is_durable_write() const noexcept {
     return op == opcode::write && ((flags & platform::durable) != 0 || activity->writes_durably);
   }
+
+  /// Whether the error of another sync of the file may be its own, or the other way round: see sync_failure.
+  bool overlaps_syncs() const noexcept {
+    return op == opcode::sync || (is_durable_write() && activity->writes_to_cache);
+  }
+  /// Whether the system has completed it, but it waits for others.
+  bool is_held_back() const noexcept { return overlaps_syncs() && is_held() && sync_state.is_held_back; }
 
   void fail_as_canceled() noexcept {
     failure = error::of_transfer(std::make_error_code(std::errc::operation_canceled), io.transferred());

@@ -20,7 +20,8 @@
 namespace os {
 
 // Error codes of the system.
-inline constexpr int io_error = EIO, no_file = EBADF, disk_full = ENOSPC, interrupted = EINTR;
+inline constexpr int io_error = EIO, no_file = EBADF, disk_full = ENOSPC, interrupted = EINTR,
+                     permission_denied = EACCES, too_large = EFBIG;
 
 inline long process_number() { return ::getpid(); }
 

@@ -13,6 +13,7 @@ namespace os {
 
 // Error codes of the system.
 inline constexpr int io_error = ERROR_IO_DEVICE, no_file = ERROR_INVALID_HANDLE, disk_full = ERROR_DISK_FULL,
+                     permission_denied = ERROR_ACCESS_DENIED, too_large = ERROR_FILE_TOO_LARGE,
                      interrupted = 10004;  // WSAEINTR
 
 inline unsigned long process_number() { return ::GetCurrentProcessId(); }

@@ -67,7 +67,7 @@ struct lost_ring {
     if (activities != nullptr)
       activities->for_each([&](file_activity& file) {
         file.held.for_each([&](request& r) {
-          if (setup.has(r.op) && !r.queued) lost.push(r);
+          if (setup.has(r.op) && !r.queued && !r.is_held_back()) lost.push(r);
         });
       });
     while (request* const r = lost.pop()) {

@@ -87,7 +87,8 @@ class file_storage {
   bool opens_at_once(bool on_any) const noexcept { return why_reads_wait(on_any) == nullptr; }
 
   /// Whether a sync has nothing to do, since there is no device.
-  bool is_memory() const noexcept { return is_known_ && type_ == TMPFS_MAGIC; }
+  /// (The nodes of devices are in a file system in memory, too.)
+  bool is_memory() const noexcept { return is_known_ && place_.is_of_regular && type_ == TMPFS_MAGIC; }
 
   const file_place& place() const noexcept { return place_; }
 

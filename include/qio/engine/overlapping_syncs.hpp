@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+// Holds back the success of a sync while others of the same file are in flight, since one of them may have its error.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/request/request.hpp>
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// Takes the request from its file's list to the completed ones.
+inline void hand_back(request& r, completed_requests& completed) noexcept {
+  r.submitted.set(false);
+  r.unlink();
+  --r.activity->in_flight;
+  completed.push(r);
+}
+
+/// An engine takes `r`, which syncs.
+QIO_COLD inline void begin_sync(request& r) noexcept { r.sync_state = {0, r.activity->epochs.begin(), false, false}; }
+
+/// `r` has failed: what overlaps it fails, too.
+QIO_COLD inline void tell_others(const request& r) noexcept {
+  const bool loses_data =
+      r.op == opcode::sync ? sync_failure::loses_data_in_sync(r.failure) : sync_failure::loses_data_in_write(r.failure);
+  if (!loses_data) return;
+  r.activity->held.for_each([](request& each) {
+    if (each.overlaps_syncs()) each.sync_state.has_overlapped_failure = true;
+  });
+}
+
+/// `r` has succeeded, and so has everything that was in flight when it ended, or it has failed.
+QIO_COLD inline void judge_sync(request& r) noexcept {
+  const sync_failure& known = r.activity->sync_failure;
+  if (r.op == opcode::sync && known.exists())
+    r.failure = known.get();
+  else if (r.op == opcode::write && r.sync_state.has_overlapped_failure)
+    r.failure = error::of_transfer(known.get().code(), r.io.transferred());
+}
+
+/// `r`, which syncs, has ended. Hands it back, or later, with those that it held up.
+QIO_COLD inline void end_sync(request& r, completed_requests& completed) noexcept {
+  file_activity& file = *r.activity;
+  file.epochs.end(r.sync_state.epoch);
+  if (r.failed()) {
+    tell_others(r);
+    hand_back(r, completed);
+  } else {
+    r.sync_state.end_of_all = file.epochs.end_of_all();
+    r.sync_state.is_held_back = true;
+    file.held_back.push(r);
+  }
+  while (request* const first = file.held_back.first()) {
+    if (!file.epochs.has_passed(first->sync_state.end_of_all)) return;
+    file.held_back.pop();
+    first->sync_state.is_held_back = false;
+    judge_sync(*first);
+    hand_back(*first, completed);
+  }
+}
+
+/// `r` is canceled. True if that ends it: it was held back.
+inline bool give_up_waiting(request& r, completed_requests& completed) noexcept {
+  if (!r.is_held_back()) return false;
+  r.activity->held_back.remove(r);
+  r.sync_state.is_held_back = false;
+  r.fail_as_canceled();
+  hand_back(r, completed);
+  return true;
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

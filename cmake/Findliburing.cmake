@@ -1,4 +1,5 @@
-# Finds liburing and defines liburing::liburing. Needs no pkg-config: the version is read from the header, which is
+# Finds liburing and defines liburing::liburing, with the library if it is there: qio needs the header only. Needs no
+# pkg-config: the version is read from the header, which is
 # what decides. Up to 2.3 the header does not say it, so a function that 2.3 brought stands for it.
 find_path(liburing_INCLUDE_DIR liburing.h)
 find_library(liburing_LIBRARY uring)
@@ -20,11 +21,12 @@ endif()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(liburing
-  REQUIRED_VARS liburing_LIBRARY liburing_INCLUDE_DIR VERSION_VAR liburing_VERSION)
+  REQUIRED_VARS liburing_INCLUDE_DIR VERSION_VAR liburing_VERSION)
 
 if(liburing_FOUND AND NOT TARGET liburing::liburing)
-  add_library(liburing::liburing UNKNOWN IMPORTED)
-  set_target_properties(liburing::liburing PROPERTIES
-    IMPORTED_LOCATION "${liburing_LIBRARY}"
-    INTERFACE_INCLUDE_DIRECTORIES "${liburing_INCLUDE_DIR}")
+  add_library(liburing::liburing INTERFACE IMPORTED)
+  target_include_directories(liburing::liburing INTERFACE "${liburing_INCLUDE_DIR}")
+  if(liburing_LIBRARY)
+    target_link_libraries(liburing::liburing INTERFACE "${liburing_LIBRARY}")
+  endif()
 endif()

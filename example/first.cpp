@@ -13,10 +13,14 @@ qio::task<qio::result<std::size_t>> copy_start(qio::async_direct_file& from, qio
   co_return co_await to.async_write_at(0, block.view(0, bytes.value()));
 }
 
-int main(int, char** arguments) {
+int main(int count, char** arguments) {
+  if (count != 3) return 2;
   auto context = qio::context::create().value();  // io_uring; or worker threads, and context.explain() says why
   auto from = qio::direct_file::open(context, arguments[1]);
-  if (!from) return std::puts(from.error().message().c_str()), 1;
+  if (!from) {
+    std::puts(from.error().message().c_str());
+    return 1;
+  }
   auto to = qio::cached_file::open(context, arguments[2], qio::access::write, qio::creation::always_new).value();
   std::printf("copied %zu bytes\n", context.run(copy_start(from.value(), to)).value());
 }

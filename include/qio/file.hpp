@@ -402,9 +402,9 @@ class [[nodiscard]] basic_file {
   /// promises. The name of a new file is durable only after sync_directory() of its directory.
   ///
   /// A failed sync stays failed: what was written since the last successful sync may be lost, whatever the system
-  /// reports later, so every later sync returns the same error until the file is closed. (Errors which report that the
-  /// call was invalid or was canceled are not kept.) If several syncs of a file are in flight, Linux reports the
-  /// failure to one of them; all of them fail. See docs/durability.md for what to do then.
+  /// reports later, so every later sync returns the same error until the file is closed. (The error of a canceled call
+  /// is not kept.) If several syncs of a file overlap, Linux reports the failure to one of them; all of them fail, if
+  /// all are blocking or all asynchronous on one context. See docs/durability.md for what to do then.
   result<void> sync(sync_kind kind = sync_kind::everything) {
     if (!is_open()) return not_open();
     return state_->sync(kind);

@@ -85,8 +85,9 @@ class [[nodiscard]] log_writer {
 /// before it, which were visited; read_log() reads them again. Fails with errc::not_a_log if the file has other
 /// contents. In both cases, the file is not changed.
 ///
-/// A new file is filled with zeros, log_options::extent at a time. Its name is durable after sync_directory(), which is
-/// up to the caller. Allocates.
+/// A log is created in a file that is empty, or that has only zeros as far as it is filled first. A new file is filled
+/// with zeros, log_options::extent at a time. Its name is durable after sync_directory(), which is up to the caller.
+/// Allocates.
 template <file_mode Mode, class Engine, std::predicate<const log_record&> Visit>
 task<result<log_writer<Mode, Engine>>> open_log(basic_file<Mode, Engine> file, Visit visit, log_options options = {}) {
   auto opened = std::make_unique<detail::log_writer_state<basic_file<Mode, Engine>>>(std::move(file), options);

@@ -25,9 +25,10 @@ class basic_context;
 /// One asynchronous operation. A file makes it (`file.async_read_at(...)`); it is then awaited, or started with a
 /// callback, once. To start another in the same place, use an operation_slot.
 ///
-/// It lives where the caller puts it, allocates nothing, and cannot move. It borrows the buffer until it completes; the
-/// file must live until then, too. Destroying a started operation cancels it and waits until the system no longer uses
-/// the buffer, for as long as the device takes. Its callback is then not called, and its coroutine not resumed.
+/// It lives where the caller puts it, allocates nothing, and cannot move. It borrows the buffer until it completes.
+/// The file may be closed or destroyed before: that ends the operation. Destroying a started operation cancels it and
+/// waits until the system no longer uses the buffer, for as long as the device takes. Its callback is then not called,
+/// and its coroutine not resumed.
 ///
 /// For the context's thread, or before the context first runs, for any one thread.
 /// `Work` is detail::batch for the operation of read_many() or write_many(), which borrows the requests as well, and

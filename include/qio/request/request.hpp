@@ -69,7 +69,7 @@ struct request : detail::list_hook {
     return op == opcode::write && ((flags & platform::durable) != 0 || activity->writes_durably);
   }
 
-  /// Whether the error of another sync of the file may be its own, or the other way round: see sync_failure.
+  /// Whether the error of another sync of the file may be its own, or the other way around: see sync_failure.
   bool overlaps_syncs() const noexcept {
     return op == opcode::sync || (is_durable_write() && activity->writes_to_cache);
   }

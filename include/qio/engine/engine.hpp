@@ -157,7 +157,8 @@ inline void take_over(request& r) noexcept {
             "a transfer was submitted that has nothing left to move");
   r.submitted.set(true);
   ++r.activity->in_flight;
-  if (r.op != opcode::read && r.overlaps_syncs()) begin_sync(r);
+  if (r.op != opcode::read) [[unlikely]]
+    begin_sync(r);
 }
 
 /// For engines that have no faster way to submit_all().
@@ -173,7 +174,8 @@ void submit_each(Engine& to, request* first) noexcept {
 /// ... and this when the request completes.
 inline void complete(request& r, completed_requests& completed) noexcept {
   QIO_CHECK(r.is_held() && r.activity->in_flight != 0, "a request completed that is not in flight");
-  if (r.op != opcode::read && r.overlaps_syncs()) return end_sync(r, completed);
+  if (r.op != opcode::read) [[unlikely]]
+    return end_sync(r, completed);
   hand_back(r, completed);
 }
 

@@ -15,8 +15,11 @@ inline void hand_back(request& r, completed_requests& completed) noexcept {
   completed.push(r);
 }
 
-/// An engine takes `r`, which syncs.
-QIO_COLD inline void begin_sync(request& r) noexcept { r.sync_state = {0, r.activity->epochs.begin(), false, false}; }
+/// An engine takes `r`. Not inlined, for the sake of reads, which need not call it.
+QIO_NOINLINE inline void begin_sync(request& r) noexcept {
+  if (!r.overlaps_syncs()) return;
+  r.sync_state = {0, r.activity->epochs.begin(), false, false};
+}
 
 /// `r` has failed: what overlaps it fails, too.
 QIO_COLD inline void tell_others(const request& r) noexcept {
@@ -37,8 +40,9 @@ QIO_COLD inline void judge_sync(request& r) noexcept {
     r.failure = error::of_transfer(known.get().code(), r.io.transferred());
 }
 
-/// `r`, which syncs, has ended. Hands it back, or later, with those that it held up.
-QIO_COLD inline void end_sync(request& r, completed_requests& completed) noexcept {
+/// `r` has ended. Hands it back, or later if it overlaps others, and then those that it held up.
+QIO_NOINLINE inline void end_sync(request& r, completed_requests& completed) noexcept {
+  if (!r.overlaps_syncs()) return hand_back(r, completed);
   file_activity& file = *r.activity;
   file.epochs.end(r.sync_state.epoch);
   if (r.failed()) {

@@ -47,7 +47,7 @@ class pool : detail::no_hook {
   using no_hook::release;
   using no_hook::waits;
 
-  void submit(request& r) noexcept {
+  QIO_NOINLINE void submit(request& r) noexcept {
     ++in_flight_;
     detail::take_over(r);
     workers_.submit(r);

@@ -62,6 +62,7 @@ class uring : detail::no_hook {
       return set_up.error();
     engine->submission_.files.set_up(engine->ring_);
     engine->polled_.ring().set_up(options.polling, options.queue_depth);
+    engine->is_plain_ = !engine->polled_.is_open() && !engine->waiter_.may_be_awake();
     if (!engine->wake_event_.open()) return platform::last_error();
     return engine;
   }
@@ -84,19 +85,17 @@ class uring : detail::no_hook {
 
   void submit(request& r) noexcept {
     detail::take_over(r);
-    if (polled_.is_open() && submit_polled(r)) [[unlikely]]
-      return;
+    if (!is_plain_) [[unlikely]]
+      return submit_specially(r);
     if (!submission_.try_straight(r, ring_, places_)) [[unlikely]]
       return submit_later(r);
-    if (waiter_.may_be_awake()) [[unlikely]]
-      waiter_.handed_over(r);
     if (r.activity->is_direct && ring_.pending() >= most_gathered) give_to_device();
   }
 
   /// As many as possible by a loop that looks only at what differs between them.
   void submit_all(request* first) noexcept {
-    const bool needs_a_look = polled_.is_open() || waiter_.may_be_awake() || first->activity->is_direct;
-    if (!needs_a_look) first = submission_.try_straight_all(first, ring_, places_, detail::take_over);
+    if (is_plain_ && !first->activity->is_direct)
+      first = submission_.try_straight_all(first, ring_, places_, detail::take_over);
     detail::submit_each(*this, first);
   }
 
@@ -121,13 +120,13 @@ class uring : detail::no_hook {
     require_own_thread();
     if (polled_.in_flight() != 0) [[unlikely]]
       limit = poll(completed, limit);
-    if (waiter_.may_be_awake() && limit.may_wait()) [[unlikely]]
-      return waiter_.wait(ring_, gate_, places_, limit, [&] { return reap(completed); });
+    if (waiter_.may_be_awake()) [[unlikely]]
+      return wait_awake(completed, limit);
     if (limit.may_wait())
       waiter_.sleep(ring_, gate_, limit);
-    else if (ring_.has_deferred() || ring_.pending() != 0)
-      gate_.pass(ring_);
-    take_completions(completed);
+    else
+      pass_if_needed();
+    take_completions<false>(completed);
   }
 
   wait_statistics waits() const noexcept { return waiter_.statistics(); }
@@ -263,6 +262,14 @@ class uring : detail::no_hook {
     gate_.pass(ring_);
   }
 
+  // submit() where the ring is not plain.
+  QIO_NOINLINE void submit_specially(request& r) noexcept {
+    if (polled_.is_open() && submit_polled(r)) return;
+    if (!submission_.try_straight(r, ring_, places_)) return submit_later(r);
+    if (waiter_.may_be_awake()) waiter_.handed_over(r);
+    if (r.activity->is_direct && ring_.pending() >= most_gathered) give_to_device();
+  }
+
   QIO_COLD void submit_later(request& r) noexcept {
     places_.enter_elsewhere();
     if (!can_do(r)) return workers_.submit(r);
@@ -355,18 +362,29 @@ class uring : detail::no_hook {
     });
   }
 
+  QIO_NOINLINE void wait_awake(completed_requests& completed, wait_limit limit) noexcept {
+    if (limit.may_wait()) return waiter_.wait(ring_, gate_, places_, limit, [&] { return reap(completed); });
+    pass_if_needed();
+    take_completions<true>(completed);
+  }
+
   /// True if anything other than the end of a nap has arrived.
   bool reap(completed_requests& completed) noexcept {
     const std::size_t free = places_.free();
-    take_completions(completed);
+    take_completions<true>(completed);
     return places_.free() != free || submission_.needs_attention();
   }
 
+  void pass_if_needed() noexcept {
+    if (ring_.has_deferred() || ring_.pending() != 0) gate_.pass(ring_);
+  }
+
+  template <bool may_be_awake>
   void take_completions(completed_requests& completed) noexcept {
     bool woken = false;
     ring_.take_completions([&](const io_uring_cqe& completion) {
       if (detail::is_of_request(completion.user_data))
-        take(detail::request_of(completion.user_data), completion.res, completed);
+        take<may_be_awake>(detail::request_of(completion.user_data), completion.res, completed);
       else
         woken |= take_other(completion.user_data);
     });
@@ -374,10 +392,10 @@ class uring : detail::no_hook {
       was_woken(completed);
   }
 
+  template <bool may_be_awake>
   void take(request& r, int answer, completed_requests& completed) noexcept {
     places_.give_back();
-    if (waiter_.may_be_awake()) [[unlikely]]
-      waiter_.completed(r);
+    if constexpr (may_be_awake) waiter_.completed(r);
     if (!detail::finishes(r, answer)) [[unlikely]]
       return resume_later(r);
     if (r.queued) [[unlikely]]
@@ -411,7 +429,10 @@ class uring : detail::no_hook {
   QIO_COLD bool give_up_ring(completed_requests& completed) noexcept {
     if (!ring_.is_open()) return false;
     const std::size_t before = in_flight();
-    take_completions(completed);
+    if (waiter_.may_be_awake())
+      take_completions<true>(completed);
+    else
+      take_completions<false>(completed);
     if (polled_.is_open()) take_polled(completed);
     detail::lost_ring lost{ring_, polled_, submission_, places_, waiter_, wake_event_};
     lost.take_back_untaken();
@@ -470,6 +491,7 @@ class uring : detail::no_hook {
   detail::waiter waiter_;
   detail::gate gate_{submission_};
   detail::polled_path polled_;
+  bool is_plain_ = true;  // it neither polls nor waits awake
   bool begun_ = false;
   std::uint64_t owner_ = 0;  // the thread that the ring is bound to
   detail::ring_setup setup_;

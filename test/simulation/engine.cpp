@@ -95,6 +95,30 @@ TEST_CASE("a durable write fails with the sync that it overlaps, and one that be
   CHECK(outcomes.size() == 2);
 }
 
+TEST_CASE("a sync whose deadline has passed does not wait for those that it overlaps") {
+  int early = 0;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed});
+    program one(disk);
+    auto data = one.open("data").value();
+    const auto begin = disk.now();
+    qio::simulated_disk::time_point end_of_first{}, end_of_second{};
+    const auto first = [&]() -> qio::task<> {
+      const auto synced = co_await data.async_sync(qio::sync_kind::data, {.deadline = begin + 1us});
+      end_of_first = disk.now();
+      CHECK((synced || synced.error() == std::errc::timed_out));
+    };
+    const auto second = [&]() -> qio::task<> {
+      const auto synced = co_await data.async_sync();
+      CHECK(synced);
+      end_of_second = disk.now();
+    };
+    one.context.run(qio::when_all(first(), second()));
+    early += end_of_first < end_of_second;
+  });
+  CHECK(early > 100);  // and the others are those that the second waits for
+}
+
 TEST_CASE("a sync that waits for those that it overlaps can be canceled, closed and destroyed") {
   int held_back = 0;
   each_seed([&](std::uint64_t seed) {

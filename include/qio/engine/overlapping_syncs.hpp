@@ -21,14 +21,17 @@ QIO_NOINLINE inline void begin_sync(request& r) noexcept {
   r.sync_state = {0, r.activity->epochs.begin(), false, false};
 }
 
-/// `r` has failed: what overlaps it fails, too.
-QIO_COLD inline void tell_others(const request& r) noexcept {
-  const bool loses_data =
-      r.op == opcode::sync ? sync_failure::loses_data_in_sync(r.failure) : sync_failure::loses_data_in_write(r.failure);
-  if (!loses_data) return;
-  r.activity->held.for_each([](request& each) {
+/// The failure of one of these requests may be that of all which it overlaps.
+QIO_COLD inline void fail_what_overlaps(file_activity& file) noexcept {
+  file.held.for_each([](request& each) {
     if (each.overlaps_syncs()) each.sync_state.has_overlapped_failure = true;
   });
+}
+
+/// Whether data may be lost that `r` should have made durable.
+QIO_COLD inline bool loses_data(const request& r) noexcept {
+  return r.op == opcode::sync ? sync_failure::loses_data_in_sync(r.failure)
+                              : sync_failure::loses_data_in_write(r.failure);
 }
 
 /// `r` has succeeded, and so has everything that was in flight when it ended, or it has failed.
@@ -45,11 +48,16 @@ QIO_NOINLINE inline void end_sync(request& r, completed_requests& completed) noe
   if (!r.overlaps_syncs()) return hand_back(r, completed);
   file_activity& file = *r.activity;
   file.epochs.end(r.sync_state.epoch);
+  if (!r.failed()) {
+    r.sync_state.end_of_all = file.epochs.end_of_all();
+    // One that is to end early does not wait.
+    if (!file.epochs.has_passed(r.sync_state.end_of_all) && r.cancel_requested) r.fail_as_canceled();
+  } else if (loses_data(r)) {
+    fail_what_overlaps(file);
+  }
   if (r.failed()) {
-    tell_others(r);
     hand_back(r, completed);
   } else {
-    r.sync_state.end_of_all = file.epochs.end_of_all();
     r.sync_state.is_held_back = true;
     file.held_back.push(r);
   }

@@ -79,7 +79,10 @@ struct lost_ring {
       }
       r->failure = error::of_transfer(reason.code(), r->io.transferred());
       // The error that the kernel would have reported is lost, and the next sync would not report it.
-      if (r->op == opcode::sync || r->is_durable_write()) r->activity->sync_failure.note(platform::system_error(EIO));
+      if (r->op == opcode::sync || r->is_durable_write()) {
+        r->activity->sync_failure.note(platform::system_error(EIO));
+        fail_what_overlaps(*r->activity);
+      }
       complete(*r, completed);
     }
     if (taken() != 0) fail_ring("a ring was lost with requests that only the kernel knew of");

@@ -7,6 +7,8 @@
 #include "measure/conditions.hpp"
 #include "measure/measure.hpp"
 #include "measure/noise.hpp"
+#include "measure/pace.hpp"
+#include "measure/repeat.hpp"
 #include "measure/series_seed.hpp"
 #include "measure/steadiness.hpp"
 #include "measure/tally.hpp"
@@ -259,7 +261,7 @@ TEST_CASE("trap 32: an open loop keeps its times across rounds, and drops none")
   work.rate = 10'000;
   std::array<std::byte, 4096> buffer{};
   const qd1::offset_source offsets = [] { return std::uint64_t(0); };
-  qd1::pace schedule(clock, work);
+  qd1::pace schedule(clock, work, 1);
   qd1::tally tally(work);
   constexpr int rounds = 4;
   int calls = 0;
@@ -282,6 +284,27 @@ TEST_CASE("trap 32: an open loop keeps its times across rounds, and drops none")
   CHECK(static_cast<double>(found.latency.samples) >= 1'999);
   CHECK(static_cast<double>(found.latency.samples) <= expected + 1);
   CHECK(waiting == 0);
+}
+
+TEST_CASE("random arrivals follow from the seed") {
+  const qd1::clock clock = qd1::clock::calibrated();
+  qd1::work work;
+  work.rate = 1e6;  // all arrivals are past, so none is waited for
+  work.poisson = true;
+  const auto arrivals = [&](std::uint64_t seed) {
+    qd1::pace schedule(clock, work, seed);
+    schedule.resume(0);
+    std::vector<std::uint64_t> found;
+    for (int each = 0; each < 8; ++each) found.push_back(schedule.begin(~std::uint64_t(0)).value());
+    return found;
+  };
+  CHECK(arrivals(1) == arrivals(1));
+  CHECK(arrivals(1) != arrivals(2));
+  // Each series and each repeated run has a seed of its own.
+  qd1::work other = work;
+  other.mode = qd1::mode::cached;
+  CHECK(arrivals(qd1::series_seed(1, work)) != arrivals(qd1::series_seed(1, other)));
+  CHECK(arrivals(qd1::series_seed(qd1::run_seed(1, 1), work)) != arrivals(qd1::series_seed(1, work)));
 }
 
 TEST_CASE("trap 16: a rate that was not reached names the cause") {

@@ -110,7 +110,7 @@ void add_rounds(options& to, std::uint64_t& rounds) {
 }
 
 void add_seed(options& to, std::uint64_t& seed) {
-  to.count("--seed", seed, 0, ~std::uint64_t(0), "Seed of the offsets and the data");
+  to.count("--seed", seed, 0, ~std::uint64_t(0), "Seed of the offsets, the data and random arrivals");
 }
 
 void add_overwrite(options& to, bool& overwrite) {

@@ -18,10 +18,12 @@ namespace qd1 {
 /// between rounds: arrivals that wait when a round ends are served in the next.
 class pace {
  public:
-  pace(const clock& clock, const work& work)
+  /// `seed`: of the series; random arrivals are drawn from it, independently of its offsets.
+  pace(const clock& clock, const work& work, std::uint64_t seed)
       : clock_(clock),
         ticks_(work.rate ? static_cast<double>(clock.ticks(1)) / *work.rate : 0),
-        poisson_(work.poisson) {}
+        poisson_(work.poisson),
+        random_(~seed) {}
 
   /// Called when a round begins or ends.
   void resume(std::uint64_t now) noexcept {
@@ -60,7 +62,7 @@ class pace {
   bool poisson_;
   double next_ = -1;  // when the next one should begin; before the first round: negative
   std::uint64_t paused_ = 0;
-  splitmix64 random_{1};
+  splitmix64 random_;
 };
 
 }  // namespace qd1

@@ -20,7 +20,7 @@ recorder::recorder(const clock& clock, const work& work, limits most, pace* sche
       last_(first_),
       deadline_(first_ + clock.ticks(most.seconds)),
       overtime_(deadline_ + clock.ticks(most.overtime)),
-      own_(clock, work),
+      own_(clock, work, 1),
       schedule_(schedule != nullptr ? *schedule : own_),
       slice_begin_(first_),
       slice_ticks_(clock.ticks(slice_seconds)),

@@ -26,7 +26,8 @@ struct limits {
 
 class recorder {
  public:
-  /// Starts the clock. `schedule` is that of the series, which continues; null: the round has its own.
+  /// Starts the clock. `schedule` is that of the series, which continues; null: the round has its own,
+  /// with the same arrivals each time.
   recorder(const clock& clock, const work& work, limits most, pace* schedule = nullptr);
   recorder(const recorder&) = delete;
   recorder& operator=(const recorder&) = delete;

@@ -68,7 +68,7 @@ class series_driver {
   series_driver(const work& work, const settings& settings, const run_setup& setup)
       : found_(work, percentiles_of(settings)),
         next_offset_(offsets_of(work, series_seed(settings.seed, work))),
-        schedule_(setup.clock, work),
+        schedule_(setup.clock, work, series_seed(settings.seed, work)),
         settings_(settings),
         setup_(setup) {}
 

@@ -182,6 +182,13 @@ TEST_CASE("what is no gate is named") {
     INFO(text);
     CHECK_THROWS_AS(qd1::parse_gate(text), qd1::usage_error);
   }
+  CHECK_THROWS_WITH(qd1::parse_gate("direct.raed.p99<=1us"), Contains("'raed' selects no series") &&
+                                                                 Contains("direct, cached, mapped") &&
+                                                                 Contains("read, write") && Contains("SEQ1M"));
+  for (const char* word : {"", "SEQ", "SEQ1", "1M", "Q8", "Q8T", "QT1", "Q8T1x", "random mix"})
+    CHECK_THROWS_AS(qd1::parse_gate(word + std::string(".p50<=1us")), qd1::usage_error);
+  for (const char* word : {"SEQ1M", "RND512B", "ZIPF4K", "Q32T16", "through", "mix", "unmixed", "flushed", "zipf"})
+    CHECK_NOTHROW(qd1::parse_gate(word + std::string(".p50<=1us")));
   CHECK_THROWS_WITH(status("mapped.p50<=1us", run), Contains("no such series"));
   CHECK_THROWS_WITH(status("p50<=1.1x", run), Contains("--gate-vs"));
 }

@@ -64,6 +64,18 @@ TEST_CASE("an option means the same in every command that has it") {
   CHECK(seen.size() == 14);
 }
 
+TEST_CASE("an empty list is refused, with the option's name") {
+  std::size_t lists = 0;
+  for (const qd1::command& command : all_commands())
+    for (const qd1::option& each : command.options.all()) {
+      if (!each.value.ends_with(",...")) continue;
+      ++lists;
+      INFO(command.name << ' ' << each.name);
+      CHECK_THROWS_WITH(each.take({""}), Contains(each.name + ": the list is empty"));
+    }
+  CHECK(lists >= 10);
+}
+
 TEST_CASE("every command that makes a report has gates and all formats") {
   for (const qd1::command& command : all_commands()) {
     if (command.name != "run" && command.name != "depth" && command.name != "memory" && command.name != "merge")

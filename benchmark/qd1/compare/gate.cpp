@@ -7,16 +7,61 @@
 #include "units.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 namespace qd1 {
 namespace {
+
+constexpr std::string_view through = "through";  // what "written through" is called where words have no blanks
+constexpr std::string_view mix = "mix";
+constexpr std::string_view unmixed = "unmixed";
+
+// Takes the number at the beginning of the text away. False if there is none.
+bool take_number(std::string_view& text) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+  text.remove_prefix(end);
+  return end != 0;
+}
+
+// Whether it can be a word of a row of a profile, whatever the row.
+bool may_be_of_row(std::string_view word) {
+  for (const std::string_view order : {"SEQ", "ZIPF", "RND"})
+    if (word.starts_with(order)) {
+      word.remove_prefix(order.size());
+      return take_number(word) && (word == "B" || word == "K" || word == "M");
+    }
+  if (!word.starts_with('Q')) return false;
+  word.remove_prefix(1);
+  if (!take_number(word) || !word.starts_with('T')) return false;
+  word.remove_prefix(1);
+  return take_number(word) && word.empty();
+}
+
+template <enumerated... Values>
+std::vector<std::string_view> names_of() {
+  std::vector<std::string_view> found;
+  (found.insert(found.end(), std::begin(enumerators<Values>::names), std::end(enumerators<Values>::names)), ...);
+  return found;
+}
+
+void require_words(const gate& gate) {
+  std::vector<std::string_view> known = names_of<mode, operation, form, temperature, durability, order>();
+  known.insert(known.end(), {through, mix, unmixed});
+  for (const std::string& each : gate.words)
+    if (std::ranges::find(known, each) == known.end() && !may_be_of_row(each))
+      throw usage_error(
+          fmt::format("--gate '{}': '{}' selects no series; words that do are {}, and those of a row of a "
+                      "profile, such as SEQ1M or Q8T1",
+                      gate.text, each, fmt::join(known, ", ")));
+}
 
 // "SEQ1M", "Q8T1": the words of a row of a profile.
 bool is_of_row(const work& work, const std::string& word) {
@@ -29,8 +74,8 @@ bool is_about(const work& work, const std::string& word) {
   const bool reads = work.operation == operation::read;
   return word == name(work.mode) || word == name(work.operation) || word == name(work.form) ||
          (reads && word == name(work.temperature)) || (!reads && word == name(work.durability)) ||
-         (!reads && word == "through" && work.durability == durability::written_through) ||
-         word == name(work.load.order) || word == (work.load.share < 1 ? "mix" : "unmixed") || is_of_row(work, word);
+         (!reads && word == through && work.durability == durability::written_through) ||
+         word == name(work.load.order) || word == (work.load.share < 1 ? mix : unmixed) || is_of_row(work, word);
 }
 
 bool is_meant(const gate& gate, const work& work) {
@@ -177,6 +222,7 @@ gate parse_gate(const std::string& text, const std::vector<double>& percentiles)
     found.words.push_back(names.substr(at, end - at));
     at = end + 1;
   }
+  require_words(found);
   const char* const begin = text.data() + sign + 2;
   const auto [end, failure] = std::from_chars(begin, text.data() + text.size(), found.limit);
   if (failure != std::errc()) throw usage_error(fmt::format("--gate '{}': '{}' is not a number", text, begin));

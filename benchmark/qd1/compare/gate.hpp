@@ -24,7 +24,8 @@ struct gate {
   bool relative = false;
 };
 
-/// `percentiles`: those that the report will have. Throws usage_error.
+/// `percentiles`: those that the report will have. Throws usage_error, also for a word that selects no series of any
+/// run.
 gate parse_gate(const std::string& text, const std::vector<double>& percentiles = standard_percentiles());
 
 /// Throws usage_error if the gate matches none of the works.

@@ -60,12 +60,13 @@ std::size_t options::index_of(const std::string& name, const std::string& typed,
   return static_cast<std::size_t>(found - words.begin());
 }
 
-std::vector<std::string> options::separated(const std::vector<std::string>& typed) {
+std::vector<std::string> options::separated(const std::string& name, const std::vector<std::string>& typed) {
   std::vector<std::string> found;
   for (const std::string& each : typed) {
     std::istringstream parts(each);
     for (std::string part; std::getline(parts, part, ',');) found.push_back(part);
   }
+  if (found.empty()) throw usage_error(name + ": the list is empty; needed is at least one value");
   return found;
 }
 
@@ -117,7 +118,7 @@ option& options::sizes(std::string name, std::vector<std::uint64_t>& to, std::st
   added.most = many;
   added.take = [&to, name = added.name](const std::vector<std::string>& typed) {
     to.clear();
-    for (const std::string& each : separated(typed)) to.push_back(parse_size(name, each));
+    for (const std::string& each : separated(name, typed)) to.push_back(parse_size(name, each));
   };
   return added;
 }
@@ -164,7 +165,7 @@ option& options::counts(std::string name, std::vector<std::uint64_t>& to, std::u
   added.preset = fmt::format("{}", fmt::join(to, ","));
   added.take = [&to, least, most, name = added.name](const std::vector<std::string>& typed) {
     to.clear();
-    for (const std::string& each : separated(typed)) to.push_back(parse_count(name, each, least, most));
+    for (const std::string& each : separated(name, typed)) to.push_back(parse_count(name, each, least, most));
     sort_once(to);
   };
   return added;
@@ -193,7 +194,7 @@ option& options::percents(std::string name, std::vector<double>& to, double leas
   for (const double each : to) added.preset += fmt::format("{}{:.6g}", added.preset.empty() ? "" : ",", each * 100);
   added.take = [&to, least, most, name = added.name](const std::vector<std::string>& typed) {
     to.clear();
-    for (std::string each : separated(typed)) {
+    for (std::string each : separated(name, typed)) {
       if (each.starts_with('p')) each.erase(0, 1);
       const double percent = parse_number(name, each, least * 100, most * 100);
       to.push_back(std::round(percent * 1e4) / 1e6);

@@ -112,7 +112,7 @@ class options {
     }
     added.take = [&to, known, name = added.name, words = added.choices](const std::vector<std::string>& typed) {
       std::array<bool, count> is_wanted{};
-      for (const std::string& each : separated(typed)) is_wanted[index_of(name, each, words)] = true;
+      for (const std::string& each : separated(name, typed)) is_wanted[index_of(name, each, words)] = true;
       std::vector<Value> found;
       for (std::size_t each = 0; each < count; ++each)
         if (is_wanted[each]) found.push_back(known[each].value);
@@ -142,7 +142,8 @@ class options {
   }
   option& add(std::string name, std::string value, std::string help);
   static std::size_t index_of(const std::string& name, const std::string& typed, const std::vector<std::string>& words);
-  static std::vector<std::string> separated(const std::vector<std::string>& typed);
+  /// At least one, or throws usage_error.
+  static std::vector<std::string> separated(const std::string& name, const std::vector<std::string>& typed);
 
   std::vector<option> all_;
 };

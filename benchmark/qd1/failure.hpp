@@ -10,7 +10,7 @@ namespace qd1 {
 enum exit_status : int {
   exit_pass = 0,
   exit_fail = 1,          ///< a gate was not met
-  exit_usage = 2,         ///< what was asked for cannot be done; nothing was measured
+  exit_usage = 2,         ///< what was asked for cannot be done, so nothing was measured; or an output was lost
   exit_inconclusive = 3,  ///< a gate can be neither met nor missed with so few samples
   exit_invalid = 4,       ///< measured, but not to be believed
   exit_interrupted = 130  ///< by Ctrl-C; what there was by then has been written

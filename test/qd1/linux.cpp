@@ -298,6 +298,36 @@ TEST_CASE("the scripts go on in a fresh clone, which has no directory for builds
   }
 }
 
+TEST_CASE("an output that is full costs neither the other outputs nor the gates") {
+  if (!fs::exists("/dev/full")) QIO_SKIP("no /dev/full here");
+  const std::string run = "run --modes cached --ops read --file-size 1M --time 50ms --rounds 2 --repeat 1 ";
+  {
+    const directory here;
+    const outcome found = run_qd1(here, run + "--json /dev/full --csv kept.csv --html page.html");
+    CHECK(found.status == 2);
+    CHECK_THAT(found.err, Contains("qd1: /dev/full: "));
+    CHECK_THAT(found.out, Contains("IOPS") && Contains("page.html"));
+    CHECK(fs::file_size(here.path / "kept.csv") > 0);
+    CHECK(fs::file_size(here.path / "page.html") > 0);
+  }
+  {
+    const directory here;  // a gate that is not met takes precedence
+    const outcome found = run_qd1(here, run + "--html /dev/full --json kept.json --gate 'max<=1ns'");
+    CHECK(found.status == 1);
+    CHECK_THAT(found.err, Contains("qd1: /dev/full: "));
+    CHECK_THAT(found.out, Contains("FAIL max<=1ns") && !Contains("as a page"));
+    CHECK(fs::file_size(here.path / "kept.json") > 0);
+  }
+  {
+    const directory here;  // the table itself
+    const std::string command = "cd '" + here.path.string() + "' && '" + QD1_PROGRAM + "' " + run +
+                                "--json kept.json --gate 'max<=1ns' >/dev/full 2>errors";
+    CHECK(WEXITSTATUS(std::system(command.c_str())) == 1);
+    CHECK_THAT(contents(here.path / "errors"), Contains("qd1: standard output: "));
+    CHECK(fs::file_size(here.path / "kept.json") > 0);
+  }
+}
+
 TEST_CASE("an output that is full is an error") {
   if (!fs::exists("/dev/full")) QIO_SKIP("no /dev/full here");
   const directory here;

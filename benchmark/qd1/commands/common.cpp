@@ -225,19 +225,20 @@ exit_status report_options::check_gates(const report& found) const {
   for (const auto& [base, each] : gates_against_) add(check_against(each, base, found));
   exit_status status = exit_pass;
   for (const gate_result& each : results) {
-    print(exports_.take_standard_output() ? stderr : stdout, each.text + '\n');
+    exports_.take_standard_output() ? print(stderr, each.text + '\n') : exports_.show(each.text + '\n');
     status = worst(status, each.status);
   }
   return status;
 }
 
 int report_options::finish(const report& found) {
-  std::string text = table(found);
+  const std::vector<std::string> failures = exports_.write(found);
+  exports_.show(table(found));
   if (const std::string page = exports_.path_of("--html"); !page.empty())
-    text += "The report as a page: " + std::filesystem::absolute(page).string() + '\n';
-  exports_.deliver(found, text);
+    exports_.show("The report as a page: " + std::filesystem::absolute(page).string() + '\n');
   const exit_status status = worst(verdict(found), check_gates(found));
-  return interrupted() && (status == exit_pass || status == exit_usage) ? exit_interrupted : status;
+  const bool is_cut = interrupted() && (status == exit_pass || status == exit_usage);
+  return report_failures(failures, is_cut ? exit_interrupted : status);
 }
 
 }  // namespace qd1

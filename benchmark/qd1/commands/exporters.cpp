@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands/exporters.hpp"
 
+#include "failure.hpp"
 #include "html/html.hpp"
 #include "output/color.hpp"
 #include "output/fio.hpp"
@@ -13,6 +14,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <system_error>
 #include <utility>
 
 namespace qd1 {
@@ -42,6 +45,11 @@ void add_format(options& to, std::string_view option, output_file& file, std::st
   to.text(format.option, format.value, file.path, std::move(help));
 }
 
+int report_failures(const std::vector<std::string>& failures, int status) {
+  for (const std::string& each : failures) print(stderr, fmt::format("qd1: {}\n", each));
+  return failures.empty() || status != exit_pass ? status : exit_usage;
+}
+
 void exports::declare(options& to, bool of_experiments) {
   for (const exporter& each : exporters()) {
     if (of_experiments && each.of_experiment == nullptr) continue;
@@ -60,22 +68,46 @@ bool exports::take_standard_output() const {
   return std::ranges::any_of(wanted_, [](const one& each) { return each.file.is_standard_output(); });
 }
 
-void exports::deliver(const report& found, const std::string& text) {
-  if (!take_standard_output()) fmt::print("{}", colored(printable(text)));
-  for (one& each : wanted_)
-    if (each.file.is_wanted())
-      each.by->write != nullptr ? each.by->write(found, each.file.path) : each.file.write(each.by->contents(found));
+template <class Write>
+std::vector<std::string> exports::write_each(Write&& write) {
+  std::vector<std::string> failures;
+  for (one& each : wanted_) {
+    if (!each.file.is_wanted()) continue;
+    try {
+      write(each);
+      each.is_written = true;
+    } catch (const usage_error& failure) {
+      failures.emplace_back(failure.what());
+    } catch (const std::system_error& failure) {
+      // Standard output is command_line()'s.
+      if (!each.file.is_standard_output()) failures.push_back(each.file.path + ": " + failure.what());
+    }
+  }
+  return failures;
 }
 
-void exports::deliver(const reproduction& found, const std::string& text) {
-  if (!take_standard_output()) fmt::print("{}", colored(printable(text)));
-  for (one& each : wanted_)
-    if (each.file.is_wanted()) each.file.write(each.by->of_experiment(found));
+std::vector<std::string> exports::write(const report& found) {
+  return write_each([&](const one& each) {
+    each.by->write != nullptr ? each.by->write(found, each.file.path) : each.file.write(each.by->contents(found));
+  });
+}
+
+std::vector<std::string> exports::write(const reproduction& found) {
+  return write_each([&](const one& each) { each.file.write(each.by->of_experiment(found)); });
+}
+
+void exports::show(const std::string& text) const {
+  if (take_standard_output()) return;
+  try {
+    fmt::print("{}", colored(printable(text)));
+  } catch (const std::system_error&) {
+    // command_line() finds the error of the stream.
+  }
 }
 
 std::string exports::path_of(const std::string& option) const {
   for (const one& each : wanted_)
-    if (each.by->option == option && !each.file.is_standard_output()) return each.file.path;
+    if (each.by->option == option && each.is_written && !each.file.is_standard_output()) return each.file.path;
   return {};
 }
 

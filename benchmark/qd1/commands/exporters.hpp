@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace qd1 {
 
@@ -33,6 +34,9 @@ std::span<const exporter> exporters();
 /// The option of a format for a command that fills the file itself: `what` replaces "the report".
 void add_format(options& to, std::string_view option, output_file& file, std::string_view what);
 
+/// Prints a line for each output that failed. Returns the exit status: that of the run, unless it is 0.
+int report_failures(const std::vector<std::string>& failures, int status);
+
 /// The files that the user wants.
 class exports {
  public:
@@ -40,20 +44,28 @@ class exports {
   void declare(options& to, bool of_experiments = false);
   /// Opens all of them, so that a mistake in a path costs no measurement. Throws usage_error.
   void open();
-  /// Writes them. Prints the text, unless another format goes to standard output. Throws usage_error.
-  void deliver(const report& found, const std::string& text);
-  void deliver(const reproduction& found, const std::string& text);
+  /// Writes all of them, also if one fails. Before anything is printed: a reader of standard output that has gone does
+  /// not cost the files. Returns why those that failed did.
+  std::vector<std::string> write(const report& found);
+  std::vector<std::string> write(const reproduction& found);
+  /// Prints a text, unless a format goes to standard output. What cannot be printed is left to command_line() to report.
+  void show(const std::string& text) const;
 
   /// A format goes to standard output, so nothing else may.
   bool take_standard_output() const;
-  /// The path of the file that this option wrote; empty if it wrote none.
+  /// The path of the file that this option has written; empty if it has written none.
   std::string path_of(const std::string& option) const;
 
  private:
   struct one {
     const exporter* by;
     output_file file;
+    bool is_written = false;
   };
+
+  template <class Write>
+  std::vector<std::string> write_each(Write&& write);
+
   std::deque<one> wanted_;  // options refer to the paths in it
 };
 

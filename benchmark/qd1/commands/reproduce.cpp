@@ -65,8 +65,9 @@ command reproduce_command() {
     own->files.open();
     heed_interrupts();
     const reproduction found = reproduce(own->request);
-    own->files.deliver(found, text(found));
-    return interrupted() ? exit_interrupted : verdict(found);
+    const std::vector<std::string> failures = own->files.write(found);
+    own->files.show(text(found));
+    return report_failures(failures, interrupted() ? exit_interrupted : verdict(found));
   };
   return made;
 }

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <exception>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -24,6 +25,13 @@ std::string as_typed(int argc, const char* const* argv) {
   std::string text = "qd1";
   for (int each = 1; each < argc; ++each) text += fmt::format(" {}", argv[each]);
   return text;
+}
+
+int end_all(std::optional<job>& job, const std::exception& reason, exit_status status) {
+  progress::clear();
+  print(stderr, fmt::format("qd1: {}\n", reason.what()));
+  if (job) job->give_up(status);
+  return status;
 }
 
 int done(int argc, const char* const* argv) {
@@ -41,10 +49,9 @@ int done(int argc, const char* const* argv) {
       throw usage_error(fmt::format("{} cannot be run by the ranks of one job; run it by itself", parsed.chosen->name));
     return parsed.chosen->run(as_typed(argc, argv));
   } catch (const usage_error& failure) {
-    progress::clear();
-    print(stderr, fmt::format("qd1: {}\n", failure.what()));
-    if (job) job->give_up(exit_usage);
-    return exit_usage;
+    return end_all(job, failure, exit_usage);
+  } catch (const interruption& reason) {
+    return end_all(job, reason, exit_interrupted);
   }
 }
 

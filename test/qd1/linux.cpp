@@ -298,6 +298,33 @@ TEST_CASE("the scripts go on in a fresh clone, which has no directory for builds
   }
 }
 
+TEST_CASE("a filling that fails leaves no part of a file") {
+  const directory here;
+  // No file may be larger than 1 MiB.
+  const bool refused = shell("cd '" + here.path.string() +
+                             "' && trap '' XFSZ && ulimit -f 2048 && { '" QD1_PROGRAM
+                             "' run ./data --file-size 4M --time 50ms 2>&1; test $? = 2; }");
+  CHECK(refused);
+  CHECK(fs::is_empty(here.path));
+}
+
+TEST_CASE("a reader of the output that goes away costs neither the run nor its files") {
+  const directory here;
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  ::close(ends[0]);
+  const std::string to = std::to_string(ends[1]);
+  const std::string command = "bash -c \"cd '" + here.path.string() + "' && '" + QD1_PROGRAM +
+                              "' run --modes cached --ops read --file-size 1M --time 50ms --rounds 2 --repeat 1 "
+                              "--progress --json kept.json --gate 'max<=1ns' >&" +
+                              to + " 2>&" + to + '"';
+  const int status = std::system(command.c_str());
+  ::close(ends[1]);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 1);
+  CHECK(fs::file_size(here.path / "kept.json") > 0);
+}
+
 TEST_CASE("an output that is full costs neither the other outputs nor the gates") {
   if (!fs::exists("/dev/full")) QIO_SKIP("no /dev/full here");
   const std::string run = "run --modes cached --ops read --file-size 1M --time 50ms --rounds 2 --repeat 1 ";

@@ -60,7 +60,7 @@ class watcher {
       if (!read_more()) return false;
     return true;
   }
-  void interrupt() const { ::kill(process_, SIGINT); }
+  void signal(int number) const { ::kill(process_, number); }
   /// Reads all that is left, and returns the exit status.
   int finish() {
     while (read_more()) continue;
@@ -92,12 +92,53 @@ TEST_CASE("each line of a watch reaches a pipe at once, and an interrupted watch
   // An hour to the second line: the first is seen only if it is not kept back.
   watcher watch(here, {"--modes", "cached", "--file-size", "1M", "--interval", "1h"});
   REQUIRE(watch.read_until(" µs"));
-  watch.interrupt();
+  watch.signal(SIGINT);
   CHECK(watch.finish() == 130);
   INFO(watch.text() << watch.errors());
   CHECK_THAT(watch.text(), Contains("1 transfer in ") && Contains("min ") && Contains(" IOPS, "));
   CHECK_THAT(watch.text(), !Contains("      2  "));
   CHECK(fs::is_empty(here.path));
+}
+
+TEST_CASE("a process that is told to end prints what it has, however it is told") {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    INFO(number);
+    const directory here;
+    const auto before = std::signal(number, SIG_DFL);  // it may be to ignore it, and a child would inherit that
+    watcher watch(here, {"--modes", "cached", "--file-size", "1M", "--interval", "1h"});
+    std::signal(number, before);
+    REQUIRE(watch.read_until(" µs"));
+    watch.signal(number);
+    CHECK(watch.finish() == 130);
+    CHECK_THAT(watch.text(), Contains("1 transfer in "));
+  }
+}
+
+TEST_CASE("a hangup that nohup ignores is ignored") {
+  const directory here;
+  const auto before = std::signal(SIGHUP, SIG_IGN);
+  watcher watch(here, {"--modes", "cached", "--file-size", "1M", "--interval", "1ms"});
+  std::signal(SIGHUP, before);
+  REQUIRE(watch.read_until(" µs"));
+  watch.signal(SIGHUP);
+  REQUIRE(watch.read_until("     20  "));  // it goes on
+  watch.signal(SIGINT);
+  CHECK(watch.finish() == 130);
+}
+
+TEST_CASE("a file that qd1 made is known again even if the run that made it was killed") {
+  const directory here;
+  watcher watch(here, {"./data", "--modes", "cached", "--file-size", "1M", "--interval", "1h"});
+  REQUIRE(watch.read_until(" µs"));
+  watch.signal(SIGKILL);
+  CHECK(watch.finish() == -1);
+  const std::string path = (here.path / "data").string();
+  CHECK(fs::file_size(path) == 1 << 20);
+  const std::string other = (here.path / "other").string();
+  std::ofstream(other) << "contents";
+  qd1::platform::mark_as_made_by_qd1(other);
+  if (!qd1::platform::is_made_by_qd1(other)) QIO_SKIP("the file system keeps no marks");
+  CHECK(qd1::platform::is_made_by_qd1(path));
 }
 
 TEST_CASE("a transfer that fails ends a watch with its offset and what there was until then") {

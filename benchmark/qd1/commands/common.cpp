@@ -12,6 +12,7 @@
 #include "output/text_file.hpp"
 #include "platform/file.hpp"
 #include "platform/names.hpp"
+#include "platform/process.hpp"
 #include "text/printable.hpp"
 #include "units.hpp"
 
@@ -202,6 +203,7 @@ void report_options::prepare(measurement_request& request, const std::string& co
   request.before_measuring = plan_check();
   request.after_round = observer();
   heed_interrupts();
+  platform::outlive_readers();  // who reads the table or the progress does not read the files
 }
 
 std::function<void(const std::vector<work>&)> report_options::plan_check() const {

@@ -6,6 +6,7 @@
 #include "commands/common.hpp"
 #include "measure/interruption.hpp"
 #include "output/reproduction.hpp"
+#include "platform/process.hpp"
 #include "reproduce/experiment.hpp"
 #include "text/printable.hpp"
 
@@ -64,6 +65,7 @@ command reproduce_command() {
     require_meant(own->request.paths, own->create);
     own->files.open();
     heed_interrupts();
+    platform::outlive_readers();
     const reproduction found = reproduce(own->request);
     const std::vector<std::string> failures = own->files.write(found);
     own->files.show(text(found));

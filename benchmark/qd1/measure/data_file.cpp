@@ -2,6 +2,7 @@
 #include "measure/data_file.hpp"
 
 #include "failure.hpp"
+#include "measure/interruption.hpp"
 #include "measure/offsets.hpp"
 #include "measure/progress.hpp"
 #include "units.hpp"
@@ -96,18 +97,24 @@ void data_file::use_new(const data_file_request& request) {
   bytes_ = request.bytes.value_or(default_bytes);
   const std::string directory = std::filesystem::path(name_).parent_path().string();
   require_space(directory.empty() ? "." : directory, bytes_);
-  const qio::cached_file made = platform::create_file(name_);
-  // The name may be another file's by now.
-  hold(name_);
-  if (!platform::is_same_file(made.native_handle(), path_))
-    throw usage_error(name_ + ": somebody has put another file there meanwhile");
+  {
+    const qio::cached_file made = platform::create_file(name_);
+    // The name may be another file's by now.
+    hold(name_);
+    if (!platform::is_same_file(made.native_handle(), path_))
+      throw usage_error(name_ + ": somebody has put another file there meanwhile");
+  }
   made_by_qd1_ = true;
   fill(request);
 }
 
 void data_file::use_regular(const data_file_request& request) {
   const std::uint64_t size = std::filesystem::file_size(path_);
-  made_by_qd1_ = platform::is_made_by_qd1(path_);
+  const bool unfinished = platform::is_unfinished(path_);
+  if (unfinished && !request.overwrite)
+    throw usage_error(name_ +
+                      ": qd1 was killed while it filled this file; remove it, or add --overwrite to have it filled");
+  made_by_qd1_ = unfinished || platform::is_made_by_qd1(path_);
   if (!made_by_qd1_ && !request.overwrite) {
     why_read_only_ = name_ + " exists and was not made by qd1; writing to it needs --overwrite";
     return use_what_is_there(request, size);
@@ -117,7 +124,8 @@ void data_file::use_regular(const data_file_request& request) {
     throw usage_error(
         fmt::format("{}: not overwritten: it is what {} shows; detach that (losetup --detach)", name_, device));
   bytes_ = request.bytes.value_or(made_by_qd1_ ? size : std::max(size / request.block * request.block, request.block));
-  if (!made_by_qd1_ || size != bytes_) fill(request);
+  if (unfinished) bytes_ = request.bytes.value_or(default_bytes);
+  if (unfinished || !made_by_qd1_ || size != bytes_) fill(request);
 }
 
 void data_file::use_device(const data_file_request& request) {
@@ -139,12 +147,29 @@ void data_file::use_what_is_there(const data_file_request& request, std::uint64_
     throw usage_error(fmt::format("{}: has {} bytes; needed are {}", name_, size, std::max(bytes_, request.block)));
 }
 
-// Real data in written extents: neither holes, which are read without the device, nor what compresses.
+// What was made, and is complete, is marked at once: the next run uses it again even if this one is killed. A part of a
+// file is no file to measure on, so it is removed, also if qd1 had made the file earlier: nobody has changed it since.
 void data_file::fill(const data_file_request& request) {
+  if (!made_by_qd1_) return write_data(request);
+  platform::mark_as_unfinished(path_);
+  try {
+    write_data(request);
+  } catch (...) {
+    if (!is_temporary()) platform::remove_file(name_, std::move(held_));
+    throw;
+  }
+  platform::mark_as_made_by_qd1(path_);
+}
+
+// Real data in written extents: neither holes, which are read without the device, nor what compresses.
+void data_file::write_data(const data_file_request& request) {
   auto file = checked(name_, qio::cached_file::open(path_, qio::access::read_write));
   auto chunk = checked(name_, qio::aligned_buffer::allocate(chunk_bytes));
   splitmix64 random(request.seed);
   for (std::uint64_t at = 0; at < bytes_; at += chunk_bytes) {
+    if (interrupted())
+      throw interruption(fmt::format("{}: interrupted when {} of {} were filled{}", name_.empty() ? "." : name_,
+                                     size_text(at), size_text(bytes_), made_by_qd1_ ? "; the file was removed" : ""));
     progress::show(fmt::format("writing {} of data: {} %", size_text(bytes_), at * 100 / bytes_));
     const auto part = chunk.view(0, static_cast<std::size_t>(std::min<std::uint64_t>(chunk_bytes, bytes_ - at)));
     fill_with_random(chunk.view(0, chunk_bytes), random);

@@ -21,7 +21,8 @@ struct data_file_request {
 
 class data_file {
  public:
-  /// Throws usage_error where that cannot be, or might do harm.
+  /// Throws usage_error where that cannot be, or might do harm, and interruption if the user ends it meanwhile. What it
+  /// has created by then is removed.
   explicit data_file(const data_file_request& request);
   data_file(const data_file&) = delete;
   data_file& operator=(const data_file&) = delete;
@@ -43,6 +44,7 @@ class data_file {
   void hold(const std::string& path);
   void use_what_is_there(const data_file_request& request, std::uint64_t size);
   void fill(const data_file_request& request);
+  void write_data(const data_file_request& request);
 
   std::unique_ptr<platform::temporary_file> temporary_;
   std::unique_ptr<platform::held_file> held_;

@@ -10,11 +10,22 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <system_error>
 
 namespace qd1::progress {
 namespace {
 
 bool is_requested = false;
+
+// A terminal that has been closed, or a reader that has gone, does not end a measurement.
+void put(const std::string& text) {
+  try {
+    fmt::print(stderr, "{}", text);
+  } catch (const std::system_error&) {
+    return;
+  }
+  std::fflush(stderr);
+}
 
 bool is_on_terminal() {
   static const bool seen = platform::progress_is_seen();
@@ -45,14 +56,12 @@ void show(std::string_view what) {
     tell(what);
     return;
   }
-  fmt::print(stderr, "\r\033[K{}", printable_line(what));
-  std::fflush(stderr);
+  put("\r\033[K" + printable_line(what));
 }
 
 void tell(std::string_view what) {
   if (!is_shown()) return;
-  fmt::print(stderr, "{}{}\n", is_on_terminal() ? "\r\033[K" : "", printable(what));
-  std::fflush(stderr);
+  put((is_on_terminal() ? "\r\033[K" : "") + printable(what) + '\n');
 }
 
 void clear() { show(""); }

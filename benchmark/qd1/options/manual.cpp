@@ -83,9 +83,11 @@ std::string manual_page(const std::vector<command>& all) {
   return page +
          ".SH EXIT STATUS\n.TP\n0\nmeasured; all gates are met\n.TP\n1\na gate is not met\n.TP\n2\nnothing was "
          "measured: "
-         "the request cannot be carried out; or not all output could be written\n.TP\n3\na gate is inconclusive: there are too few "
+         "the request cannot be carried out; or not all output could be written\n.TP\n3\na gate is inconclusive: there "
+         "are too few "
          "samples\n.TP\n4\ninvalid: "
-         "measured, but not to be believed\n.TP\n130\ninterrupted; what was measured until then is printed and "
+         "measured, but not to be believed\n.TP\n130\ninterrupted by Ctrl-C, SIGTERM or SIGHUP; what was measured "
+         "until then is printed and "
          "written\n";
 }
 

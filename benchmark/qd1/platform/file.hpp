@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,6 +72,14 @@ std::string device_over(const std::string& path);
 /// any later change, be it one of times.
 void mark_as_made_by_qd1(const std::string& path);
 bool is_made_by_qd1(const std::string& path);
+
+/// Marks the file itself as one that qd1 is filling, until it is marked as made. If that never happens, the process was
+/// killed meanwhile. Does nothing where the file system cannot keep that.
+void mark_as_unfinished(const std::string& path);
+bool is_unfinished(const std::string& path);
+
+/// Removes the name of the held file, unless the name leads to another file by now. Never throws.
+void remove_file(const std::string& path, std::unique_ptr<held_file> held) noexcept;
 
 /// Writes a file and puts it in the place of `path` when it is complete. Nothing is followed where others may write: a
 /// symbolic link there is refused, and so are pipes and devices. Throws usage_error where not all could be written.

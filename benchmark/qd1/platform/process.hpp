@@ -56,9 +56,13 @@ std::vector<std::uint64_t> allowed_processors();
 /// Moves the calling thread to one of them. It is not kept there.
 void go_to_processor(std::uint64_t number) noexcept;
 
-/// Calls `tell` at the first interrupt (Ctrl-C), in whatever thread or signal handler that arrives. The second one ends
-/// the process.
+/// Calls `tell` when the process is asked to end, in whatever thread or signal handler that arrives: by Ctrl-C, SIGTERM
+/// or SIGHUP; on Windows by Ctrl-C, Ctrl-Break, or the end of the console or the session. The second Ctrl-C or SIGTERM
+/// ends the process.
 void on_first_interrupt(void (*tell)() noexcept);
+
+/// From here on, printing to a pipe whose reader has gone is an error, and does not end the process.
+void outlive_readers() noexcept;
 
 /// Sleeps, or returns at once if `interrupted()`, or early when an interrupt arrives. May return early without one.
 void sleep_unless(bool (*interrupted)() noexcept, double seconds) noexcept;

@@ -78,7 +78,7 @@ reproduction reproduce(const reproduce_request& request) {
   for (const std::string& line : out.plan) print(stderr, line + '\n');
   for (const planned& each : parts) {
     if (interrupted()) break;
-    fmt::print(stderr, "{}/{} {}\n", out.parts.size() + 1, parts.size(), each.name);
+    print(stderr, fmt::format("{}/{} {}\n", out.parts.size() + 1, parts.size(), each.name));
     out.parts.push_back(measured_or_not(each, request.command_line));
   }
   out.complete = !interrupted();

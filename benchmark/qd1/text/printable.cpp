@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <system_error>
 
 namespace qd1 {
 namespace {
@@ -92,6 +93,12 @@ std::string printable(std::string_view text) { return with_commands_shown(text, 
 
 std::string printable_line(std::string_view text) { return with_commands_shown(text, false); }
 
-void print(std::FILE* to, std::string_view text) { fmt::print(to, "{}", printable(text)); }
+void print(std::FILE* to, std::string_view text) {
+  try {
+    fmt::print(to, "{}", printable(text));
+  } catch (const std::system_error&) {
+    if (to != stderr) throw;
+  }
+}
 
 }  // namespace qd1

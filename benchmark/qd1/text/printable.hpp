@@ -28,7 +28,8 @@ std::string printable(std::string_view text);
 /// As printable(), on one line: lines and tabs are commands, too.
 std::string printable_line(std::string_view text);
 
-/// Prints printable(text). Whatever qd1 shows goes through here.
+/// Prints printable(text). Whatever qd1 shows goes through here. Throws std::system_error if it cannot be printed to
+/// standard output; nobody could be shown an error of standard error.
 void print(std::FILE* to, std::string_view text);
 
 }  // namespace qd1

@@ -23,6 +23,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -56,6 +57,15 @@ struct flock byte_of(std::uint64_t part, short type) {
   byte.l_start = static_cast<off_t>(part);
   byte.l_len = 1;
   return byte;
+}
+
+// Of a file, whatever is in it: a copy does not have it.
+std::string unfinished_mark(const struct stat& status) { return fmt::format("unfinished {}", status.st_ino); }
+
+std::string mark_of(const std::string& path) {
+  char mark[128];
+  const ssize_t length = ::getxattr(path.c_str(), mark_name, mark, sizeof mark);
+  return length <= 0 ? std::string() : std::string(mark, static_cast<std::size_t>(length));
 }
 
 // The file, with the time and the size of the last change of its contents.
@@ -379,10 +389,9 @@ void mark_as_made_by_qd1(const std::string& path) {
 
 bool is_made_by_qd1(const std::string& path) {
   constexpr std::int64_t most_ms = 100;  // the clock of files goes in steps of 10 ms
-  char mark[128];
-  const ssize_t length = ::getxattr(path.c_str(), mark_name, mark, sizeof mark);
-  if (length <= 0) return false;
-  const std::string_view found(mark, static_cast<std::size_t>(length));
+  const std::string mark = mark_of(path);
+  if (mark.empty()) return false;
+  const std::string_view found = mark;
   const struct stat status = status_of(path);
   std::int64_t marked = 0;
   const auto [end, failed] = std::from_chars(found.data(), found.data() + found.size(), marked);
@@ -390,6 +399,25 @@ bool is_made_by_qd1(const std::string& path) {
     return false;
   const std::int64_t since = milliseconds(status.st_ctim) - marked;
   return only_this_user_writes(status) && since >= -most_ms && since <= most_ms;
+}
+
+void mark_as_unfinished(const std::string& path) {
+  const std::string mark = unfinished_mark(status_of(path));
+  ::setxattr(path.c_str(), mark_name, mark.data(), mark.size(), 0);
+}
+
+bool is_unfinished(const std::string& path) { return mark_of(path) == unfinished_mark(status_of(path)); }
+
+void remove_file(const std::string& path, std::unique_ptr<held_file> held) noexcept {
+  try {
+    const output_place place = find_place(path);
+    const struct stat kept = status_of(held->path());
+    if (place.is_of_proc || place.is_new || place.status.st_dev != kept.st_dev || place.status.st_ino != kept.st_ino)
+      return;
+    ::unlinkat(place.entry.directory, place.entry.name.c_str(), 0);
+  } catch (const std::exception&) {
+    // The name leads nowhere.
+  }
 }
 
 namespace {

@@ -155,11 +155,16 @@ void go_to_processor(std::uint64_t number) noexcept {
 
 void on_first_interrupt(void (*tell)() noexcept) {
   when_interrupted = tell;
-  std::signal(SIGINT, [](int number) {
-    when_interrupted();
-    std::signal(number, SIG_DFL);
-  });
+  for (const int each : {SIGINT, SIGTERM})
+    std::signal(each, [](int number) {
+      when_interrupted();
+      std::signal(number, SIG_DFL);
+    });
+  // A terminal that closes sends several. Under nohup(1) it is ignored, and stays so.
+  if (std::signal(SIGHUP, SIG_IGN) != SIG_IGN) std::signal(SIGHUP, [](int) { when_interrupted(); });
 }
+
+void outlive_readers() noexcept { std::signal(SIGPIPE, SIG_IGN); }
 
 // Between the question and the sleep no interrupt is lost: the signal is let in only while the thread sleeps.
 void sleep_unless(bool (*interrupted)() noexcept, double seconds) noexcept {
@@ -168,7 +173,7 @@ void sleep_unless(bool (*interrupted)() noexcept, double seconds) noexcept {
   const timespec time{static_cast<time_t>(whole), static_cast<long>((std::min(seconds, longest) - whole) * 1e9)};
   sigset_t held, before;
   ::sigemptyset(&held);
-  ::sigaddset(&held, SIGINT);
+  for (const int each : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&held, each);
   if (::pthread_sigmask(SIG_BLOCK, &held, &before) != 0) return;
   if (!interrupted()) ::ppoll(nullptr, 0, &time, &before);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

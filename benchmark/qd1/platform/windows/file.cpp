@@ -20,6 +20,7 @@ using qio::platform::share_all;
 
 // A stream beside the contents of a file. NTFS and ReFS have such.
 constexpr const wchar_t* mark_name = L":qd1.modified";
+constexpr const char* unfinished = "unfinished";
 
 class owned_handle {
  public:
@@ -66,6 +67,26 @@ std::string state_of(const std::string& path) {
   if (::GetFileAttributesExW(native(path).c_str(), GetFileExInfoStandard, &found) == 0) fail(path);
   return fmt::format("{}.{} {}.{}", found.ftLastWriteTime.dwHighDateTime, found.ftLastWriteTime.dwLowDateTime,
                      found.nFileSizeHigh, found.nFileSizeLow);
+}
+
+void put_mark(const std::string& path, const std::string& mark) {
+  const owned_handle stream(open(native(path) + mark_name, GENERIC_WRITE, CREATE_ALWAYS));
+  if (!stream.exists()) return;
+  // What is done by this handle leaves the time of the last change as it is (SetFileTime's documentation).
+  constexpr FILETIME unchanged{0xffffffff, 0xffffffff};
+  ::SetFileTime(stream.get(), nullptr, nullptr, &unchanged);
+  DWORD written = 0;
+  ::WriteFile(stream.get(), mark.data(), static_cast<DWORD>(mark.size()), &written, nullptr);
+}
+
+// Empty if there is none.
+std::string mark_of(const std::string& path) {
+  const owned_handle stream(open(native(path) + mark_name, GENERIC_READ, OPEN_EXISTING));
+  std::array<char, 128> mark;
+  DWORD length = 0;
+  if (!stream.exists() || ::ReadFile(stream.get(), mark.data(), static_cast<DWORD>(mark.size()), &length, nullptr) == 0)
+    return {};
+  return std::string(mark.data(), length);
 }
 
 std::optional<std::uint64_t> allocated_bytes(HANDLE file, std::uint64_t bytes) {
@@ -154,24 +175,19 @@ std::string device_over(const std::string&) { return {}; }
 // disks have no file system that could cache.
 bool is_cacheable(const std::string& path) { return !is_device(path); }
 
-void mark_as_made_by_qd1(const std::string& path) {
-  const std::string state = state_of(path);
-  const owned_handle stream(open(native(path) + mark_name, GENERIC_WRITE, CREATE_ALWAYS));
-  if (!stream.exists()) return;
-  // What is done by this handle leaves the time of the last change as it is (SetFileTime's documentation).
-  constexpr FILETIME unchanged{0xffffffff, 0xffffffff};
-  ::SetFileTime(stream.get(), nullptr, nullptr, &unchanged);
-  DWORD written = 0;
-  ::WriteFile(stream.get(), state.data(), static_cast<DWORD>(state.size()), &written, nullptr);
-}
+void mark_as_made_by_qd1(const std::string& path) { put_mark(path, state_of(path)); }
 
-bool is_made_by_qd1(const std::string& path) {
-  const owned_handle stream(open(native(path) + mark_name, GENERIC_READ, OPEN_EXISTING));
-  std::array<char, 128> mark;
-  DWORD length = 0;
-  if (!stream.exists() || ::ReadFile(stream.get(), mark.data(), static_cast<DWORD>(mark.size()), &length, nullptr) == 0)
-    return false;
-  return std::string(mark.data(), length) == state_of(path);
+bool is_made_by_qd1(const std::string& path) { return mark_of(path) == state_of(path); }
+
+void mark_as_unfinished(const std::string& path) { put_mark(path, unfinished); }
+
+bool is_unfinished(const std::string& path) { return mark_of(path) == unfinished; }
+
+// While it is held, its name cannot lead to another file.
+void remove_file(const std::string& path, std::unique_ptr<held_file> held) noexcept {
+  held.reset();
+  std::error_code ignored;
+  std::filesystem::remove(std::filesystem::path(path), ignored);
 }
 
 void require_writable(const std::string& path) {

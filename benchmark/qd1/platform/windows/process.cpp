@@ -17,10 +17,13 @@ namespace {
 std::atomic<void (*)() noexcept> when_interrupted = nullptr;
 
 BOOL WINAPI interrupted(DWORD event) {
-  if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT) return FALSE;
   void (*const tell)() noexcept = when_interrupted.exchange(nullptr);
-  if (tell == nullptr) return FALSE;  // the second time: Windows ends the process
-  tell();
+  if (tell != nullptr) tell();
+  if (event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT)
+    return tell != nullptr ? TRUE : FALSE;  // the second time: Windows ends the process
+  // The console or the session ends, and so does the process when this returns, or after 5 s (HandlerRoutine's
+  // documentation).
+  ::Sleep(INFINITE);
   return TRUE;
 }
 
@@ -110,6 +113,9 @@ void on_first_interrupt(void (*tell)() noexcept) {
   when_interrupted = tell;
   ::SetConsoleCtrlHandler(interrupted, TRUE);
 }
+
+// Here it is always an error.
+void outlive_readers() noexcept {}
 
 // Console events arrive on a thread of their own and wake nobody.
 void sleep_unless(bool (*interrupted)() noexcept, double seconds) noexcept {

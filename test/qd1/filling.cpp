@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is left of a file that qd1 did not fill to the end.
+// What qd1 writes into its files, and what is left of one that it did not fill to the end.
 #include "failure.hpp"
 #include "measure/data_file.hpp"
 #include "measure/interruption.hpp"
+#include "measure/stamps.hpp"
 #include "program.hpp"
 
+#include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace {
 
@@ -77,6 +81,40 @@ TEST_CASE("a file whose filling was killed is refused until it is filled anew") 
   CHECK(run_qd1(here, "run data --modes cached --ops read --overwrite" + small).status == 0);
   CHECK(fs::file_size(data) == 1 << 20);
   CHECK(qd1::platform::is_made_by_qd1(data.string()));
+}
+
+// How many parts of 512 bytes a file has, less those that are equal to another one.
+std::size_t different_parts(const fs::path& file) {
+  const std::string all = contents(file);
+  std::set<std::string_view> seen;
+  for (std::size_t at = 0; at < all.size(); at += 512) seen.insert(std::string_view(all).substr(at, 512));
+  return seen.size();
+}
+
+TEST_CASE("trap 5: each 512 bytes differ from all that were written before, by whatever writes") {
+  std::set<std::string> seen;
+  std::vector<std::byte> block(64 << 10);
+  constexpr int rounds = 3, writes = 50;
+  for (int round = 0; round < rounds; ++round) {
+    qd1::stamps stamps(1);  // the seed is the same, the time is not
+    for (int write = 0; write < writes; ++write) {
+      stamps.put_on(block);
+      for (std::size_t at = 0; at < block.size(); at += 512)
+        seen.insert(std::to_string(at) + std::string(reinterpret_cast<const char*>(&block[at]), 8));
+    }
+  }
+  CHECK(seen.size() == rounds * writes * block.size() / 512);
+
+  const std::string once = " --modes cached --block 64k --file-size 1M ";
+  for (const std::string& each : {"run ./data --ops write --time 60s --samples 500 --rounds 2" + once,
+                                  "depth ./data --mix 0 --depths 4 --workers 2 --time 200ms --rounds 2" + once,
+                                  "watch ./data --ops write --count 40 --interval 1ms" + once}) {
+    INFO(each);
+    const directory here;
+    CHECK(run_qd1(here, each).status == 0);
+    CHECK(fs::file_size(here.path / "data") == 1 << 20);
+    CHECK(different_parts(here.path / "data") == (1 << 20) / 512);
+  }
 }
 
 }  // namespace

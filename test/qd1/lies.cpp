@@ -197,10 +197,11 @@ qd1::series measured_by(const std::function<void(int)>& transfer, int samples) {
   qd1::work work;
   work.operation = qd1::operation::write;
   std::array<std::byte, 4096> buffer{};
+  qd1::stamps stamps(1);
   const qd1::offset_source offsets = [] { return std::uint64_t(0); };
   qd1::recorder recorder(clock, work, {static_cast<std::uint64_t>(samples), 10});
   int calls = 0;
-  qd1::repeat({work, clock, offsets, buffer}, recorder, [&](std::uint64_t) -> qio::result<std::size_t> {
+  qd1::repeat({work, clock, offsets, buffer, stamps}, recorder, [&](std::uint64_t) -> qio::result<std::size_t> {
     transfer(calls++);
     return std::size_t(4096);
   });

@@ -223,10 +223,11 @@ TEST_CASE("trap 16: a stall counts for all that should have begun meanwhile") {
     qd1::work work;
     work.rate = rate;
     std::array<std::byte, 4096> buffer{};
+    qd1::stamps stamps(1);
     const qd1::offset_source offsets = [] { return std::uint64_t(0); };
     qd1::recorder recorder(clock, work, {2'000, 10});
     int calls = 0;
-    qd1::repeat({work, clock, offsets, buffer}, recorder, [&](std::uint64_t) -> qio::result<std::size_t> {
+    qd1::repeat({work, clock, offsets, buffer, stamps}, recorder, [&](std::uint64_t) -> qio::result<std::size_t> {
       if (++calls == 1'000) std::this_thread::sleep_for(std::chrono::milliseconds(100));
       return std::size_t(4096);
     });
@@ -260,6 +261,7 @@ TEST_CASE("trap 32: an open loop keeps its times across rounds, and drops none")
   qd1::work work;
   work.rate = 10'000;
   std::array<std::byte, 4096> buffer{};
+  qd1::stamps stamps(1);
   const qd1::offset_source offsets = [] { return std::uint64_t(0); };
   qd1::pace schedule(clock, work, 1);
   qd1::tally tally(work);
@@ -268,7 +270,7 @@ TEST_CASE("trap 32: an open loop keeps its times across rounds, and drops none")
   double waiting = 1;
   for (int round = 0; round < rounds; ++round) {
     qd1::recorder recorder(clock, work, {1'000'000, 0.05, round + 1 == rounds ? 10. : 0}, &schedule);
-    qd1::repeat({work, clock, offsets, buffer}, recorder, [&](std::uint64_t) -> qio::result<std::size_t> {
+    qd1::repeat({work, clock, offsets, buffer, stamps}, recorder, [&](std::uint64_t) -> qio::result<std::size_t> {
       if (++calls == 400) std::this_thread::sleep_for(std::chrono::milliseconds(30));
       return std::size_t(4096);
     });

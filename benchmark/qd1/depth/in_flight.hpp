@@ -36,8 +36,8 @@ struct worker_loop {
   ledger& to;
   mixture mix;
   offset_source next_offset;
+  qd1::stamps stamps;
   std::uint64_t left = std::numeric_limits<std::uint64_t>::max();  // transfers that may still begin
-  std::uint64_t stamped = 0;
 
   bool goes_on() noexcept {
     if (left == 0 || !to.goes_on()) return false;
@@ -56,7 +56,7 @@ qio::task<> keep_one_in_flight(File& file, std::span<std::byte> buffer, worker_l
     if (what == operation::read) {
       loop.to.record(what, offset, begin, co_await file.async_read_at(offset, buffer));
     } else {
-      stamp(buffer, ++loop.stamped);
+      loop.stamps.put_on(buffer);
       loop.to.record(what, offset, begin, co_await file.async_write_at(offset, buffer));
     }
   }
@@ -72,7 +72,7 @@ void transfer_one_by_one(File& file, std::span<std::byte> buffer, worker_loop& l
     if (what == operation::read) {
       loop.to.record(what, offset, begin, file.read_at(offset, buffer));
     } else {
-      stamp(buffer, ++loop.stamped);
+      loop.stamps.put_on(buffer);
       loop.to.record(what, offset, begin, file.write_at(offset, buffer));
     }
   }

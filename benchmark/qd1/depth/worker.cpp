@@ -160,7 +160,7 @@ void worker::work_on(Context&... context) {
   ((blocks = context.registered_memory()), ...);
   if (blocks.empty()) blocks = own.emplace(blocks_for(duty_.work, file.alignment()));
   fill(blocks, duty_.work.block);
-  worker_loop loop{ledger_, mixture(duty_.reads, duty_.share.draws), offsets_of(duty_)};
+  worker_loop loop{ledger_, mixture(duty_.reads, duty_.share.draws), offsets_of(duty_), stamps(duty_.share.draws)};
   if (duty_.once) loop.left = duty_.work.working_set / duty_.work.block;
   window_.arrive();
   has_arrived_ = true;

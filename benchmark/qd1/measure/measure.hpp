@@ -4,13 +4,12 @@
 
 #include "measure/offsets.hpp"
 #include "measure/recorder.hpp"
+#include "measure/stamps.hpp"
 #include "platform/file.hpp"
 #include "report.hpp"
 #include <qio/qio.hpp>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -22,19 +21,20 @@ struct transfer_loop {
   const qd1::clock& clock;
   const offset_source& next_offset;
   std::span<std::byte> buffer;
-};
+  qd1::stamps& stamps;
 
-/// Makes what is written different each time, as it matters to devices that store equal blocks once.
-inline void stamp(std::span<std::byte> block, std::uint64_t number) noexcept {
-  std::memcpy(block.data(), &number, std::min(sizeof number, block.size()));
-}
+  /// Called before each transfer, outside of the time that is taken.
+  void prepare() const noexcept {
+    if (work.operation == operation::write) stamps.put_on(buffer);
+  }
+};
 
 /// `transfer(offset)` again and again, until the recorder has enough.
 template <class Transfer>
 void repeat(const transfer_loop& loop, recorder& recorder, Transfer&& transfer) {
   while (recorder.wants_more()) {
     const std::uint64_t offset = loop.next_offset();
-    stamp(loop.buffer, offset + recorder.samples());
+    loop.prepare();
     const auto begin = recorder.begin();
     if (!begin) break;
     const qio::result<std::size_t> answer = transfer(offset);
@@ -76,7 +76,7 @@ template <class Start>
 qio::task<void> repeat_asynchronously(const transfer_loop& loop, recorder& recorder, Start start) {
   while (recorder.wants_more()) {
     const std::uint64_t offset = loop.next_offset();
-    stamp(loop.buffer, offset + recorder.samples());
+    loop.prepare();
     const auto begin = recorder.begin();
     if (!begin) break;
     const qio::result<std::size_t> answer = co_await start(offset);

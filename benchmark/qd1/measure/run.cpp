@@ -79,7 +79,8 @@ class series_driver {
     const limits most = limits_of(subject(), settings_, round);
     if (most.samples != 0)
       qd1::measure_round(found_, setup_, next_offset_,
-                         {most, start, processor_of(round, settings_.rounds), &schedule_});
+                         {most, start, processor_of(round, settings_.rounds), &schedule_,
+                          series_seed(settings_.seed, subject(), round)});
   }
 
   std::vector<series> finished() const { return {found_.finished()}; }

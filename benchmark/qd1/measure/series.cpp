@@ -86,7 +86,9 @@ void measure_blocking(tally& series, File& file, const run_setup& setup, const o
                       const round_plan& plan) {
   const work& work = series.subject();
   auto buffer = buffer_for(work, file.alignment());
-  const transfer_loop loop{work, setup.clock, next_offset, buffer.view(0, static_cast<std::size_t>(work.block))};
+  stamps stamps(plan.seed);
+  const transfer_loop loop{work, setup.clock, next_offset, buffer.view(0, static_cast<std::size_t>(work.block)),
+                           stamps};
   std::uint64_t samples = 0;
   run_twice(series, setup, plan, [&](recorder& recorder) {
     transfer_blocking(file, loop, recorder);
@@ -103,7 +105,9 @@ void measure_asynchronous(tally& series, Context& context, File& file, const run
                           const offset_source& next_offset, const round_plan& plan) {
   const work& work = series.subject();
   auto buffer = buffer_for(work, file.alignment());
-  const transfer_loop loop{work, setup.clock, next_offset, buffer.view(0, static_cast<std::size_t>(work.block))};
+  stamps stamps(plan.seed);
+  const transfer_loop loop{work, setup.clock, next_offset, buffer.view(0, static_cast<std::size_t>(work.block)),
+                           stamps};
   qio::file_statistics before;
   run_twice(series, setup, plan, [&](recorder& recorder) {
     before = file.statistics();

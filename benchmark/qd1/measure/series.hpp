@@ -30,6 +30,7 @@ struct round_plan {
   double start = 0;                        ///< seconds since the run began
   std::optional<std::uint64_t> processor;  ///< on which it begins, by the system's number; none: whichever it is
   pace* schedule = nullptr;                ///< of the series; none: the round has one of its own
+  std::uint64_t seed = 0;                  ///< of the series and round: for what is written
 };
 
 /// One round: opens the file as the work demands, warms up, measures, and adds what was found to `to`. A round begins

@@ -8,8 +8,9 @@
 
 namespace qd1 {
 
-/// The seed for the offsets and arrivals of a series, and of one of its rounds if each has its own. Series with the same offsets
-/// would read what the previous one has brought into a cache below. The same in all runs with that seed.
+/// The seed for the offsets, arrivals and written blocks of a series, and of one of its rounds if each has its own.
+/// Series with the same offsets would read what the previous one has brought into a cache below. The same in all runs
+/// with that seed.
 std::uint64_t series_seed(std::uint64_t seed, const work& of, std::uint64_t round = 0);
 
 }  // namespace qd1

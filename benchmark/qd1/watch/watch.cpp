@@ -11,6 +11,7 @@
 #include "measure/offsets.hpp"
 #include "measure/pages.hpp"
 #include "measure/progress.hpp"
+#include "measure/stamps.hpp"
 #include "measure/transfer.hpp"
 #include "measure/verification.hpp"
 #include "measure/with_mode.hpp"
@@ -82,7 +83,8 @@ class transfers {
         work_(work),
         clock_(clock),
         next_offset_(random_offsets(seed, data.bytes(), work.block)),
-        buffer_(buffer_for(work, file.alignment())) {}
+        buffer_(buffer_for(work, file.alignment())),
+        stamps_(seed) {}
 
   /// Its latency in picoseconds; nothing if it failed: failure().
   std::optional<std::uint64_t> next() {
@@ -90,7 +92,7 @@ class transfers {
       if (std::string reason = empty_cache(data_.path(), data_.bytes()); !reason.empty()) return fail(reason);
     const std::uint64_t offset = next_offset_();
     const auto block = buffer_.view(0, static_cast<std::size_t>(work_.block));
-    stamp(block, offset + done_++);
+    if (work_.operation == operation::write) stamps_.put_on(block);
     const std::uint64_t begin = clock_.before();
     const qio::result<std::size_t> answer = transfer(offset, block);
     const std::uint64_t end = clock_.after();
@@ -120,7 +122,7 @@ class transfers {
   const clock& clock_;
   offset_source next_offset_;
   qio::aligned_buffer buffer_;
-  std::uint64_t done_ = 0;
+  stamps stamps_;
   std::string failure_;
 };
 

@@ -294,7 +294,8 @@ struct series {
   double seconds = 0;         ///< wall clock time of the measured part
   double iops = 0;            ///< operations / seconds
   double bytes_per_second = 0;
-  /// Processor time an operation, user and system, of all threads; none where the system counts it in too large steps.
+  /// Processor time an operation, user and system, of all threads; none where the system counts it in too large steps,
+  /// and in an open loop, which spins between transfers.
   std::optional<double> cpu_ns;
   /// Cycles an operation, of the program and the kernel, in all threads, as the processors themselves count them.
   std::optional<double> cycles;

@@ -288,6 +288,22 @@ TEST_CASE("trap 32: an open loop keeps its times across rounds, and drops none")
   CHECK(waiting == 0);
 }
 
+TEST_CASE("an open loop has no CPU time and cycles, which would be those of its wait") {
+  qd1::series closed;
+  closed.seconds = 1;
+  closed.latency.samples = 1'000;
+  qd1::series open = closed;
+  open.work.rate = 1'000;
+  for (qd1::series* const each : {&closed, &open}) qd1::complete(*each, {1'000, 0, 0.9, 3'000'000'000, {}});
+  CHECK(closed.cpu_ns == 900'000);
+  CHECK(closed.cycles == 3'000'000);
+  CHECK_FALSE(open.cpu_ns);
+  CHECK_FALSE(open.cycles);
+  CHECK(open.iops == 1'000);
+  REQUIRE(open.notes.size() == 1);
+  CHECK_THAT(open.notes.front(), Contains("no CPU/op") && Contains("spins"));
+}
+
 TEST_CASE("random arrivals follow from the seed") {
   const qd1::clock clock = qd1::clock::calibrated();
   qd1::work work;

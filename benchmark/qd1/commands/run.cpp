@@ -78,7 +78,8 @@ void add_run_options(options& to, run_request& request) {
       fmt::format("Hints for the system about the order of reads that are not direct ({})", platform::advice_calls));
   to.sizes("--working-set", request.working_sets, "Bytes from which offsets are chosen. Default: the whole file");
   to.number("--rate", request.rate, 1e-3, 1e9,
-            "Open loop: start this many transfers per second, and measure from when each should have started");
+            "Open loop: start this many transfers per second, and measure from when each should have started. The wait "
+            "in between spins on a CPU, so there is no CPU/op");
   to.flag("--poisson", request.poisson, "With --rate: at random intervals, as from many independent callers").needs =
       "--rate";
   to.count("--samples", request.samples, 1, std::uint64_t(1) << 40, "Transfers of a series, at most");

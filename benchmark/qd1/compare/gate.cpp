@@ -164,7 +164,11 @@ std::optional<gate_result> without_figure(const gate& gate, const series& series
   if (!series.measured()) return gate_result{exit_inconclusive, "INCONCLUSIVE " + who + ": " + series.not_available};
   if (!of.complete || !series.complete)
     return gate_result{exit_inconclusive, "INCONCLUSIVE " + who + ": the run was interrupted"};
-  if (!metric(series, gate.metric)) return gate_result{exit_inconclusive, "INCONCLUSIVE " + who + ": too few samples"};
+  if (!metric(series, gate.metric))
+    return gate_result{
+        exit_inconclusive,
+        fmt::format("INCONCLUSIVE {}: {}", who,
+                    percentile_named(gate.metric) ? "too few samples" : "the run does not have this figure")};
   return std::nullopt;
 }
 

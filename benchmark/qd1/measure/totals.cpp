@@ -31,17 +31,26 @@ void judge_settling(series& of) {
   if (by_rounds || by_slices) of.steady = of.unsettled.empty();
 }
 
+// An open loop waits for the time of each transfer by spinning, which would be most of what is counted.
+void add_costs(series& of, const totals& all) {
+  if (of.work.rate) {
+    of.notes.emplace_back("no CPU/op: an open loop spins until the next transfer should begin");
+    return;
+  }
+  const auto operations = static_cast<double>(all.counted + all.counted_beside);
+  constexpr int enough_steps = 10;
+  if (all.processor_seconds >= enough_steps * platform::processor_seconds_step())
+    of.cpu_ns = all.processor_seconds * 1e9 / operations;
+  if (all.cycles) of.cycles = static_cast<double>(*all.cycles) / operations;
+}
+
 }  // namespace
 
 void complete(series& of, const totals& all) {
   if (all.counted == 0 || of.seconds <= 0) return;
   of.iops = static_cast<double>(all.counted) / of.seconds;
   of.bytes_per_second = of.iops * static_cast<double>(of.work.block);
-  const auto operations = static_cast<double>(all.counted + all.counted_beside);
-  constexpr int enough_steps = 10;
-  if (all.processor_seconds >= enough_steps * platform::processor_seconds_step())
-    of.cpu_ns = all.processor_seconds * 1e9 / operations;
-  if (all.cycles) of.cycles = static_cast<double>(*all.cycles) / operations;
+  add_costs(of, all);
   judge(of.verification, of.work, all.evidence);
   if (of.verification.result == verification::verdict::refuted) of.invalid.push_back(of.verification.text);
   judge_settling(of);

@@ -18,8 +18,8 @@ struct totals {
   qd1::evidence evidence;               ///< on which the verdict on direct is based
 };
 
-/// Fills in IOPS, bandwidth, CPU time, cycles, the verdict on direct, and whether it had settled. The latencies, the
-/// seconds, the rounds and the slices must be there already.
+/// Fills in IOPS, bandwidth, CPU time and cycles of a closed loop, the verdict on direct, and whether it had settled.
+/// The latencies, the seconds, the rounds and the slices must be there already.
 void complete(series& of, const totals& all);
 
 }  // namespace qd1

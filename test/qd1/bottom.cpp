@@ -337,6 +337,37 @@ TEST_CASE("trap 6: cold reads that needed no device are named") {
   CHECK_THAT(noted(500 * 4096), Contains("not all was cold: 2 048 000 bytes were read from devices, of 4 096 000"));
 }
 
+TEST_CASE("trap 38: warm reads that needed the device are named") {
+  const auto noted = [](std::uint64_t fetched, const qd1::work& of) {
+    qd1::report report;
+    qd1::series& warm = report.series.emplace_back();
+    warm.work = of;
+    warm.work.working_set = 1 << 30;
+    warm.latency.samples = 10'000;
+    warm.verification.application_operations = 10'000;
+    warm.verification.fetched_bytes = fetched;
+    qd1::judge_conditions(report);
+    return warm.notes.empty() ? std::string() : warm.notes.front();
+  };
+  qd1::work cached;
+  cached.mode = qd1::mode::cached;
+  CHECK(noted(0, cached).empty());
+  CHECK(noted(10'000 * 4096 / 100, cached).empty());
+  CHECK(noted(10'000 * 4096 / 100 + 256 * 1024, cached).empty());  // of files that are opened meanwhile
+  CHECK_THAT(noted(2'000 * 4096, cached), Contains("NOT WARM: 8 192 000 bytes were read from devices, 20 %"));
+  qd1::work other = cached;
+  other.mode = qd1::mode::mapped;
+  CHECK_THAT(noted(2'000 * 4096, other), Contains("NOT WARM"));
+  other.mode = qd1::mode::direct;
+  CHECK(noted(10'000 * 4096, other).empty());
+  other = cached;
+  other.operation = qd1::operation::write;
+  CHECK(noted(2'000 * 4096, other).empty());
+  other = cached;
+  other.memory = 64 << 20;  // short on purpose
+  CHECK(noted(2'000 * 4096, other).empty());
+}
+
 TEST_CASE("trap 34: a working set of less than a page is named") {
   const directory here;
   const outcome found = run_qd1(here, "run --file-size 512 --block 512 --modes cached --ops read --reads warm" + brief);

@@ -57,6 +57,25 @@ void notice_warm_reads(report& run) {
   }
 }
 
+// Reads of pages that were thrown out meanwhile wait for the device. Where memory was made short, that is the subject.
+void notice_cold_reads(report& run) {
+  constexpr double few = 0.01;
+  constexpr double read_ahead_of_others = 256 * 1024;
+  for (series& each : run.series) {
+    const work& of = each.work;
+    const auto& fetched = each.verification.fetched_bytes;
+    if (of.operation != operation::read || of.temperature != temperature::warm || !traits(of.mode).keeps_pages ||
+        of.memory || !each.measured() || !fetched)
+      continue;
+    const auto asked = static_cast<double>(each.verification.application_operations * of.block);
+    if (static_cast<double>(*fetched) <= few * asked + read_ahead_of_others) continue;
+    each.notes.push_back(fmt::format(
+        "NOT WARM: {} bytes were read from devices, {:.0f} % of what was asked for: pages had left memory, as they do "
+        "if a file is larger, and reads of those waited for the device; choose a smaller --working-set",
+        grouped(*fetched), static_cast<double>(*fetched) / asked * 100));
+  }
+}
+
 void notice_small_working_sets(report& run) {
   const std::uint64_t page = qio::platform::page_size();
   for (series& each : run.series)
@@ -141,6 +160,7 @@ void judge_conditions(report& run) {
   refuse_other_engines(run);
   notice_memory_limit(run);
   notice_warm_reads(run);
+  notice_cold_reads(run);
   notice_small_working_sets(run);
   notice_caches_below(run);
   notice_frequencies(run);

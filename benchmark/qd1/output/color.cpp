@@ -19,7 +19,7 @@ constexpr highlight highlights[] = {
     {"severe:", "\033[1;31m"},       {"INCOMPLETE", "\033[1;33m"}, {"RATE NOT REACHED", "\033[1;33m"},
     {"not steady", "\033[33m"},      {"warning:", "\033[33m"},     {"outlier:", "\033[33m"},
     {"VERIFIED direct", "\033[32m"}, {"FASTER", "\033[1;32m"},     {"Provisional", "\033[1m"},
-    {"QUICK", "\033[1;33m"}};
+    {"QUICK", "\033[1;33m"},         {"NOT WARM", "\033[1;33m"}};
 
 bool has_colors() {
   const char* const refused = std::getenv("NO_COLOR");

@@ -140,6 +140,32 @@ TEST_CASE("what is inconclusive says what helps") {
   CHECK_THAT(few.remark, Contains("4 of the rounds") && Contains("needed are 5"));
 }
 
+// Rounds that end by time have fewer samples if they are slow.
+TEST_CASE("rounds that lack the figure may be the slow ones, so there is no verdict without more than a very few") {
+  normal_source chance(8);
+  const host quiet{0.01, 0, 0, 0};
+  const qd1::series base = run_on(quiet, chance);
+  const auto without = [&](std::size_t rounds) {
+    qd1::series now = run_on(quiet, chance);
+    for (std::size_t each = 0; each < rounds; ++each) now.rounds[each].quantiles.pop_back();
+    return qd1::compare(base, now, "p99");
+  };
+  CHECK(without(0).verdict == difference::none);
+  CHECK(without(0).missing.empty());
+  CHECK(without(1).verdict == difference::none);
+  CHECK_THAT(without(1).remark, Contains("0 of 20 and 1 of 20 rounds lack it"));
+  CHECK(without(2).verdict == difference::inconclusive);
+  CHECK_FALSE(without(2).ratio);
+  CHECK_THAT(without(2).remark, Contains("no verdict: 0 of 20 and 2 of 20 rounds lack it"));
+
+  const std::vector<double> runs = {100, 101, 99, 100, 100};
+  std::vector<double> lacking = runs;
+  CHECK(qd1::decide_by_runs(runs, lacking).verdict == difference::none);
+  lacking.front() = 0;
+  CHECK_FALSE(qd1::decide_by_runs(runs, lacking).ratio);
+  CHECK_THAT(qd1::decide_by_runs(runs, lacking).remark, Contains("0 of 5 and 1 of 5 runs lack it"));
+}
+
 TEST_CASE("rounds that took no time, as no run writes them, have no rate") {
   normal_source chance(5);
   qd1::series timeless = run_on({0.01, 0, 0, 0}, chance);

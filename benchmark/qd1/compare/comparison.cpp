@@ -45,7 +45,7 @@ std::string line(const series& base, const series& now, std::string_view figure)
   if (found.ratio)
     text += fmt::format("{:.3f}x ({:.3f} … {:.3f})  ", found.ratio->value, found.ratio->interval->low,
                         found.ratio->interval->high);
-  return text + std::string(name(found.verdict)) + '\n';
+  return text + std::string(name(found.verdict)) + (found.missing.empty() ? "" : ": " + found.missing) + '\n';
 }
 
 std::string lines(const series& base, const series& now) {

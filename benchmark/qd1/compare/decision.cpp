@@ -174,6 +174,27 @@ std::string left_out(std::size_t base, std::size_t all_base, std::size_t now, st
       quiet ? ", which are left out" : ": the interval is that of single rounds; measure when they have gone");
 }
 
+// "3 of 20 and 0 of 20 rounds"; empty if none lacks the figure.
+std::string missing_of(std::size_t base, std::size_t all_base, std::size_t now, std::size_t all_now,
+                       std::string_view parts) {
+  if (base + now == 0) return {};
+  return fmt::format("{} of {} and {} of {} {} lack it", base, all_base, now, all_now, parts);
+}
+
+bool lack_many(std::size_t missing, std::size_t all) {
+  constexpr std::size_t very_few = 20;  // one in so many
+  return missing * very_few > all;
+}
+
+// What is missing may be what was slow.
+decision without_verdict(std::string missing, std::string_view advice) {
+  decision none;
+  none.missing = std::move(missing);
+  none.remark =
+      fmt::format("no verdict: {}, since they have too few samples, as slow ones do; {}", none.missing, advice);
+  return none;
+}
+
 decision by_runs(const points& base, const points& now, bool quiet, bool more_is_better) {
   const auto effects = processor_effects(base, now);
   const side before(base, effects);
@@ -212,6 +233,11 @@ decision decide(std::span<const round_figure> base, std::span<const round_figure
     none.remark = fmt::format("{} of the rounds of a run have samples enough; needed are {}", fewer, fewest_rounds);
     return none;
   }
+  const std::size_t missing_before = base.size() - before.size();
+  const std::size_t missing_after = now.size() - after.size();
+  std::string missing = missing_of(missing_before, base.size(), missing_after, now.size(), "rounds");
+  if (lack_many(missing_before, base.size()) || lack_many(missing_after, now.size()))
+    return without_verdict(std::move(missing), "fewer and longer rounds might decide");
   const points quiet_before = undisturbed(before);
   const points quiet_after = undisturbed(after);
   points pairs;
@@ -232,6 +258,8 @@ decision decide(std::span<const round_figure> base, std::span<const round_figure
     quiet = is_enough(quiet_before.size(), before.size()) && is_enough(quiet_after.size(), after.size());
     found = by_runs(quiet ? quiet_before : before, quiet ? quiet_after : after, quiet, more_is_better);
   }
+  if (!missing.empty()) found.remark = found.remark.empty() ? missing : missing + "; " + found.remark;
+  found.missing = std::move(missing);
   const std::size_t left_before = before.size() - quiet_before.size();
   const std::size_t left_after = after.size() - quiet_after.size();
   if (left_before + left_after != 0) {
@@ -256,6 +284,14 @@ decision decide_by_runs(std::span<const double> base, std::span<const double> no
     none.now_runs = after.size();
     none.repeats_needed = fewest_runs;
     none.remark = fmt::format("{} runs of a side have the figure; needed are {}", fewer, fewest_runs);
+    return none;
+  }
+  if (before.size() < base.size() || after.size() < now.size()) {
+    decision none = without_verdict(
+        missing_of(base.size() - before.size(), base.size(), now.size() - after.size(), now.size(), "runs"),
+        "longer runs might decide");
+    none.base_runs = before.size();
+    none.now_runs = after.size();
     return none;
   }
   const serial_mean a = plain_mean(before);

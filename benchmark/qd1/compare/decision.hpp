@@ -38,6 +38,7 @@ struct decision {
   std::optional<std::uint64_t> rounds_needed;   ///< inconclusive: of each run, for a verdict
   std::optional<std::uint64_t> repeats_needed;  ///< inconclusive: rounds do not help, that many runs of each would
   std::string remark;                           ///< why it is inconclusive, and what was left out
+  std::string missing;                          ///< how many rounds or runs lack the figure; empty: none
   std::size_t base_runs = 0, now_runs = 0;      ///< it was decided by these numbers of runs; 0: by rounds
 };
 
@@ -58,12 +59,15 @@ constexpr double run_spread_in_turns = 0.01;
 /// faster, slower: by 5 % at least, and the interval does not hold 1. none: the whole interval is within 10 %, so a
 /// difference of a tenth would have been seen. Else inconclusive.
 ///
+/// A round that lacks the figure has too few samples, and may be a slow one. If more than one in twenty do, there is no
+/// verdict.
+///
 /// `in_turn`: round by round, each beside the other's. `more_is_better`: of operations a second.
 decision decide(std::span<const round_figure> base, std::span<const round_figure> now, bool in_turn = false,
                 bool more_is_better = false);
 
 /// The same from a figure of each of several runs on either side, three at least, whose spread is measured and need not
-/// be assumed. faster, slower: even the interval of 99 % does not hold 1.
+/// be assumed. faster, slower: even the interval of 99 % does not hold 1. No verdict if a run lacks the figure.
 decision decide_by_runs(std::span<const double> base, std::span<const double> now, bool more_is_better = false);
 
 }  // namespace qd1

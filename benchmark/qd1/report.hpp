@@ -291,8 +291,9 @@ struct series {
   qd1::latency latency;       ///< of all rounds together
   std::vector<round> rounds;  ///< in the order of time
   std::string turns;          ///< the file by which they took turns with those of other runs; empty: they did not
-  double seconds = 0;         ///< wall clock time of the measured part
-  double iops = 0;            ///< operations / seconds
+  std::optional<double> began = {};  ///< of those that took turns: where their rounds count from, in s since 1970
+  double seconds = 0;                ///< wall clock time of the measured part
+  double iops = 0;                   ///< operations / seconds
   double bytes_per_second = 0;
   /// Processor time an operation, user and system, of all threads; none where the system counts it in too large steps,
   /// and in an open loop, which spins between transfers.

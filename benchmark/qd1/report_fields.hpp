@@ -290,6 +290,8 @@ struct fields<series> {
       member{"rounds", &self::rounds, "", presence::measured},
       member{"turns", &self::turns, "the file by which the rounds took turns with other runs; empty: they did not",
              presence::measured_later},
+      member{"began", &self::began, "of rounds that took turns: when their start was 0, in seconds since 1970",
+             presence::measured_later},
       member{"seconds", &self::seconds, "wall clock time that was measured", presence::measured},
       member{"iops", &self::iops, "", presence::measured},
       computed{"iops_estimate", &iops_estimate,

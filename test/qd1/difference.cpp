@@ -4,6 +4,7 @@
 #include "compare/difference.hpp"
 
 #include "catch.hpp"
+#include "compare/in_turn.hpp"
 #include "normal_source.hpp"
 #include "statistics/midmean.hpp"
 
@@ -89,12 +90,57 @@ TEST_CASE("on a host that is too restless for a verdict there is none, rather th
   }
 }
 
+// Rounds that begin every second and take less than half of one.
+void take_turns(qd1::series& base, qd1::series& now) {
+  base.turns = now.turns = "file";
+  base.began = 1e9;
+  now.began = 1e9 + 0.5;
+}
+
+TEST_CASE("rounds are paired only if the runs took turns with each other, by the times of their rounds") {
+  normal_source chance(9);
+  const host quiet{0.01, 0, 0, 0};
+  qd1::series base = run_on(quiet, chance);
+  qd1::series now = run_on(quiet, chance);
+  take_turns(base, now);
+  const auto pairs = [&] { return qd1::pairs_in_turn(base, now); };
+  REQUIRE(pairs().size() == 20);
+  CHECK(pairs().back().base == 19);
+  CHECK(pairs().back().now == 19);
+
+  now.began = *base.began + 2.5;  // it began two rounds later
+  REQUIRE(pairs().size() == 18);
+  CHECK(pairs().front().base == 2);
+  CHECK(pairs().front().now == 0);
+  std::swap(base, now);
+  REQUIRE(pairs().size() == 18);
+  CHECK(pairs().front().base == 0);
+  CHECK(pairs().front().now == 2);
+  std::swap(base, now);
+
+  const auto are_apart = [&](double now_began, const char* other_turns = "file") {
+    now.began = now_began;
+    now.turns = other_turns;
+    return pairs().empty();
+  };
+  CHECK_FALSE(are_apart(*base.began + 0.5));
+  CHECK(are_apart(*base.began + 0.5, "another"));
+  CHECK(are_apart(*base.began + 20.5));   // after the other one
+  CHECK(are_apart(*base.began - 3'600));  // an hour before
+  CHECK(are_apart(*base.began + 0.1));    // at the same time, by another file of that name
+  const qd1::decision separate = qd1::compare(base, now, "p50");
+  CHECK(separate.spread == qd1::run_spread);
+  CHECK_THAT(separate.remark, Contains("both took turns by file, but not with each other"));
+  now.began.reset();  // a report that does not have it
+  CHECK(pairs().empty());
+}
+
 // Most of what differs from round to round meets both of two rounds that are measured one after the other.
 TEST_CASE("runs that took turns are told apart by pairs of rounds, on a host too restless for others") {
   normal_source chance(21);
   const auto pair_of_runs = [&](double slower) {
     std::pair<qd1::series, qd1::series> runs;
-    for (qd1::series* each : {&runs.first, &runs.second}) each->turns = "file";
+    take_turns(runs.first, runs.second);
     for (int round = 0; round < 100; ++round) {
       const double host = 0.4 * chance.normal();
       const auto add = [&](qd1::series& to, double median) {
@@ -209,9 +255,10 @@ TEST_CASE("a ratio is that of the figures beside it") {
   qd1::series base = run_on({0.02, 0, 0, 0.1}, chance);
   qd1::series now = run_on({0.02, 0, 0, 0.1}, chance, 55'000);
   for (const bool in_turn : {false, true}) {
-    base.turns = now.turns = in_turn ? "file" : "";
+    if (in_turn) take_turns(base, now);
     const qd1::decision found = qd1::compare(base, now, "p50");
     REQUIRE(found.ratio);
+    CHECK(found.spread == (in_turn ? qd1::run_spread_in_turns : qd1::run_spread));
     CHECK(found.now / found.base == Approx(found.ratio->value));
     CHECK(found.base == Approx(50'000).epsilon(0.1));
   }

@@ -52,6 +52,30 @@ TEST_CASE("runs of the same work become one, sample by sample") {
   }
 }
 
+TEST_CASE("operations a second of runs that took turns are not added up") {
+  qd1::report one = recorded();
+  qd1::report other = one;
+  const auto measured_at = [](qd1::report& run, double began) {
+    for (qd1::series& each : run.series) {
+      each.turns = "file";
+      each.began = began;
+      for (std::size_t round = 0; round < each.rounds.size(); ++round) {
+        each.rounds[round].start = 100. * static_cast<double>(round);
+        each.rounds[round].seconds = 40;
+      }
+    }
+  };
+  measured_at(one, 1e9);
+  measured_at(other, 1e9 + 50);
+  const qd1::report both = qd1::merged({{"a", one}, {"b", other}});
+  REQUIRE(both.series.size() == one.series.size());
+  for (std::size_t each = 0; each < one.series.size(); ++each) {
+    const qd1::series& alone = one.series[each];
+    CHECK(both.series[each].iops == Approx(static_cast<double>(alone.latency.samples) / alone.seconds));
+  }
+  CHECK_THAT(both.notes.front(), Contains("the runs took turns"));
+}
+
 TEST_CASE("of several runs, the memory of each is in the report, and the range in the table") {
   const auto with_memory = [](std::uint64_t before, std::uint64_t after) {
     qd1::report one = recorded();

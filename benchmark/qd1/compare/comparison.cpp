@@ -98,14 +98,35 @@ std::string why_without_counterpart(const report& base, const series& now) {
   return "the other run has no series of the same work";
 }
 
-// How verdicts come about, of series that were decided by runs, and of those by rounds.
-std::string explanation(std::size_t by_runs, std::size_t by_rounds) {
+// How many series were decided in which way.
+struct decided {
+  std::size_t by_runs = 0, by_rounds = 0, in_turn = 0;
+
+  void add(const decision& found) {
+    if (found.base_runs != 0)
+      ++by_runs;
+    else if (found.spread == run_spread_in_turns)
+      ++in_turn;
+    else
+      ++by_rounds;
+  }
+  bool any() const { return by_runs + by_rounds + in_turn != 0; }
+};
+
+// How their verdicts come about.
+std::string explanation(const decided& series) {
+  const auto [by_runs, by_rounds, in_turn] = series;
   std::string text = "\nA verdict is on the median, with 95 % intervals.\n";
   if (by_rounds != 0)
     text += fmt::format(
         "By rounds: it rests on how the rounds of each run differ, and on {:.0f} % that runs of the same thing are\n"
         "assumed to differ. The figures are means over the rounds.\n",
         run_spread * 100);
+  if (in_turn != 0)
+    text += fmt::format(
+        "In turn: it rests on how the ratios of two rounds, one after the other, differ, and on {:.0f} % that runs of\n"
+        "the same thing are assumed to differ. The figures are means over the rounds.\n",
+        run_spread_in_turns * 100);
   if (by_runs != 0)
     text +=
         "By runs: it rests on how the runs of each report differ. The figures are geometric means over the\nruns. "
@@ -138,7 +159,7 @@ comparison compare(const report& base, const report& now) {
   comparison out;
   bool forbidden = false;
   out.text = "Differences of the surroundings:\n" + environment(base, now, forbidden) + '\n';
-  std::size_t compared = 0, by_runs = 0;
+  decided all;
   for (const series& each : now.series) {
     const auto same =
         std::find_if(base.series.begin(), base.series.end(), [&](auto& other) { return other.work == each.work; });
@@ -149,13 +170,12 @@ comparison compare(const report& base, const report& now) {
       out.text += fmt::format("{}: no verdict: {}\n", title(each.work), reason);
       continue;
     }
-    ++compared;
-    by_runs += compare(*same, each, "p50").base_runs != 0;
+    all.add(compare(*same, each, "p50"));
     out.text += lines(*same, each);
   }
-  if (compared != 0)
-    out.text += explanation(by_runs, compared - by_runs);
-  else {
+  if (all.any()) {
+    out.text += explanation(all);
+  } else {
     out.status = exit_invalid;
     out.text += "The runs are not comparable.\n";
   }

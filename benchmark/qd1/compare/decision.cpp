@@ -258,6 +258,7 @@ decision decide(std::span<const round_figure> base, std::span<const round_figure
     quiet = is_enough(quiet_before.size(), before.size()) && is_enough(quiet_after.size(), after.size());
     found = by_runs(quiet ? quiet_before : before, quiet ? quiet_after : after, quiet, more_is_better);
   }
+  found.spread = pairs.size() >= fewest_rounds ? run_spread_in_turns : run_spread;
   if (!missing.empty()) found.remark = found.remark.empty() ? missing : missing + "; " + found.remark;
   found.missing = std::move(missing);
   const std::size_t left_before = before.size() - quiet_before.size();

@@ -40,6 +40,7 @@ struct decision {
   std::string remark;                           ///< why it is inconclusive, and what was left out
   std::string missing;                          ///< how many rounds or runs lack the figure; empty: none
   std::size_t base_runs = 0, now_runs = 0;      ///< it was decided by these numbers of runs; 0: by rounds
+  double spread = 0;                            ///< by rounds: that runs are assumed to differ, as a part of 1
 };
 
 /// The least number of runs of each side for decide_by_runs().

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "compare/difference.hpp"
 
+#include "compare/in_turn.hpp"
 #include "figures.hpp"
 
 #include <fmt/format.h>
@@ -41,6 +42,30 @@ std::vector<double> figures_of_runs(const series& from, std::string_view figure)
   return found;
 }
 
+std::vector<round_figure> chosen(const std::vector<round_figure>& all, const std::vector<round_pair>& pairs,
+                                 std::size_t round_pair::*side) {
+  std::vector<round_figure> found;
+  found.reserve(pairs.size());
+  for (const round_pair& each : pairs) found.push_back(all[each.*side]);
+  return found;
+}
+
+decision compare_in_turn(const series& base, const series& now, const std::vector<round_pair>& pairs,
+                         std::string_view figure, bool more_is_better) {
+  return decide(chosen(figures_of(base, figure), pairs, &round_pair::base),
+                chosen(figures_of(now, figure), pairs, &round_pair::now), true, more_is_better);
+}
+
+void add_remark(decision& to, const std::string& text) {
+  to.remark = to.remark.empty() ? text : to.remark + "; " + text;
+}
+
+// Both name the same file, as separate runs may.
+std::string why_not_in_turn(const series& base, const series& now) {
+  if (base.turns.empty() || base.turns != now.turns) return {};
+  return fmt::format("both took turns by {}, but not with each other: their rounds do not alternate", base.turns);
+}
+
 bool hold_runs(const series& base, const series& now) {
   return std::min(repetitions(base), repetitions(now)) >= fewest_runs;
 }
@@ -54,15 +79,15 @@ std::string why_not_by_runs(const series& base, const series& now) {
 }  // namespace
 
 decision compare(const series& base, const series& now, std::string_view figure) {
-  const bool in_turn = !base.turns.empty() && base.turns == now.turns;
   const qd1::figure* const known = figure_named(figure);
   const bool more_is_better = known != nullptr && known->more_is_better;
-  if (!in_turn && hold_runs(base, now))
-    return decide_by_runs(figures_of_runs(base, figure), figures_of_runs(now, figure), more_is_better);
-  decision found = decide(figures_of(base, figure), figures_of(now, figure), in_turn, more_is_better);
-  if (in_turn || (repetitions(base) == 0 && repetitions(now) == 0)) return found;
-  const std::string reason = why_not_by_runs(base, now);
-  found.remark = found.remark.empty() ? reason : found.remark + "; " + reason;
+  if (const auto pairs = pairs_in_turn(base, now); !pairs.empty())
+    return compare_in_turn(base, now, pairs, figure, more_is_better);
+  const bool by_runs = hold_runs(base, now);
+  decision found = by_runs ? decide_by_runs(figures_of_runs(base, figure), figures_of_runs(now, figure), more_is_better)
+                           : decide(figures_of(base, figure), figures_of(now, figure), false, more_is_better);
+  if (const std::string reason = why_not_in_turn(base, now); !reason.empty()) add_remark(found, reason);
+  if (!by_runs && (repetitions(base) != 0 || repetitions(now) != 0)) add_remark(found, why_not_by_runs(base, now));
   return found;
 }
 

@@ -11,7 +11,8 @@ namespace qd1 {
 
 /// decide() by a figure that each round has: a percentile, "mean" or "iops" (of which more is better).
 /// Rounds in which the measuring thread waited for a CPU for more than a fifth of the time, or in which others had more
-/// than a twentieth of all CPU time, count as disturbed. In turn, if both series took turns by the same file.
+/// than a twentieth of all CPU time, count as disturbed. In turn, if both series took turns with each other: see
+/// pairs_in_turn().
 ///
 /// decide_by_runs() instead, by any figure that runs have, if both series hold three repeated runs at least and took no
 /// turns.

@@ -155,8 +155,9 @@ report measure_once(const ladder_request& request, std::uint64_t seed, const std
       fmt::format("{} steps, {} rounds, {:g} s each: about", steps.size(), request.rounds, request.seconds), planned);
   const std::vector<data_checks> data(files.begin(), files.end());
   measure_amid(out, clock, [&] {
+    const std::uint64_t began = clock.after();
     out.series = measure_rounds(steps, clock, request.rounds, planned, request.after_round, turns);
-    for (series& each : out.series) each.turns = request.turns;
+    note_turns(out.series, request.turns, clock.seconds(clock.after() - began));
     note_scaling(out, field.targets);
     for (const data_checks& each : data) each.judge(out);
   });

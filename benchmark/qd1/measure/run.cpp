@@ -122,8 +122,9 @@ report run_once(const run_request& request, std::uint64_t seed, const data_file&
     all.reserve(works.size());
     for (const work& each : works) all.emplace_back(each, out.settings, setup);
     platform::drop_cached_pages(file.path());  // who knows how they came there
+    const std::uint64_t began = clock.after();
     out.series = measure_rounds(all, clock, request.rounds, planned, request.after_round, turns);
-    for (series& each : out.series) each.turns = request.turns;
+    note_turns(out.series, request.turns, clock.seconds(clock.after() - began));
     data.judge(out);
   });
   return out;

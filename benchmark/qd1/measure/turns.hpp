@@ -3,8 +3,10 @@
 #pragma once
 
 #include "platform/file.hpp"
+#include "report.hpp"
 
 #include <string>
+#include <vector>
 
 namespace qd1 {
 
@@ -28,5 +30,9 @@ class turns {
 
   platform::lock_file file_;
 };
+
+/// Notes in each series by which file it took turns, and when its rounds began: `seconds` before now. Nothing if the
+/// path is empty.
+void note_turns(std::vector<series>& all, const std::string& path, double seconds);
 
 }  // namespace qd1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "merge/merge.hpp"
 
+#include "compare/in_turn.hpp"
 #include "failure.hpp"
 #include "figures.hpp"
 #include "machine/differences.hpp"
@@ -25,6 +26,7 @@ namespace {
 // How the runs that become one are related.
 enum class relation : std::uint8_t {
   side_by_side,  // they went on at the same time
+  in_turn,       // … but one of them measured at a time
   repeated,      // the same thing, one after the other
   apart          // at different times, and something differs
 };
@@ -230,6 +232,7 @@ std::vector<std::string> identities_of(const std::vector<named_run>& runs) {
 const char* note_on(relation how) {
   switch (how) {
     case relation::side_by_side: return "the runs went on at the same time: their operations a second are added up";
+    case relation::in_turn: return "the runs took turns: operations a second are the mean of theirs";
     case relation::apart: return "the runs went on at different times: operations a second are the mean of theirs";
     case relation::repeated: break;
   }
@@ -273,6 +276,19 @@ report joined(const std::vector<named_run>& runs, relation how) {
   return out;
 }
 
+// Each with the next one, in a series at least.
+bool took_turns(const std::vector<named_run>& runs) {
+  for (const series& each : runs.front().run.series) {
+    const auto from_each = ingredients_of(each.work, runs);
+    if (from_each.size() != runs.size()) continue;
+    const auto are_apart = [](const ingredient& one, const ingredient& next) {
+      return pairs_in_turn(*one.found, *next.found).empty();
+    };
+    if (runs.size() > 1 && std::ranges::adjacent_find(from_each, are_apart) == from_each.end()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool ran_together(const std::vector<named_run>& runs) {
@@ -288,7 +304,9 @@ bool ran_together(const std::vector<named_run>& runs) {
   return earliest_end - latest_start >= shortest / 2;
 }
 
-report merged_side_by_side(const std::vector<named_run>& runs) { return joined(runs, relation::side_by_side); }
+report merged_side_by_side(const std::vector<named_run>& runs) {
+  return joined(runs, took_turns(runs) ? relation::in_turn : relation::side_by_side);
+}
 
 report repeated(std::vector<named_run> runs) {
   std::ranges::stable_sort(runs, {}, [](const named_run& each) { return each.run.started_seconds; });

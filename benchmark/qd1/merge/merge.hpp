@@ -15,8 +15,9 @@ struct named_run {
 };
 
 /// Series of the same work become one, their bins added up without loss. If the runs went on at the same time, their
-/// operations per second are added up. If they are repetitions (same settings, same machine, at different times), the
-/// report is that of repeated(). Differences between them are noted. Throws usage_error if no work is common to all.
+/// operations per second are added up, unless they took turns. If they are repetitions (same settings, same machine, at
+/// different times), the report is that of repeated(). Differences between them are noted. Throws usage_error if no
+/// work is common to all.
 report merged(const std::vector<named_run>& runs);
 
 /// The same of runs that are known to have gone on at the same time.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace qd1 {
 namespace {
@@ -78,6 +79,12 @@ void add(machine_counters& to, const machine_counters& more) {
   }
 }
 
+std::optional<double> began_of(const report& run) {
+  for (const series& each : run.series)
+    if (each.began) return each.began;
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool are_repetitions(const std::vector<named_run>& runs) {
@@ -96,10 +103,13 @@ double seconds_of(const report& run) {
   return end;
 }
 
+// Runs that took turns with others have to keep their times: what the others did lies between.
 void put_in_succession(std::vector<named_run>& runs) {
+  const std::optional<double> began = began_of(runs.front().run);
   double offset = 0;
   for (named_run& each : runs) {
     const double seconds = seconds_of(each.run);
+    if (const auto own = began_of(each.run); own && began) offset = std::max(offset, *own - *began);
     for (series& one : each.run.series)
       for (round& round : one.rounds) round.start += offset;
     offset += seconds;
@@ -112,10 +122,12 @@ void set_repeated(series& to, const std::vector<ingredient>& from_each) {
                 .features = to.service.features,
                 .lacking = to.service.lacking};
   to.turns = from_each.front().found->turns;
+  to.began = from_each.front().found->began;
   double before = 0;
   for (const auto& [_, from] : from_each) {
     add(to.service, from->service);
     if (from->turns != to.turns) to.turns.clear();
+    if (to.turns.empty() || !from->began) to.began.reset();
     for (slice each : from->slices) {
       each.start += before;
       to.slices.push_back(each);

@@ -91,6 +91,17 @@ TEST_CASE("without an interval a gate is decided only if all samples are on one 
   CHECK_THAT(qd1::check(qd1::parse_gate("p50<=120us"), run).front().text, Contains("the rounds have two levels"));
 }
 
+TEST_CASE("a figure without an interval is printed without one") {
+  const auto run = report_of({measured(qd1::mode::direct, 100'000, 1)});
+  for (const char* gate : {"max<=1s", "max<=1ns", "min>=1ns"}) {
+    const auto result = qd1::check(qd1::parse_gate(gate), run).front();
+    INFO(result.text);
+    CHECK(result.status == (gate == std::string("max<=1ns") ? qd1::exit_fail : qd1::exit_pass));
+    CHECK_THAT(result.text, !Contains("…") && !Contains("within this run"));
+  }
+  CHECK_THAT(qd1::check(qd1::parse_gate("p50<=1s"), run).front().text, Contains("…"));
+}
+
 // Minimum and maximum of latencies decided on operations per second.
 TEST_CASE("a figure that is no latency has no verdict without its interval") {
   auto run = report_of({measured(qd1::mode::direct, 100'000, 1)});

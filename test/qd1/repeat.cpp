@@ -39,8 +39,9 @@ namespace {
 using qio_test::Contains;
 using namespace qd1_test;
 
-// A run as it is measured: lognormal latencies around `median` nanoseconds, in 20 rounds.
-qd1::report run_of(double median, std::uint64_t seed, int samples = 20'000) {
+// A run as it is measured: lognormal latencies around `median` nanoseconds, in 20 rounds. The slowest 2 % take `tail`
+// times as long.
+qd1::report run_of(double median, std::uint64_t seed, int samples = 20'000, double tail = 1) {
   constexpr int rounds = 20;
   normal_source chance(static_cast<std::uint32_t>(seed));
   qd1::histogram all;
@@ -48,8 +49,10 @@ qd1::report run_of(double median, std::uint64_t seed, int samples = 20'000) {
   qd1::series made;
   for (int round = 0; round < rounds; ++round) {
     qd1::histogram histogram;
-    for (int each = 0; each < samples / rounds; ++each)
-      histogram.record(static_cast<std::uint64_t>(1000 * median * std::exp(0.2 * chance.normal())));
+    for (int each = 0; each < samples / rounds; ++each) {
+      const double normal = chance.normal();
+      histogram.record(static_cast<std::uint64_t>(1000 * median * std::exp(0.2 * normal) * (normal > 2 ? tail : 1)));
+    }
     all.merge(histogram);
     sampled.push_back(qd1::sampled(histogram));
     made.rounds.push_back({1. * round, {}, 1, histogram.samples(), histogram.mean_ns(), qd1::quantiles(histogram), {}});
@@ -264,6 +267,25 @@ TEST_CASE("a report of repeated runs survives being written and read, and an edi
 
 qd1::exit_status status(const std::string& gate, const qd1::report& run) {
   return qd1::check(qd1::parse_gate(gate), run).front().status;
+}
+
+TEST_CASE("limits between runs rise with the percentile, also of runs whose tails differ, and are read again") {
+  std::vector<qd1::named_run> runs;
+  for (const double tail : {1., 30., 1., 40., 2.})
+    runs.push_back({fmt::format("run {}", runs.size()), run_of(50'000, runs.size() + 1, 20'000, tail)});
+  const auto between = [&](double fraction) {
+    std::vector<double> values;
+    for (const qd1::named_run& each : runs)
+      values.push_back(qd1::percentile_of(each.run.series.front(), fraction)->value);
+    return *qd1::between_runs(values).interval;
+  };
+  CHECK(between(0.99).low < between(0.5).low);  // by itself
+  const qd1::report all = qd1::repeated(runs);
+  const qd1::series& of = all.series.front();
+  const auto median = *qd1::percentile_of(of, 0.5)->interval, rare = *qd1::percentile_of(of, 0.99)->interval;
+  CHECK(rare.low >= median.low);
+  CHECK(rare.high >= median.high);
+  CHECK_NOTHROW(qd1::read_json(qd1::json(all), "written"));
 }
 
 TEST_CASE("gates on repeated runs are judged by the interval between them") {

@@ -6,6 +6,7 @@
 #include "statistics/between_runs.hpp"
 #include "statistics/equal_rounds.hpp"
 #include "statistics/levels.hpp"
+#include "statistics/monotone.hpp"
 #include "statistics/serial_mean.hpp"
 #include "statistics/settling.hpp"
 
@@ -32,6 +33,27 @@ std::vector<qd1::sampled_round> rounds_about(double spread, int rounds = 20) {
   std::vector<qd1::sampled_round> made;
   for (int round = 0; round < rounds; ++round) made.push_back(round_at(50'000 * (1 + spread * chance.normal())));
   return made;
+}
+
+TEST_CASE("limits of percentiles rise with them, and values stay between") {
+  const auto with = [](double fraction, double low, double value, double high) {
+    return qd1::percentile{fraction, 0, qd1::estimate{value, qd1::interval{low, high}}};
+  };
+  std::vector<qd1::percentile> all = {with(0.5, 90, 100, 260),
+                                      with(0.9, 95, 150, 250),
+                                      with(0.99, 30, 200, 230),
+                                      {0.999, 1'000, std::nullopt},
+                                      with(0.9999, 50, 400, 500)};
+  qd1::make_monotone(all);
+  const std::vector<double> lows = {90, 95, 95, 95}, highs = {230, 230, 230, 500};
+  std::size_t number = 0;
+  for (const qd1::percentile& each : all) {
+    if (!each.value) continue;
+    CHECK(each.value->interval->low == lows[number]);
+    CHECK(each.value->interval->high == highs[number]);
+    ++number;
+  }
+  CHECK(number == 4);
 }
 
 TEST_CASE("a round has the same weight however many samples it has") {

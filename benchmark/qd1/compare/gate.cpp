@@ -132,8 +132,9 @@ gate_result judge(const gate& gate, const work& work, const estimate& found) {
   const double limit = gate.at_most ? gate.limit : -gate.limit;
   const exit_status status = worst <= limit ? exit_pass : best > limit ? exit_fail : exit_inconclusive;
   const std::string_view word = status == exit_pass ? "pass" : status == exit_fail ? "FAIL" : "INCONCLUSIVE";
-  return {status, fmt::format("{} {}: {}: {} ({} … {})", word, gate.text, title(work), value_text(gate, found.value),
-                              value_text(gate, ends.low), value_text(gate, ends.high))};
+  std::string text = fmt::format("{} {}: {}: {}", word, gate.text, title(work), value_text(gate, found.value));
+  if (found.interval) text += fmt::format(" ({} … {})", value_text(gate, ends.low), value_text(gate, ends.high));
+  return {status, std::move(text)};
 }
 
 // Whether no sample can lie on the other side of a limit that minimum and maximum are on one side of.

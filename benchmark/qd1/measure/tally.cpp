@@ -2,6 +2,7 @@
 #include "measure/tally.hpp"
 
 #include "measure/totals.hpp"
+#include "statistics/monotone.hpp"
 #include "statistics/order_statistics.hpp"
 
 #include <fmt/format.h>
@@ -79,6 +80,7 @@ latency summary(const histogram& samples, std::vector<sampled_round> rounds, con
   latency found{samples.samples(), samples.minimum_ns(), samples.maximum_ns(), together.mean(), {}, samples.bins()};
   found.mean = within(found, found.mean);
   for (const double fraction : fractions) found.percentiles.push_back(percentile_of(together, found, fraction));
+  make_monotone(found.percentiles);
   if (!alike) found.shares = shares(together, found.bins);
   return found;
 }

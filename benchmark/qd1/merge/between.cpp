@@ -3,6 +3,7 @@
 
 #include "figures.hpp"
 #include "statistics/between_runs.hpp"
+#include "statistics/monotone.hpp"
 #include "statistics/order_statistics.hpp"
 
 #include <fmt/format.h>
@@ -117,6 +118,7 @@ void set_latency(latency& of, const run_list& all) {
     else
       each.value.reset();
   }
+  make_monotone(of.percentiles);
 }
 
 // Sets the figure of the series to the middle of the interval, so that both are the same number wherever they stand.

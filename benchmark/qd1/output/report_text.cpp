@@ -3,6 +3,7 @@
 
 #include "failure.hpp"
 #include "statistics/between_runs.hpp"
+#include "statistics/monotone.hpp"
 #include "text/printable.hpp"
 #include "units.hpp"
 
@@ -192,19 +193,37 @@ double value_in(const contribution& run, double fraction) {
   return found == run.percentiles.end() || !found->value ? 0 : found->value->value;
 }
 
-// What is stored of repeated runs must be what follows from the runs.
-void check_between(std::string_view what, const estimate& stored, const series& of,
-                   const std::function<double(const contribution&)>& value) {
+estimate between_runs_of(const series& of, const std::function<double(const contribution&)>& value) {
   std::vector<double> values;
   for (const contribution& each : of.contributions) values.push_back(value(each));
-  const estimate found = between_runs(values);
+  return between_runs(values);
+}
+
+// What is stored of repeated runs must be what follows from the runs.
+void check_between(std::string_view what, const estimate& stored, const estimate& found, std::size_t runs) {
   const auto agree = [](double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); };
   const bool same_interval = found.interval.has_value() == stored.interval.has_value() &&
                              (!found.interval || (agree(stored.interval->low, found.interval->low) &&
                                                   agree(stored.interval->high, found.interval->high)));
   if (!agree(stored.value, found.value) || !same_interval)
-    refuse(what, fmt::format("{}; by its {} runs it is {}, or their intervals differ", stored.value, values.size(),
-                             found.value));
+    refuse(what,
+           fmt::format("{}; by its {} runs it is {}, or their intervals differ", stored.value, runs, found.value));
+}
+
+// Reports of earlier versions have intervals that do not agree with one another.
+void check_percentiles_between(const series& of) {
+  std::vector<percentile> stored = of.latency.percentiles;
+  std::vector<percentile> found = stored;
+  for (percentile& each : found) {
+    const auto value = [&](const contribution& run) { return value_in(run, each.fraction); };
+    if (each.value && std::ranges::all_of(of.contributions, value)) each.value = between_runs_of(of, value);
+  }
+  make_monotone(stored);
+  make_monotone(found);
+  for (std::size_t each = 0; each < stored.size(); ++each)
+    if (stored[each].value)
+      check_between(percentile_name(stored[each].fraction), *stored[each].value, *found[each].value,
+                    of.contributions.size());
 }
 
 void check_repeated(const series& found) {
@@ -212,16 +231,14 @@ void check_repeated(const series& found) {
   for (const contribution& each : found.contributions) samples += each.samples;
   if (samples != found.latency.samples)
     refuse("contributions", fmt::format("they have {} samples of {}", samples, found.latency.samples));
-  check_between("mean_ns", found.latency.mean, found,
-                [](const contribution& each) { return each.mean ? each.mean->value : 0; });
-  for (const percentile& each : found.latency.percentiles) {
-    const auto value = [&](const contribution& run) { return value_in(run, each.fraction); };
-    const bool in_all = std::ranges::all_of(found.contributions, value);
-    if (each.value && in_all) check_between(percentile_name(each.fraction), *each.value, found, value);
-  }
+  const std::size_t runs = found.contributions.size();
+  const estimate mean =
+      between_runs_of(found, [](const contribution& each) { return each.mean ? each.mean->value : 0; });
+  check_between("mean_ns", found.latency.mean, mean, runs);
+  check_percentiles_between(found);
+  const estimate iops = between_runs_of(found, [](const contribution& each) { return each.iops; });
   for (const named_estimate& each : found.between_runs)
-    if (each.figure == "iops")
-      check_between("iops", each.value, found, [](const contribution& run) { return run.iops; });
+    if (each.figure == "iops") check_between("iops", each.value, iops, runs);
 }
 
 void check_series(const series& found) {

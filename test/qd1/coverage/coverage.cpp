@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "coverage.hpp"
 
+#include "statistics/monotone.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -36,6 +38,18 @@ struct open_cell {
   }
 };
 
+// As a run prints them.
+std::vector<qd1::percentile> percentiles_of(const qd1::equal_rounds& rounds) {
+  std::vector<qd1::percentile> found;
+  for (const double fraction : {0.5, 0.99, 0.999}) found.push_back({fraction, 0, rounds.quantile(fraction)});
+  qd1::make_monotone(found);
+  return found;
+}
+
+const qd1::estimate& value_at(const std::vector<qd1::percentile>& all, double fraction) {
+  return *std::ranges::find(all, fraction, &qd1::percentile::fraction)->value;
+}
+
 constexpr std::size_t round_counts[] = {8, 20, 50};
 
 }  // namespace
@@ -64,9 +78,10 @@ std::vector<cell> cells_of(const process_kind& kind, std::size_t repetitions, st
         rounds.push_back(counter.take());
       }
       const qd1::equal_rounds together(rounds);
+      const std::vector<qd1::percentile> percentiles = percentiles_of(together);
       for (open_cell& each : cells)
         if (each.found.rounds == count)
-          each.add(each.fraction == 0 ? together.mean() : together.quantile(each.fraction));
+          each.add(each.fraction == 0 ? together.mean() : value_at(percentiles, each.fraction));
     }
   }
   std::vector<cell> found;

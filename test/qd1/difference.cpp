@@ -203,6 +203,8 @@ TEST_CASE("rounds that lack the figure may be the slow ones, so there is no verd
   CHECK(without(2).verdict == difference::inconclusive);
   CHECK_FALSE(without(2).ratio);
   CHECK_THAT(without(2).remark, Contains("no verdict: 0 of 20 and 2 of 20 rounds lack it"));
+  CHECK_FALSE(without(20).ratio);
+  CHECK(without(20).missing == "0 of 20 and 20 of 20 rounds lack it");
 
   const std::vector<double> runs = {100, 101, 99, 100, 100};
   std::vector<double> lacking = runs;

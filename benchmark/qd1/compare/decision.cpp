@@ -227,15 +227,16 @@ decision decide(std::span<const round_figure> base, std::span<const round_figure
                 bool more_is_better) {
   const points before = points_of(base);
   const points after = points_of(now);
+  const std::size_t missing_before = base.size() - before.size();
+  const std::size_t missing_after = now.size() - after.size();
+  std::string missing = missing_of(missing_before, base.size(), missing_after, now.size(), "rounds");
   if (const std::size_t fewer = std::min(before.size(), after.size()); fewer < fewest_rounds) {
     decision none;
+    none.missing = std::move(missing);
     none.rounds_needed = fewest_rounds;
     none.remark = fmt::format("{} of the rounds of a run have samples enough; needed are {}", fewer, fewest_rounds);
     return none;
   }
-  const std::size_t missing_before = base.size() - before.size();
-  const std::size_t missing_after = now.size() - after.size();
-  std::string missing = missing_of(missing_before, base.size(), missing_after, now.size(), "rounds");
   if (lack_many(missing_before, base.size()) || lack_many(missing_after, now.size()))
     return without_verdict(std::move(missing), "fewer and longer rounds might decide");
   const points quiet_before = undisturbed(before);

@@ -48,7 +48,8 @@ class exports {
   /// not cost the files. Returns why those that failed did.
   std::vector<std::string> write(const report& found);
   std::vector<std::string> write(const reproduction& found);
-  /// Prints a text, unless a format goes to standard output. What cannot be printed is left to command_line() to report.
+  /// Prints a text, unless a format goes to standard output. What cannot be printed is left to command_line() to
+  /// report.
   void show(const std::string& text) const;
 
   /// A format goes to standard output, so nothing else may.

@@ -326,6 +326,19 @@ PROMISE(log_unfinished, asynchronous, "a log whose creation was not completed is
   CHECK(w.context->run(append(log, "one")).value() == 1);
 }
 
+PROMISE(log_unfinished_short, asynchronous, "a log is created in a file with a few zeros, however few") {
+  for (const std::uint64_t bytes : {1u, 1000u, 5000u, 10'000u}) {
+    CAPTURE(bytes);
+    {
+      auto file = w.open("log", access::read_write, creation::always_new).value();
+      REQUIRE(file.resize(bytes));
+    }
+    found_records found;
+    auto log = open_log(w, found).value();
+    CHECK(w.context->run(append(log, "one")).value() == 1);
+  }
+}
+
 PROMISE(log_closed, asynchronous, "a log that was moved from, or whose context has ended, refuses appends") {
   found_records nothing;
   auto log = open_log(w, nothing).value();

@@ -68,7 +68,7 @@ class log_reader {
   /// After read_header() has found no header: fails with errc::not_a_log unless the file has only zeros up to `end`, or
   /// up to its own end.
   task<result<void>> check_is_blank(std::uint64_t end) {
-    std::uint64_t offset = filled_;
+    std::uint64_t offset = 2 * greatest_block();  // what read_header() has seen, or the file is shorter
     if (auto allocated = allocate(lesser_of<std::uint64_t>(end, most_at_once)); !allocated) co_return allocated.error();
     // A short read is the last.
     for (filled_ = memory_->size(); filled_ == memory_->size() && offset < end; offset += filled_) {

@@ -4,6 +4,7 @@
 #include "disk.hpp"
 #include "engines.hpp"
 #include "forbid.hpp"
+#include <qio/log_writer.hpp>
 #include <qio/qio.hpp>
 
 #include <sys/syscall.h>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -300,5 +302,28 @@ TEST_CASE("after a read that waited for the disk below an overlay, the engine ge
       CHECK(file.statistics().served_inline == at_once);
     }
     CHECK(is_counted);
+  });
+}
+
+TEST_CASE("opening a log drops what the page cache has of it, and so reads it from the device") {
+  const fault::mounted mounted("ext4", 64 << 20);
+  if (!mounted.missing.empty()) QIO_SKIP(mounted.missing);
+  on_every_engine([&](auto& context) {
+    const auto open = [&](qio::creation how) {
+      auto file = qio::cached_file::open(context, mounted.path + "/log", qio::access::read_write, how,
+                                         {.pattern = qio::access_pattern::random});
+      const auto visit = [](const qio::log_record&) { return true; };
+      return context.run(qio::open_log(std::move(file).value(), visit, {.extent = 4 << 20, .largest_batch = 4096}))
+          .value();
+    };
+    const auto page_behind = [](const auto& log) {
+      return qio::platform::state_of_page(log.file().native_handle(), 3 << 20);
+    };
+    {
+      const auto made = open(qio::creation::always_new);
+      CHECK(page_behind(made) == qio::platform::page_state::at_hand);
+    }
+    const auto opened_again = open(qio::creation::open_existing);
+    CHECK(page_behind(opened_again) == qio::platform::page_state::elsewhere);
   });
 }

@@ -155,14 +155,14 @@ class loop final : public mailbox {
   /// A file is about to be closed: cancels its operations, waits until the system no longer uses their memory, and
   /// forgets the file. The operations are called back by a later turn.
   void end(file_activity& activity) noexcept {
-    if (!activity.is_linked()) return;  // it has had no operation, so any thread may close it
+    if (!activity.is_linked()) return;  // it has had no operation, or the loop has ended: any thread may close it
     // Without operations in flight, any thread may close it when the loop's thread no longer runs it.
     if (activity.in_flight != 0 || is_running_)
       require_own_thread("a file was closed by another thread than its context's");
     if (activity.in_flight != 0) cancel_all(activity);
     while (activity.in_flight != 0) engine_->wait(completed_, wait_limit::unlimited());
     activity.forget();  // only now: the engine may need the list
-    if (!ended_) engine_->release(activity);
+    engine_->release(activity);
   }
 
   /// The clock by which deadlines are due.

@@ -47,6 +47,7 @@ class pool : detail::no_hook {
   using no_hook::release;
   using no_hook::waits;
 
+  // Not inlined, so that a context which may have this engine or a ring saves no registers for it.
   QIO_NOINLINE void submit(request& r) noexcept {
     ++in_flight_;
     detail::take_over(r);

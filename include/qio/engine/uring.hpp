@@ -89,7 +89,7 @@ class uring : detail::no_hook {
       return submit_specially(r);
     if (!submission_.try_straight(r, ring_, places_)) [[unlikely]]
       return submit_later(r);
-    if (r.activity->is_direct && ring_.pending() >= most_gathered) give_to_device();
+    gather(r);
   }
 
   /// As many as possible by a loop that looks only at what differs between them.
@@ -257,7 +257,9 @@ class uring : detail::no_hook {
 
   // --- to the kernel ---
 
-  void give_to_device() noexcept {
+  // `r` is in the ring: hands it to the device if that many are.
+  void gather(const request& r) noexcept {
+    if (!r.activity->is_direct || ring_.pending() < most_gathered) return;
     require_own_thread();
     gate_.pass(ring_);
   }
@@ -267,7 +269,7 @@ class uring : detail::no_hook {
     if (polled_.is_open() && submit_polled(r)) return;
     if (!submission_.try_straight(r, ring_, places_)) return submit_later(r);
     if (waiter_.may_be_awake()) waiter_.handed_over(r);
-    if (r.activity->is_direct && ring_.pending() >= most_gathered) give_to_device();
+    gather(r);
   }
 
   QIO_COLD void submit_later(request& r) noexcept {

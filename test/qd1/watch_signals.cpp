@@ -100,7 +100,7 @@ TEST_CASE("each line of a watch reaches a pipe at once, and an interrupted watch
   CHECK(fs::is_empty(here.path));
 }
 
-TEST_CASE("a process that is told to end prints what it has, however it is told") {
+TEST_CASE("SIGINT, SIGTERM and SIGHUP end qd1 watch, which prints its summary") {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     INFO(number);
     const directory here;

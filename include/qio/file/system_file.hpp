@@ -66,7 +66,7 @@ struct system_file {
     return finish_write(io.offset(), buffers, flags, answer);
   }
 
-  /// Of all files that use the handle.
+  /// Orders the blocking syncs of all files that use the handle.
   blocking_syncs& syncs() noexcept { return sharing == nullptr ? own_syncs_ : sharing->syncs; }
 
   bool may_read() const noexcept { return activity.may_read(); }

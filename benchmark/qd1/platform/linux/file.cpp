@@ -59,7 +59,7 @@ struct flock byte_of(std::uint64_t part, short type) {
   return byte;
 }
 
-// Of a file, whatever is in it: a copy does not have it.
+// Contains the number of the file, so that the mark of a copy is not valid.
 std::string unfinished_mark(const struct stat& status) { return fmt::format("unfinished {}", status.st_ino); }
 
 std::string mark_of(const std::string& path) {

@@ -38,15 +38,20 @@ struct memory {
   qio::aligned_buffer buffer = qio::aligned_buffer::allocate(block).value();
 };
 
-// Not inlined into main(), where what else is there decides which registers are left for it.
+// Not inlined: what else a function does decides which registers are left for the loop.
 template <class File>
-[[gnu::noinline]] void read_blocking(const std::string& path, std::size_t operations) {
-  const auto file = had(File::open(path));
-  memory into;
+[[gnu::noinline]] void read_blocks(const File& file, qio::aligned_buffer& into, std::size_t operations) {
   for (std::size_t i = 0; i < operations; ++i) {
-    const auto bytes = file.read_at(i % blocks * block, into.buffer);
+    const auto bytes = file.read_at(i % blocks * block, into);
     if (!bytes || bytes.value() != block) fail();
   }
+}
+
+template <class File>
+void read_blocking(const std::string& path, std::size_t operations) {
+  const auto file = had(File::open(path));
+  memory into;
+  read_blocks(file, into.buffer, operations);
 }
 
 template <class File>

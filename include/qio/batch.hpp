@@ -29,8 +29,8 @@ inline error not_answered() noexcept { return std::make_error_code(std::errc::op
 struct read_request {
   std::uint64_t offset = 0;         ///< the byte of the file where the read begins
   std::span<std::byte> buffer = {}; /**< what it fills */
-  /// Written when the batch ends (std::errc::operation_in_progress until the first one does), as by read_at(): the
-  /// number of bytes, fewer than buffer.size() only at the end of the file; or the error.
+  /// What read_at() would return, stored when the batch ends: the number of bytes, fewer than buffer.size() only at the
+  /// end of the file, or an error. Until the first batch ends, std::errc::operation_in_progress.
   result<std::size_t> answer = detail::not_answered();
   detail::batch_place place = {};  ///< for the library
 };
@@ -39,7 +39,7 @@ struct read_request {
 struct write_request {
   std::uint64_t offset = 0;               ///< the byte of the file where the write begins
   std::span<const std::byte> buffer = {}; /**< what it writes */
-  /// Written when the batch ends, as by write_at(): buffer.size(), or the error.
+  /// What write_at() would return, stored when the batch ends: buffer.size(), or an error.
   result<std::size_t> answer = detail::not_answered();
   detail::batch_place place = {};  ///< for the library
 };

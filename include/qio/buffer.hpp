@@ -43,12 +43,11 @@ struct const_buffer {
 };
 
 /// The default alignment of aligned_buffer, in bytes. It suits direct I/O on devices with blocks of up to 4096 bytes. A
-/// file often needs less: see file.alignment(). It is not the page size: ARM64 systems also have pages of 16 and 64
-/// KiB.
+/// file often needs less: see file.alignment(). It is not the page size, which may also be 16 or 64 KiB on ARM64.
 inline constexpr std::size_t default_buffer_alignment = 4096;
 
-/// Owned, uninitialized memory whose address and size suit direct I/O. Converts to a span of bytes, so transfers take
-/// it as it is. Movable, not copyable. There is no empty one to begin with: as a member, initialize it from allocate().
+/// Owned, uninitialized memory whose address and size suit direct I/O. Converts to a span of bytes, so it can be passed
+/// to transfers directly. Movable, not copyable. It has no default constructor: initialize a member from allocate().
 ///
 ///     auto block = qio::aligned_buffer::allocate(64 * 1024).value();
 ///     file.read_at(0, block).value();                   // fills all of it
@@ -66,12 +65,12 @@ class aligned_buffer {
     return aligned_buffer(static_cast<std::byte*>(memory), rounded, alignment);
   }
 
-  /// Takes the memory over; the other one is empty then.
+  /// Takes over the memory, and leaves `other` empty.
   aligned_buffer(aligned_buffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),
         alignment_(other.alignment_) {}
-  /// The same, and frees the memory that was here.
+  /// The same; frees the memory that this object owned.
   aligned_buffer& operator=(aligned_buffer&& other) noexcept {
     aligned_buffer taken(std::move(other));
     std::swap(data_, taken.data_);

@@ -57,9 +57,9 @@ enum class errc : int {
   record_too_large,         ///< the record is longer than a batch of the log can hold
   not_a_log,                ///< the file has contents that no log_writer has written
   log_damaged,              ///< acknowledged records of a log are missing or wrong
-  writeback_not_supported,  ///< the system has no call that begins to write back
-  untorn_not_supported,     ///< this file has no untorn writes
-  untorn_length,            ///< the length of an untorn write is no power of two within atomic_write_limits()
+  writeback_not_supported,  ///< the system has no call that starts writeback
+  untorn_not_supported,     ///< this file does not support untorn writes
+  untorn_length,            ///< the length of an untorn write is not a power of two within atomic_write_limits()
   untorn_offset,            ///< the offset of an untorn write is not a multiple of its length
   untorn_buffers,           ///< an untorn write has several buffers
 };
@@ -72,12 +72,12 @@ struct std::is_error_code_enum<qio::errc> : std::true_type {};
 namespace qio::inline QIO_CONFIGURATION {
 namespace detail {
 
-/// A category that knows its copies in other modules (shared libraries, DLLs) by an id of 64 bits: each module may have
-/// an object of its own, and then std::error_category, which compares addresses, takes one for another. Two categories
-/// with the same id give the same meaning to each number.
+/// A category that recognizes its copies in other modules (shared libraries, DLLs) by a 64-bit id. Each module may have
+/// a copy, and std::error_category, which compares addresses, treats copies as different categories. Categories with
+/// the same id give each number the same meaning.
 ///
-/// A category is asked for its id through default_error_condition(), the only function that any category has and that
-/// returns a number: one half for each of two values that are no error codes.
+/// The id is read through default_error_condition(), the only member of every category that returns a number: two
+/// values that are not error codes return one half each.
 class identified_category : public std::error_category {
  public:
   /// `condition_of(value)` for an error code of the category.
@@ -94,8 +94,8 @@ class identified_category : public std::error_category {
     return code.value() == value && is_same(code.category(), *this);
   }
 
-  /// Whether two categories are copies of the same. Those of the standard, which modules with a C++ library of their
-  /// own have copies of as well, are known by their names.
+  /// Whether two categories are the same or copies of each other. The standard categories, of which modules with their
+  /// own C++ library have copies as well, are recognized by name.
   static bool is_same(const std::error_category& one, const std::error_category& other) noexcept {
     return &one == &other || are_copies(one, other);
   }
@@ -118,7 +118,7 @@ class identified_category : public std::error_category {
     return id != 0 && id == id_of(other);
   }
 
-  // 0 for a category that has none: it returns the values that it is asked about.
+  // 0 for a category without an id: it returns the values that it was given.
   static std::uint64_t id_of(const std::error_category& of) noexcept {
     const int upper = of.default_error_condition(asks_for_upper_half).value();
     const int lower = of.default_error_condition(asks_for_lower_half).value();
@@ -131,7 +131,7 @@ inline bool is_same_code(const std::error_code& one, const std::error_code& othe
   return one.value() == other.value() && identified_category::is_same(one.category(), other.category());
 }
 
-/// code == condition, also if they come from modules with a C++ library of their own each.
+/// code == condition, even if they come from modules that each have their own C++ library.
 inline bool is_equivalent(const std::error_code& code, const std::error_condition& condition) noexcept {
   if (code == condition) return true;
   const std::error_condition own = code.default_error_condition();
@@ -260,8 +260,8 @@ class qio_category final : public identified_category {
 
 }  // namespace detail
 
-/// The category of qio::errc. A module (DLL, shared library) may have an object of its own, with another address.
-/// qio::error, and comparisons of a std::error_code with a qio::errc, take all of them for the same; comparisons of two
+/// The category of qio::errc. Each module (DLL, shared library) may have its own copy, at another address. qio::error,
+/// and comparisons of a std::error_code with a qio::errc, treat all copies as the same category; comparisons of two
 /// std::error_code do not. An error must not outlive the module that it comes from.
 inline const std::error_category& qio_category() noexcept {
   static const detail::qio_category category;
@@ -272,7 +272,7 @@ inline std::error_code make_error_code(errc condition) noexcept {
   return {static_cast<int>(condition), qio_category()};
 }
 
-/// Also if the code comes from another module.
+/// Compares correctly even if the code comes from another module: see qio_category().
 inline bool operator==(const std::error_code& code, errc condition) noexcept {
   return detail::is_same_code(code, make_error_code(condition));
 }
@@ -298,8 +298,8 @@ class failed_opens {
     return number == 0 || last_ - number >= kept ? std::string() : paths_[number % kept];
   }
 
-  /// Usable while the program exits. The paths are freed when the module ends that this copy belongs to, so a plugin
-  /// that is unloaded leaves nothing behind.
+  /// Usable while the program exits. The paths are freed when the module that owns this copy ends, so a plugin that is
+  /// unloaded leaves nothing behind.
   static failed_opens& of_this_program();
 
  private:
@@ -350,7 +350,7 @@ class error {
   /// An error of the library.
   error(errc condition) noexcept : error(make_error_code(condition)) {}
 
-  /// `given` is the number that was wrong; `needed` is what it must be a multiple of, or must not exceed (bytes).
+  /// `given` is the wrong number; `needed` is what it must be a multiple of, or must not exceed.
   error(errc condition, std::uint64_t given, std::uint64_t needed) noexcept : error(condition) {
     given_ = given;
     needed_ = needed;
@@ -373,7 +373,7 @@ class error {
 
   /// The code. An error of the operating system has its own, in std::system_category().
   std::error_code code() const noexcept { return category_ ? std::error_code(value_, *category_) : std::error_code(); }
-  /// The same, without being asked.
+  /// The same, as an implicit conversion.
   operator std::error_code() const noexcept { return code(); }
 
   /// False only for error().
@@ -383,10 +383,11 @@ class error {
     return category_ != nullptr && detail::identified_category::is_same(*category_, qio_category());
   }
 
-  /// The number that was wrong, in bytes: an offset, a length, an address. Of errc::overlapping_writes, the place of
-  /// the first write in the span, and needed() that of the second. 0 if the error has none.
+  /// The wrong number: an offset, a length or an address in bytes, or a count. For errc::overlapping_writes, the index
+  /// of the first write in the span; for errc::log_damaged, see open_log(). 0 if there is none.
   std::uint64_t given() const noexcept { return is_qio() ? given_ : 0; }
-  /// The number that `given` must be a multiple of, or must not exceed, in bytes. 0 if the error has none.
+  /// What given() must be a multiple of, or must not exceed. For errc::untorn_length, a valid length; for
+  /// errc::overlapping_writes, the index of the second write. 0 if there is none.
   std::uint64_t needed() const noexcept { return is_qio() ? needed_ : 0; }
   /// The number of bytes that a failed, canceled or timed-out transfer had moved before it stopped. They are the first
   /// bytes of the buffer that was read into, or of the range of the file that was written.

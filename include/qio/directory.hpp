@@ -11,8 +11,8 @@
 
 namespace qio::inline QIO_CONFIGURATION {
 
-/// An open directory that paths can be kept beneath, whoever chose them and whatever other processes rename or link
-/// meanwhile:
+/// An open directory that confines paths: a file opened with open_options::beneath is inside this directory, whoever
+/// chose the path and whatever other processes rename or link meanwhile.
 ///
 ///     auto uploads = qio::directory::open("/srv/uploads").value();
 ///     qio::open_options options;
@@ -41,9 +41,9 @@ class [[nodiscard]] directory {
     return directory(opened.value());
   }
 
-  /// Takes the handle over; the other one can then only be assigned to or destroyed.
+  /// Takes over the handle; `other` may then only be assigned to or destroyed.
   directory(directory&& other) noexcept : handle_(std::exchange(other.handle_, platform::invalid_handle)) {}
-  /// The same, and closes what was open here.
+  /// The same; closes the handle that this object owned.
   directory& operator=(directory&& other) noexcept {
     directory taken(std::move(other));
     std::swap(handle_, taken.handle_);

@@ -34,7 +34,7 @@ struct uncached {
 /// Bypasses the page cache: transfers between the caller's memory and the device (O_DIRECT). Offsets, lengths and
 /// addresses must be multiples of file.alignment(). A completed write has bypassed the page cache, but is *not*
 /// durable: the device may hold it in its own cache until sync. A read that reaches the end of the file may also change
-/// the rest of the buffer, up to the end of the block: btrfs leaves what is behind the end there (Linux 6.18).
+/// the rest of the buffer, up to the end of the block: btrfs leaves bytes from past the end there (Linux 6.18).
 struct direct {
   static constexpr std::string_view name = "direct";  ///< in messages and explanations
   static constexpr bool is_direct = true;             ///< whether transfers bypass the page cache
@@ -50,7 +50,7 @@ struct mapped {
   static constexpr bool is_mapped = true;             ///< whether transfers are copies in memory
 };
 
-/// What makes a type a mode.
+/// The requirements of a mode.
 template <class T>
 concept file_mode = requires {
   { T::name } -> std::convertible_to<std::string_view>;
@@ -69,7 +69,7 @@ enum class access : std::uint8_t {
 
 /// In which order a file will mostly be read: a hint to the system's read-ahead. See open_options::pattern.
 enum class access_pattern : std::uint8_t {
-  normal,      ///< the system finds out
+  normal,      ///< the system detects it
   random,      ///< nothing is read ahead
   sequential,  ///< more is read ahead
 };
@@ -87,7 +87,7 @@ enum class creation : std::uint8_t {
   always_new,
 };
 
-/// What sync() makes durable: it survives a power failure, if the device keeps its promises.
+/// What sync() makes durable. Durable data survives a power failure if the device honors flushes.
 enum class sync_kind : std::uint8_t {
   data,           ///< the contents of the part of the file that existed at the last sync
   data_and_size,  ///< the contents and the size: everything that is needed to read them back
@@ -104,13 +104,13 @@ struct alignment {
   friend bool operator==(const alignment&, const alignment&) = default;
 };
 
-/// What one untorn write may be: see write_options::untorn. In bytes; powers of two, or all 0 if the file has no such
-/// writes.
+/// The lengths in bytes that an untorn write may have: see write_options::untorn. Powers of two, or all 0 if the file
+/// does not support untorn writes.
 struct atomic_write_limits {
   std::uint32_t smallest = 0;  ///< the shortest untorn write
   std::uint32_t largest = 0;   ///< the longest one
-  std::uint32_t optimal = 0;   ///< the longest one for which the device suffices; the file system does longer ones
-                               ///< in a slower way (Linux 6.16; `largest` where the system does not report it)
+  std::uint32_t optimal = 0;   ///< the longest one that the device supports by itself; longer ones need the file
+                               ///< system and are slower (Linux 6.16; `largest` where the system does not report it)
 
   /// Whether all three are equal.
   friend bool operator==(const atomic_write_limits&, const atomic_write_limits&) = default;

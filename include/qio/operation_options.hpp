@@ -17,7 +17,7 @@ class deadline {
   constexpr deadline() noexcept = default;
   /// At that time.
   constexpr deadline(clock::time_point when) noexcept : when_(when) {}
-  /// A duration longer than a century (hours::max(), say) is no deadline; one more than a century ago has passed.
+  /// `from_now` after now. More than a century (hours::max(), say) means no deadline; a negative duration has passed.
   template <class Representation, class Period>
   deadline(std::chrono::duration<Representation, Period> from_now) noexcept : when_(after(from_now)) {}
 
@@ -55,10 +55,10 @@ class stop_reference {
   const std::stop_token* token_ = nullptr;
 };
 
-/// When an operation is to end early.
+/// When to end an operation early.
 ///
 /// An operation whose deadline has passed, or whose stop was requested, before it starts does not start: it moves no
-/// byte. Later, ending early is a request, and the answer is what really happened: an operation that finished in spite
+/// byte. Later, ending early is a request, and the result is what really happened: an operation that finished in spite
 /// of it succeeds; one that ended early fails with std::errc::timed_out or std::errc::operation_canceled, and
 /// error.transferred() is the number of bytes that it had moved by then.
 ///
@@ -72,19 +72,19 @@ struct operation_options {
 /// Options of one asynchronous write: `file.async_write_at(0, record, {.durable = true, .deadline = 5ms})`.
 struct write_options {
   /// The write succeeds only when its bytes are durable, along with everything that is needed to read them back, such
-  /// as a new size: as if these bytes had been synced with sync_kind::data_and_size. Every write of a file that was
-  /// opened with open_options::durable_writes is durable, whatever is said here. A durable write is never served
-  /// inline, never polled and never waited for awake. If it fails, that counts as a failed sync: see
+  /// as a new size: as if these bytes had been synced with sync_kind::data_and_size. All writes of a file that was
+  /// opened with open_options::durable_writes are durable, regardless of this option. A durable write is never served
+  /// inline or polled, and the context does not spin for it. A failed one counts as a failed sync: see
   /// basic_file::sync().
   ///
-  /// Linux gets the request with the write (RWF_DSYNC). Where that is refused, and on Windows, the file is synced after
-  /// the write, which costs more if other writes of the file are not durable yet.
+  /// On Linux, the write carries a flag for this (RWF_DSYNC). Where that is refused, and on Windows, the file is synced
+  /// after the write, which costs more if other writes of the file are not durable yet.
   bool durable = false;
-  /// After a crash or a power failure the file has all of the write, or what it had before: never a part of the write
-  /// (RWF_ATOMIC). It is no more durable for that, and a program that reads meanwhile may see a part of it. Only of
-  /// direct files whose atomic_write_limits() are not 0; others fail with errc::untorn_not_supported. The write has one
-  /// buffer (errc::untorn_buffers), its length is a power of two within the limits (errc::untorn_length), and its
-  /// offset is a multiple of its length (errc::untorn_offset).
+  /// After a crash or a power failure, the file contains all of the write or none of it (RWF_ATOMIC). This does not
+  /// make the write durable, and a concurrent reader may see a part of it. Requires a direct file whose
+  /// atomic_write_limits() are not 0 (otherwise errc::untorn_not_supported), a single buffer (errc::untorn_buffers), a
+  /// length that is a power of two within the limits (errc::untorn_length), and an offset that is a multiple of the
+  /// length (errc::untorn_offset).
   bool untorn = false;
   qio::deadline deadline = {};  ///< see operation_options
   stop_reference stop = {};     ///< see operation_options

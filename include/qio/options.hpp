@@ -21,9 +21,9 @@ enum class if_unavailable : std::uint8_t {
 };
 
 /// Which asynchronous calls run immediately, on the context's thread: transfers of cached and mapped files, writes of
-/// uncached ones, and opening and closing. See open_options.
+/// uncached ones, syncs, opening and closing. See open_options.
 enum class inline_transfers : std::uint8_t {
-  never,      ///< the engine carries out all
+  never,      ///< the engine carries out all of them
   automatic,  ///< those that rarely wait
   always,     ///< also on file systems that may contact a server (NFS, FUSE), or that the library does not know
 };
@@ -32,33 +32,33 @@ enum class inline_transfers : std::uint8_t {
 struct open_options {
   std::uint32_t permissions = 0666;  ///< POSIX permission bits of a created file, before the process's umask
   if_unavailable fallback = if_unavailable::fail;  ///< for direct and uncached files only
-  /// A read is served immediately if the page cache holds what it needs, which Linux tells (RWF_NOWAIT). tmpfs and
-  /// overlay cannot tell. There a read of at most 1 MiB is a plain system call, which waits if the data is elsewhere:
-  /// on the swap device, or in a layer below the overlay. That is many times faster than the engine, which needs a
-  /// kernel worker for each. After a wait, the engine carries out the context's transfers on that file system for
+  /// A read is served immediately if the page cache holds what it needs, which Linux reports (RWF_NOWAIT). tmpfs and
+  /// overlay do not support that: there, a read of at most 1 MiB is a plain system call, many times faster than the
+  /// engine, which needs a kernel worker for each read. The call waits if the data is elsewhere: on the swap device, or
+  /// in a layer below the overlay. After a wait, the engine carries out the context's transfers on that file system for
   /// sixteen times as long as the wait took, so the context's thread spends at most a seventeenth of its time waiting.
-  /// file_statistics::blocked_submissions counts the waits. With `always`, the same on any file system that cannot
-  /// tell.
+  /// file_statistics::blocked_submissions counts the waits. With `always`, the same applies to every file system that
+  /// does not support RWF_NOWAIT.
   ///
-  /// If this thread, or one that waits for it, serves the file system (FUSE), such a read would never return. So do not
-  /// use `always` there, and use `never` on an overlay above such a file system.
+  /// Such a read never returns if this thread, or one that waits for it, serves the file system (FUSE). Do not use
+  /// `always` there, and use `never` on an overlay above such a file system.
   inline_transfers inline_reads = inline_transfers::automatic;
-  /// Writes of at most 128 KiB, and up to 1 MiB where the file takes less than 320 us for them, are served immediately
-  /// on file systems where a write normally ends in memory (ext4, XFS, btrfs, tmpfs, overlay). That is several times
-  /// faster than a kernel worker. Such a write can still wait if the kernel throttles writers, if the file system
-  /// commits its journal, or if a page must be read before a part of it is written. This counts, and pauses, as for
-  /// reads. A write to a part of a page that is known to be elsewhere goes to the engine, as does one of an uncached
-  /// file to a part of a page.
+  /// Writes of at most 128 KiB, and of up to 1 MiB if earlier writes to the file suggest that they take at most 320 us,
+  /// are served immediately on file systems where a write normally ends in memory (ext4, XFS, btrfs, tmpfs, overlay).
+  /// That is several times faster than a kernel worker. Such a write can still wait if the kernel throttles writers, if
+  /// the file system commits its journal, or if a page must be read before a part of it is written. Such waits are
+  /// counted and followed by a pause, as for reads. A write goes to the engine if it covers a part of a page that is
+  /// known not to be cached or, in an uncached file, a part of any page.
   ///
-  /// This also decides on async_sync() of cached, uncached and direct files, which is never skipped, but served
-  /// immediately on the same file systems if the file has not changed since the previous sync, and if such syncs do not
-  /// wait, as on btrfs. (On tmpfs, no sync waits, and each is served immediately.)
+  /// This option also applies to async_sync(). No sync is skipped, but on the same file systems a sync is served
+  /// immediately if the file has not changed since the previous sync and such syncs do not wait, as on btrfs. (On tmpfs
+  /// no sync waits, and each is served immediately.)
   inline_transfers inline_writes = inline_transfers::automatic;
   /// async_open() of an existing file opens it immediately if the kernel has every name on the path in memory (Linux
   /// 5.12) and the file system is one of those above; async_close() closes it immediately unless it is mapped, was
-  /// truncated, or has no name any more. A worker costs more than ten times as much, and opens direct files if the
-  /// context polls, because finding out whether the device can takes a transfer. A wait pauses this as for reads.
-  /// With `always`, also on other file systems. Use `never` if this thread answers permission events (fanotify(7)).
+  /// truncated, or has no name any more. A worker thread takes more than ten times as long, and always opens direct
+  /// files if the context polls, because probing the device takes a transfer. A wait pauses this as for reads. With
+  /// `always`, also on other file systems. Use `never` if this thread answers permission events (fanotify(7)).
   inline_transfers inline_opening = inline_transfers::automatic;
   /// A write succeeds only when its data is durable, along with everything that is needed to read it back, such as the
   /// new size: as if these bytes had been synced with data_and_size (O_DSYNC; FILE_FLAG_WRITE_THROUGH, which not every
@@ -72,22 +72,22 @@ struct open_options {
   /// - `sequential`: twice the usual read-ahead, and for mapped files pages behind a fault may be dropped early.
   ///
   /// Linux: posix_fadvise(2) on the handle, and madvise(2) on the mappings of a mapped file. Windows:
-  /// FILE_FLAG_RANDOM_ACCESS, FILE_FLAG_SEQUENTIAL_SCAN (CreateFile), which mappings ignore. The handles of adopt()
-  /// and share_with() keep what hint they have; only the new mapping gets this one.
+  /// FILE_FLAG_RANDOM_ACCESS, FILE_FLAG_SEQUENTIAL_SCAN (CreateFile), which mappings ignore. adopt() and share_with()
+  /// leave the hint of the handle as it is; only the new mapping gets this one.
   access_pattern pattern = access_pattern::normal;
   /// For mapped files only: bytes of address space to reserve, so that the file can grow that far without a second
   /// mapping. 0 lets the library choose. Uses no memory.
   std::uint64_t reservation = 0;
   /// For mapped files only: whether blocking transfers are copies in memory. A copy faults if another process truncates
-  /// the file or the device fails. To return a result then, the first such open in a process installs a handler: for
-  /// SIGBUS, or on Windows a vectored exception handler. It passes all other faults on to the previous handler; an
-  /// ignored SIGBUS stays ignored. If the program replaces the handler later, transfers become system calls until it
-  /// restores it (the library notices within 10 ms, or at the next open of a mapped file). If false, the library
-  /// installs no handler, and blocking transfers are system calls; views are not affected.
+  /// the file or the device fails. So that the transfer still returns a result, the first such open in a process
+  /// installs a handler: for SIGBUS, or on Windows a vectored exception handler. It passes all other faults on to the
+  /// previous handler; an ignored SIGBUS stays ignored. If the program replaces the handler later, transfers become
+  /// system calls until it restores it (the library notices within 10 ms, or at the next open of a mapped file). If
+  /// false, the library installs no handler, and blocking transfers are system calls; views are not affected.
   bool guards_copies = true;
   /// io_uring: whether the ring may hold the file itself once it has been busy, which saves up to 2% of a direct read's
-  /// CPU time (Linux 6.14 and later). If the process is killed, the kernel releases what a ring holds a moment after
-  /// the process is gone, and so the locks of the file. If false, they end with the process.
+  /// CPU time (Linux 6.14 and later). If the process is killed, the kernel releases such a file, and with it the file's
+  /// locks, a moment after the process is gone. If false, the locks end with the process.
   bool registered = true;
   /// For paths from an untrusted source (an archive, a request): the path is resolved from this directory and must stay
   /// beneath it; otherwise the open fails with errc::leaves_directory. See directory. It must outlive the call to open.

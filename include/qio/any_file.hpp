@@ -43,12 +43,12 @@ constexpr std::string_view name_of(any_mode mode) noexcept {
   return {};
 }
 
-/// A basic_file of any mode, for programs that read the mode from their configuration. It has the members of
-/// basic_file that every mode has, except adopt(), release() and share_with(); visit() leads to the others (views,
-/// async_resize). Each call costs one switch more than a call of the basic_file.
+/// A basic_file of any mode, for programs that read the mode from their configuration. It has the members of basic_file
+/// that every mode has, except adopt(), release(), share_with(), async_write_and_sync() and a few overloads. Use
+/// visit() for the others (views, async_resize). Each call costs one switch more than a call of the basic_file.
 ///
-/// A direct file needs alignment, and the others do not: use alignment() for every mode. It is all 1 where nothing has
-/// to be aligned. Buffers of a constant size are accepted whatever their size; a direct transfer then fails with
+/// A direct file needs alignment, and the others do not: use alignment() for every mode. It is all 1 where nothing
+/// needs to be aligned. Buffers of a constant size always compile; a direct transfer may fail with
 /// errc::misaligned_length.
 template <class Engine = no_engine>
 class [[nodiscard]] any_file {
@@ -93,7 +93,7 @@ class [[nodiscard]] any_file {
     });
   }
 
-  /// The same on a worker thread: see basic_file::async_open(). Allocates the frames of two tasks.
+  /// The same without blocking the context's thread: see basic_file::async_open(). Allocates the frames of two tasks.
   template <class ContextEngine>
   static task<result<any_file<ContextEngine>>> async_open(const basic_context<ContextEngine>& on, any_mode mode,
                                                           std::string path, access wanted = access::read,
@@ -108,7 +108,7 @@ class [[nodiscard]] any_file {
   /// The mode that the file was opened in.
   any_mode mode() const noexcept { return static_cast<any_mode>(file_.index()); }
 
-  /// Returns `visitor(file)`, with the basic_file of the mode. The visitor takes one of any mode (`auto& file`).
+  /// Returns `visitor(file)`, with the basic_file of the mode. The visitor must accept every mode (`auto& file`).
   template <class Visitor>
   decltype(auto) visit(Visitor&& visitor) {
     return dispatch(file_, visitor);
@@ -158,14 +158,14 @@ class [[nodiscard]] any_file {
     check_borrowed<Buffer>();
     return visit([&](auto& file) { return file.async_write_at(offset, to_send(buffer)); });
   }
-  /// The same, durable when it completes, with a deadline or a stop token.
+  /// The same with write_options.
   template <detail::writable_from Buffer>
     requires engine<Engine>
   auto async_write_at(std::uint64_t offset, Buffer&& buffer, const write_options& options) {
     check_borrowed<Buffer>();
     return visit([&](auto& file) { return file.async_write_at(offset, to_send(buffer), options); });
   }
-  /// The same, for options that reads and syncs have, too.
+  /// The same with operation_options.
   template <detail::writable_from Buffer, std::same_as<operation_options> Options>
     requires engine<Engine>
   auto async_write_at(std::uint64_t offset, Buffer&& buffer, const Options& options) {
@@ -266,7 +266,7 @@ class [[nodiscard]] any_file {
   bool is_direct() const noexcept {
     return visit([](auto& file) { return file.is_direct(); });
   }
-  /// Whether transfers leave nothing in the page cache.
+  /// See basic_file::is_uncached().
   bool is_uncached() const noexcept {
     return visit([](auto& file) { return file.is_uncached(); });
   }

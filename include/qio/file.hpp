@@ -35,7 +35,7 @@
 
 namespace qio::inline QIO_CONFIGURATION {
 
-/// The engine of a file that was opened without a context, which has blocking operations only.
+/// The engine of files opened without a context. They have blocking operations only.
 struct no_engine {
   using system = detail::operating_system;  ///< what opens and reads its files
 };
@@ -95,21 +95,23 @@ operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity
 /// errc::offset_too_large, and a transfer that the file was not opened for with errc::access_not_granted. A write past
 /// RLIMIT_FSIZE fails with std::errc::file_too_large. Where the kernel carries it out on the calling thread it also
 /// raises SIGXFSZ there, as pwrite(2) does, which ends a program that does not ignore the signal. This applies to
-/// blocking writes, and on XFS and btrfs to writes through io_uring. (Asynchronous writes that are served inline go to
-/// the engine instead. A limit that is set while files are open is noticed within a millisecond.)
+/// blocking writes, and on XFS and btrfs to writes through io_uring. (While such a limit is set, no asynchronous write
+/// is served inline. A limit that is set while files are open is noticed within a millisecond.)
 ///
 /// Closed files. After close(), and after a move from the file, every function that returns a result fails with
-/// std::errc::bad_file_descriptor; the others must not be called (checked where QIO_CHECKS is 1). Such a file can be
-/// assigned to. It keeps its context's resources until then, or until it is destroyed.
+/// std::errc::bad_file_descriptor; the others must not be called (checked where QIO_CHECKS is 1). Such a file may be
+/// assigned to or destroyed, and keeps its context's resources until then.
 ///
-/// What has no offsets cannot be opened: pipes, sockets and terminals (errc::no_offsets; Windows opens named pipes).
+/// Pipes, sockets and terminals have no offsets and cannot be opened (errc::no_offsets; Windows opens named pipes).
 ///
 /// Threads. Several threads may call blocking operations at once, except resize() and close(). Asynchronous operations
-/// belong to the context's thread. Close a file that has had some on that thread, or when it no longer runs the
-/// context. If something else extends a mapped file (another handle, or an asynchronous write) while one of its threads
-/// writes just below the new end, the kernel may zero what was written: it clears the rest of the old last page.
+/// belong to the context's thread. So does closing a file that has had any, unless none is in flight and the context is
+/// not running. If something else extends a mapped file (another handle, or an asynchronous write) while one of its
+/// threads writes just below the new end, the kernel may zero what was written: it clears the rest of the old last
+/// page.
 ///
-/// Allocation. Opening, explain() and messages allocate; nothing else does.
+/// Allocation. Opening, adopting and sharing a file, async_close(), explain() and error messages allocate, as may the
+/// growth of a mapped file; nothing else does.
 template <file_mode Mode, class Engine = no_engine>
 class [[nodiscard]] basic_file {
  public:
@@ -163,8 +165,8 @@ class [[nodiscard]] basic_file {
   /// Nothing about the handle is changed, because its flags belong to the open file description, which other processes
   /// may share. So these fail: a direct mode with a handle without O_DIRECT (unless open_options::fallback allows the
   /// cache), another mode with O_DIRECT, a writable handle with O_APPEND, durable_writes without O_DSYNC, and, on a
-  /// context, O_NONBLOCK. So do O_PATH, a mode that must read with a handle that cannot, directories, and what has no
-  /// offsets. On Windows, the corresponding flags count (FILE_FLAG_NO_BUFFERING, FILE_APPEND_DATA without
+  /// context, O_NONBLOCK. So do O_PATH, a mode that must read with a handle that cannot, directories, and files without
+  /// offsets. On Windows, the corresponding flags apply (FILE_FLAG_NO_BUFFERING, FILE_APPEND_DATA without
   /// FILE_WRITE_DATA, FILE_FLAG_WRITE_THROUGH); on a context, the handle needs FILE_FLAG_OVERLAPPED and must not be
   /// bound to a completion port. Simulated files adopt nothing: errc::adopt_not_supported.
   static result<basic_file> adopt(platform::native_handle handle, const open_options& options = {})
@@ -201,13 +203,13 @@ class [[nodiscard]] basic_file {
     return released->release();
   }
 
-  /// A second file of this mode on another context, which uses the same handle: the same open file description, so
-  /// locks (F_OFD_SETLK, flock) and the file's identity are common to both. So are failed syncs. Transfers, statistics
-  /// and, of a mapped file, the mapping are each file's own; `options` determines for the new one what open_options
-  /// says about inline reads and writes, registration, reservation and guarded copies. A hint (open_options::pattern)
-  /// belongs to the handle: give it to the first file. The last of the files closes the handle.
-  /// Call it while no other thread uses this file; afterwards, each file belongs to its own context's thread. On
-  /// Windows, a handle belongs to one completion port: errc::cannot_be_shared.
+  /// Returns a second file of this mode, on another context, that uses the same handle. The two share the open file
+  /// description with its locks (F_OFD_SETLK, flock), and failed syncs; each has its own transfers, statistics and
+  /// mapping. The last of the files closes the handle. For the new file, `options` determines inline transfers,
+  /// registration, reservation and guarded copies. A hint (open_options::pattern) belongs to the handle: give it to the
+  /// first file. Call it while no other thread uses this file; afterwards, each file belongs to its own context's
+  /// thread. Fails with errc::handle_is_not_durable if `options` requests durable writes that this file does not make,
+  /// and on Windows, where a handle belongs to one completion port, with errc::cannot_be_shared.
   template <class OtherEngine>
   result<basic_file<Mode, OtherEngine>> share_with(const basic_context<OtherEngine>& other,
                                                    const open_options& options = {})
@@ -251,9 +253,9 @@ class [[nodiscard]] basic_file {
     return closed->close();
   }
 
-  /// The same on a worker thread, because closing may write data back (network file systems) or free many blocks (the
-  /// last link to a large file), unless neither is likely (see open_options::inline_opening). This object is
-  /// closed immediately. Allocates the frame of the task.
+  /// The same without blocking the context's thread: closing may write data back (network file systems) or free many
+  /// blocks (the last link to a large file). A worker thread closes the file unless neither is likely (see
+  /// open_options::inline_opening). This object is closed immediately. Allocates the frame of the task.
   task<result<void>> async_close()
     requires engine<Engine>
   {
@@ -317,7 +319,7 @@ class [[nodiscard]] basic_file {
         [&](request& r) { describe_write(r, offset, borrowed<Buffer>(detail::buffers_to_send(buffer))); });
   }
 
-  /// The same, durable when it completes, with a deadline or a stop token: see write_options.
+  /// The same with write_options: a durable or untorn write, a deadline or a stop token.
   template <class Buffer>
     requires((detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
   auto async_write_at(std::uint64_t offset, Buffer&& buffer, const write_options& options) {
@@ -327,8 +329,7 @@ class [[nodiscard]] basic_file {
         },
         {options.deadline, options.stop});
   }
-  /// The same, for options that reads and syncs have, too. (A template, so that `{.deadline = ...}` means
-  /// write_options.)
+  /// The same with operation_options. (A template, so that `{.deadline = ...}` means write_options.)
   template <class Buffer, std::same_as<operation_options> Options>
     requires((detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
   auto async_write_at(std::uint64_t offset, Buffer&& buffer, const Options& options) {
@@ -338,31 +339,31 @@ class [[nodiscard]] basic_file {
 
   // --- batches: see docs/batches.md ---
 
-  /// Carries out all reads of the span, and writes the answer of each: what read_at() would return. Returns the number
-  /// of those that failed. The reads are in no order, may be of the same bytes, and fail one by one: a misaligned read
-  /// of a direct file fails, and the others take place. Fails as a whole, with all answers the same error, if the file
-  /// is closed. Reads of a cached file that are not in the page cache wait for the device at the same time, those of
-  /// other modes one after another; asynchronous batches always at the same time.
+  /// Carries out all reads of the span, and stores the answer of each: what read_at() would return. Returns the number
+  /// of reads that failed. The reads may overlap and take place in any order. Each fails by itself: if one is
+  /// misaligned for a direct file, the others still take place. If the file is closed, the batch fails, and all answers
+  /// are that error. Reads of a cached file that miss the page cache wait for the device together, those of other modes
+  /// one after another; those of an asynchronous batch always wait together.
   result<std::size_t> read_many(std::span<read_request> requests) const {
     if (!is_open()) return detail::refuse_each(requests, not_open());
     return detail::read_each(*state_, requests);
   }
 
-  /// The same of writes, one after another. No two of them may overlap: then nothing is written, and all answers are
-  /// errc::overlapping_writes, with the places of two of them in the span.
+  /// The same for writes, one after another. If two of them overlap, nothing is written: the batch fails, and all
+  /// answers are errc::overlapping_writes with the indices of two such writes.
   result<std::size_t> write_many(std::span<write_request> requests, const blocking_write_options& options = {}) {
     if (!is_open()) return detail::refuse_each(requests, not_open());
     return detail::write_each(*state_, requests, state_->flags_of(options));
   }
 
   /// Like read_many(), asynchronously, as one operation: see operation. It borrows the requests and their buffers,
-  /// which must not change or move from this call until the operation ends; a request is of one operation at a time.
-  /// Memory that the answers need belongs to the requests, so nothing is allocated, however many there are.
+  /// which must not change or move from this call until the operation ends; a request belongs to one operation at a
+  /// time. The requests contain all memory that the library needs, so nothing is allocated, however many there are.
   ///
-  /// If the operation is canceled, destroyed or out of time, the answers of reads that had completed are theirs, and
-  /// those of the others are std::errc::operation_canceled or std::errc::timed_out. The operation then succeeds; they
-  /// count as failures. It fails only if no read was started: the file or the context is closed, or the stop was
-  /// requested or the deadline has passed before; then all answers are the same error.
+  /// If the operation is canceled or destroyed, or times out, reads that completed anyway keep their answers. The
+  /// others fail with std::errc::operation_canceled or std::errc::timed_out, and count as failures; the operation
+  /// itself succeeds. It fails only if no read was started, because the file or the context is closed, or because the
+  /// stop was requested or the deadline passed beforehand; then all answers are that error.
   batch_operation<Engine> async_read_many(std::span<read_request> requests)
     requires engine<Engine>
   {
@@ -375,21 +376,20 @@ class [[nodiscard]] basic_file {
     return controlled_batch([&](detail::batch& all) { describe_reads(all, requests); }, options);
   }
 
-  /// The same of writes: see write_many(). They are in no order.
+  /// The same for writes, in any order: see write_many().
   batch_operation<Engine> async_write_many(std::span<write_request> requests)
     requires engine<Engine>
   {
     return {*loop_, [&](detail::batch& all) { describe_writes(all, requests, {}); }};
   }
-  /// The same, each write durable when it completes, with a deadline or a stop token: see write_options.
+  /// The same with write_options: durable or untorn writes, a deadline or a stop token for the batch.
   auto async_write_many(std::span<write_request> requests, const write_options& options)
     requires engine<Engine>
   {
     return controlled_batch([&](detail::batch& all) { describe_writes(all, requests, options); },
                             {options.deadline, options.stop});
   }
-  /// The same, for options that reads and syncs have, too. (A template, so that `{.deadline = ...}` means
-  /// write_options.)
+  /// The same with operation_options. (A template, so that `{.deadline = ...}` means write_options.)
   template <std::same_as<operation_options> Options>
     requires engine<Engine>
   auto async_write_many(std::span<write_request> requests, const Options& options) {
@@ -398,12 +398,12 @@ class [[nodiscard]] basic_file {
 
   // --- durability ---
 
-  /// Waits until everything written before is durable, to the extent that `kind` specifies, on devices that keep their
-  /// promises. The name of a new file is durable only after sync_directory() of its directory.
+  /// Waits until everything written before is durable to the extent that `kind` specifies, provided that the device
+  /// honors flushes. The name of a new file is durable only after sync_directory() of its directory.
   ///
   /// A failed sync stays failed: what was written since the last successful sync may be lost, whatever the system
   /// reports later, so every later sync returns the same error until the file is closed. (The error of a canceled call
-  /// is not kept.) If several syncs of a file overlap, Linux reports the failure to one of them; all of them fail, if
+  /// is not kept.) If several syncs of a file overlap, Linux reports a failure to only one of them; here all fail, if
   /// all are blocking or all asynchronous on one context. See docs/durability.md for what to do then.
   result<void> sync(sync_kind kind = sync_kind::everything) {
     if (!is_open()) return not_open();
@@ -446,13 +446,12 @@ class [[nodiscard]] basic_file {
         *this, kind, options, [&]() -> write { return async_write_at(offset, std::forward<Buffer>(buffer), options); });
   }
 
-  /// Asks the system to begin to write back what was written to `bytes` bytes from `offset` on, and is in memory only
-  /// (dirty pages). **Promises nothing about durability**: it neither waits for the device nor makes it write out its
-  /// cache. It is for programs that write much between two syncs: what is written back in the meantime does not
-  /// accumulate, and the next sync waits for the rest only. Includes the pages of which the range covers a part, and of
-  /// a mapped file what was stored in views. Direct writes leave nothing to do. May wait if the device has more to
-  /// write than its queue holds. Errors of the writing itself are left to the next sync. The range may end past the end
-  /// of the file.
+  /// Asks the system to start writing back the dirty pages of `bytes` bytes from `offset` on. **Promises nothing about
+  /// durability**: it neither waits for the device nor flushes its cache. It is for programs that write much between
+  /// two syncs: pages that are written back early do not accumulate, and the next sync waits only for the rest.
+  /// Includes pages that the range covers in part and, for a mapped file, stores to views. Direct writes leave nothing
+  /// to write back. May wait if the device's queue is full. Errors of the writeback itself are reported by the next
+  /// sync. The range may end past the end of the file.
   ///
   /// Linux: sync_file_range(2), which does nothing on file systems that keep no pages for the device (tmpfs, overlay).
   /// Windows has no such call: errc::writeback_not_supported.
@@ -461,7 +460,7 @@ class [[nodiscard]] basic_file {
     return state_->start_writeback(offset, bytes);
   }
 
-  /// The same, asynchronously: on a thread of the kernel where io_uring has the operation, otherwise on a worker.
+  /// The same, asynchronously: on a kernel thread if io_uring has the operation, otherwise on a worker thread.
   operation<Engine, void> async_start_writeback(std::uint64_t offset, std::uint64_t bytes)
     requires engine<Engine>
   {
@@ -482,9 +481,9 @@ class [[nodiscard]] basic_file {
     return state_->size();
   }
 
-  /// Truncates the file to `bytes`, or extends it by a part that reads as zeros. On Linux that is a hole. On Windows it
-  /// takes space unless the file is sparse, and the first write in it zeroes everything before (docs/windows.md). Views
-  /// of the part of a mapped file that was cut off must not be accessed any more.
+  /// Truncates the file to `bytes` bytes, or extends it with zeros. On Linux these are a hole. On Windows they take
+  /// space unless the file is sparse, and the first write there zeroes the part in front of it (docs/windows.md). Views
+  /// of a mapped file must no longer be accessed past the new end.
   result<void> resize(std::uint64_t bytes) {
     if (!is_open()) return not_open();
     return state_->resize(bytes);
@@ -526,25 +525,26 @@ class [[nodiscard]] basic_file {
 
   // --- properties ---
 
-  /// What the offsets, lengths and addresses of transfers must be multiples of; all 1 unless the mode is direct.
+  /// What the offsets, lengths and addresses of transfers must be multiples of. All 1 unless the mode is direct; all
+  /// 4096 for a direct file that uses the cache (if_unavailable::use_cache).
   qio::alignment alignment() const noexcept {
     QIO_CHECK(is_open(), "alignment() was called on a file that is closed or was moved from");
     return state_->mode.alignment();
   }
 
-  /// Which writes may be untorn: see write_options::untorn. All 0 if none may: in other modes, and where the system,
-  /// the file system or the device has no such writes.
+  /// Which writes may be untorn: see write_options::untorn. All 0 if none may: in modes other than direct, and where
+  /// the system, the file system or the device does not support them.
   qio::atomic_write_limits atomic_write_limits() const noexcept {
     QIO_CHECK(is_open(), "atomic_write_limits() was called on a file that is closed or was moved from");
     return state_->mode.untorn_limits();
   }
 
-  /// False for a direct file that uses the cache (if_unavailable::use_cache), and for other modes.
+  /// Whether transfers bypass the page cache. False after a fallback (if_unavailable::use_cache), and in other modes.
   bool is_direct() const noexcept {
     QIO_CHECK(is_open(), "is_direct() was called on a file that is closed or was moved from");
     return state_->mode.is_direct();
   }
-  /// The same for uncached files.
+  /// Whether the cache drops the pages after a transfer. False after a fallback, and in other modes.
   bool is_uncached() const noexcept {
     QIO_CHECK(is_open(), "is_uncached() was called on a file that is closed or was moved from");
     return state_->mode.is_uncached();
@@ -559,7 +559,7 @@ class [[nodiscard]] basic_file {
     return state_->file.handle;
   }
 
-  /// How many of this file's asynchronous operations were served on which path so far. On the context's thread.
+  /// How many of this file's asynchronous operations were served on which path so far. Call it on the context's thread.
   const file_statistics& statistics() const noexcept
     requires engine<Engine>
   {
@@ -657,7 +657,7 @@ class [[nodiscard]] basic_file {
     state_->file.activity.syncs.note_write();
     describe_transfer(r, offset, buffers, state_->mode.alignment().write);
     r.flags |= more;
-    // What waits for the device is nothing to attempt.
+    // A write that waits for the device is not attempted inline.
     if constexpr (state::policy::writes_inline)
       if (more == 0) detail::attempted_request::of(r) = state_->file.activity.attempt_of_writes;
     if ((more & platform::untorn) != 0)
@@ -748,7 +748,7 @@ class [[nodiscard]] basic_file {
            options.inline_opening != inline_transfers::never && !loop.closed();
   }
 
-  // Whether `opened` is the result. If not, a worker is to open the file.
+  // True if `opened` is the result; otherwise a worker must open the file.
   static bool opens_at_once(loop_pointer& loop, const std::string& path, access wanted, creation how,
                             const open_options& options, opened_state& opened) noexcept {
     bool is_opened = false;
@@ -794,9 +794,9 @@ class [[nodiscard]] basic_file {
 };
 
 using cached_file = basic_file<cached>;      ///< a file without a context, through the page cache
-using uncached_file = basic_file<uncached>;  ///< ... through the page cache, which keeps nothing
-using direct_file = basic_file<direct>;      ///< ... past the page cache
-using mapped_file = basic_file<mapped>;      ///< ... in memory
+using uncached_file = basic_file<uncached>;  ///< a file without a context, through the page cache, which keeps no pages
+using direct_file = basic_file<direct>;      ///< a file without a context, bypassing the page cache
+using mapped_file = basic_file<mapped>;      ///< a file without a context, mapped into memory
 
 /// Files on a context. (cached_file::open(context, ...) returns one; use these names for members and parameters.)
 template <file_mode Mode, class Engine = automatic>

@@ -26,8 +26,8 @@ struct unreadable {
 
 /// The result of salvage().
 struct salvaged {
-  std::size_t bytes = 0;         ///< filled: the whole buffer, unless the file ends first
-  std::vector<unreadable> lost;  ///< parts of it that are zeros instead. In order, with gaps between them.
+  std::size_t bytes = 0;         ///< filled bytes: the whole buffer, unless the file ends first
+  std::vector<unreadable> lost;  ///< parts that are zeros instead, in order; adjacent ones have different reasons
 };
 
 namespace detail {
@@ -64,7 +64,7 @@ inline void lose(salvaged& out, std::uint64_t offset, std::span<std::byte> memor
   out.lost.push_back({offset, memory.size(), why});
 }
 
-/// A block that could not be read may extend past the end of the file.
+/// Removes what lies past the end of the file, because a block that could not be read may extend beyond it.
 template <file_mode Mode, class Engine>
 result<void> forget_beyond_end(const basic_file<Mode, Engine>& from, std::uint64_t offset, salvaged& out) {
   const auto size = from.size();
@@ -81,10 +81,10 @@ result<void> forget_beyond_end(const basic_file<Mode, Engine>& from, std::uint64
 /// Reads like read_at(), but skips what the device cannot read and fills it with zeros. Blocks for as long as the
 /// device retries, about once for each block that is lost.
 ///
-/// A block is the device's block for a direct file (alignment().read), and a page for other files, which the kernel
-/// reads as a whole: open the file direct to lose as little as possible. Returns an error, as read_at() does, if the
-/// error is not limited to a range of the file (the file is not open for reading, the buffer is misaligned). Allocates
-/// the list of lost parts.
+/// A block is the greater of alignment().read and alignment().memory for a direct file, and a page, which the kernel
+/// reads as a whole, for other files: open the file direct to lose as little as possible. Returns an error, as
+/// read_at() does, if the error is not limited to a range of the file (the file is not open for reading, the buffer is
+/// misaligned). Allocates the list of lost parts.
 template <file_mode Mode, class Engine>
 result<salvaged> salvage(const basic_file<Mode, Engine>& from, std::uint64_t offset, std::span<std::byte> buffer) {
   if (!from.is_open()) return error(std::make_error_code(std::errc::bad_file_descriptor));

@@ -15,15 +15,15 @@ struct file_statistics {
   std::uint64_t polled = 0;            ///< of those by io_uring: completed by polling the device
   std::uint64_t served_by_worker = 0;  ///< by a blocking call on a worker thread
   std::uint64_t bounced = 0;           ///< reads and writes that went through a bounce_pool: see bounced()
-  /// Inline transfers that made the context's thread wait: see open_options::inline_reads. Waits of writes to whole
-  /// pages count from 200 us on, others from about 20 us on.
+  /// Inline operations that made the context's thread wait: see open_options::inline_reads. Opens, closes, and writes
+  /// known to need no page read count from 200 us on, others from 20 us plus twice the time of the copy on.
   std::uint64_t blocked_submissions = 0;
 };
 
 /// What went through a bounce_pool so far. See bounce_pool::statistics().
 struct bounce_statistics {
   std::uint64_t requests = 0;     ///< reads and writes that went through the pool, each counted once
-  std::uint64_t transfers = 0;    ///< transfers that their bytes took: fewer than requests where reads were merged
+  std::uint64_t transfers = 0;    ///< transfers made for them: fewer than requests where reads were merged
   std::uint64_t transferred = 0;  ///< bytes that these transfers moved between the file and the pool
   std::uint64_t copied = 0;       ///< bytes that were copied between the pool and the callers' buffers
   std::uint64_t waits = 0;        ///< how often an operation had to wait for a slot

@@ -22,14 +22,14 @@ namespace qio::inline QIO_CONFIGURATION {
 
 /// The results of a write and of the sync that followed it.
 struct synced_write {
-  /// The bytes written, which is the buffer's size; or why not all of them were.
+  /// The number of bytes written, which is the buffer's size, or the error of the write.
   result<std::size_t> written = error(std::make_error_code(std::errc::operation_canceled));
-  /// Whether the file was synced after that. If the write failed there was no sync, and this is the same error.
+  /// The result of the sync. If the write failed, there was no sync, and this is the error of the write.
   result<void> synced = error(std::make_error_code(std::errc::operation_canceled));
 };
 
-/// See basic_file::async_write_and_sync(). Awaited, or started with a callback, once. Immovable, and allocates nothing.
-/// Destroying it cancels the step in flight, and waits until the system no longer uses the buffer.
+/// A write, then a sync: see basic_file::async_write_and_sync(). Awaited, or started with a callback, once. Immovable;
+/// allocates nothing. Destroying it cancels the step in flight and waits until the system no longer uses the buffer.
 template <class File, class Write, class Sync>
 class [[nodiscard]] write_and_sync final {
  public:
@@ -52,7 +52,7 @@ class [[nodiscard]] write_and_sync final {
   }
   result_type await_resume() noexcept { return outcome_; }
 
-  /// `callback(synced_write)` is called once, on the context's thread, as that of operation::start().
+  /// Starts it. `callback(synced_write)` is called once, on the context's thread: see operation::start().
   template <class Callback>
     requires std::invocable<Callback&, result_type>
   void start(Callback callback) noexcept {
@@ -83,7 +83,7 @@ class [[nodiscard]] write_and_sync final {
     write_.start([this](result<std::size_t> written) { end_write(written); });
   }
 
-  // Only now is the sync made: it covers what has been written, however many system calls that took.
+  // The sync is made only now, so it covers the whole write, however many system calls that took.
   void end_write(const result<std::size_t>& written) noexcept {
     outcome_.written = written;
     if (!written) outcome_.synced = written.error().code();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Memory through which transfers go that a direct file would refuse, and reads that are merged: see qio/bounced.hpp.
+// Memory for transfers that a direct file would refuse, and for merged reads: see qio/bounced.hpp.
 #pragma once
 
 #include <qio/base/bounds.hpp>
@@ -24,26 +24,26 @@ namespace qio::inline QIO_CONFIGURATION {
 struct bounce_pool_options {
   /// The number of transfers that may go through the pool at the same time. At least 1.
   std::size_t slots = 16;
-  /// The largest transfer, and so the longest range of reads that are merged, in bytes. Rounded up to a multiple of
-  /// 4096; at most 1 GiB.
+  /// The largest transfer, and so the longest range of merged reads, in bytes. From 1 byte to 1 GiB; rounded up to a
+  /// multiple of 4096.
   std::size_t slot_bytes = std::size_t(128) * 1024;
 };
 
 /// Memory of a fixed size, divided into slots, for bounced(): transfers go through a slot, and are copied from or to
 /// the caller's memory. It is allocated once; no operation allocates.
 ///
-/// When all slots are in use, asynchronous operations wait, and get slots in turn: a batch that needs many does not
-/// keep a single read waiting for all of them. An operation that waits for a slot holds none that it will not give
-/// back, so there is no deadlock. Deadlines and stop tokens apply while an operation waits. Blocking operations never
-/// wait for a slot, because only the thread that they block could free one: they fail with
+/// When all slots are in use, asynchronous operations wait and get slots in turn, so a batch that needs many does not
+/// keep a single read waiting for all of them. An operation that waits still gives back the slots that it holds as
+/// their transfers complete, so there is no deadlock. Deadlines and stop tokens apply while an operation waits.
+/// Blocking operations never wait for a slot, because only the thread that they block could free one: they fail with
 /// std::errc::no_buffer_space if asynchronous operations hold all slots.
 ///
-/// A pool serves any number of files, of one context (or of none), and is for that context's thread. It must outlive
-/// the operations that use it, which is checked where QIO_CHECKS is 1. It may be moved while they are in flight.
+/// A pool serves any number of files of one context (or of none), on that context's thread. It must outlive the
+/// operations that use it (checked where QIO_CHECKS is 1). It may be moved while they are in flight.
 class [[nodiscard]] bounce_pool {
  public:
-  /// Allocates its memory. Fails with std::errc::invalid_argument if there would be no slot or a slot has no size or
-  /// more than 1 GiB, and with std::errc::not_enough_memory.
+  /// Allocates its memory. Fails with std::errc::invalid_argument if `slots` or `slot_bytes` is 0 or `slot_bytes`
+  /// exceeds 1 GiB, and with std::errc::not_enough_memory.
   static result<bounce_pool> allocate(const bounce_pool_options& options = {}) noexcept {
     const std::size_t bytes = rounded(options.slot_bytes);
     if (!is_valid(bytes) || options.slots == 0) return error(std::make_error_code(std::errc::invalid_argument));
@@ -56,8 +56,9 @@ class [[nodiscard]] bounce_pool {
   }
 
   /// Uses memory of the caller, which must outlive the pool: as many slots of `slot_bytes` (rounded up to a multiple of
-  /// 4096) as fit into it. With a part of context.registered_memory(), the transfers of the pool cost io_uring less.
-  /// Fails with std::errc::invalid_argument if none fits, or if the memory does not begin at a multiple of 4096.
+  /// 4096) as fit into it. In context.registered_memory(), the transfers of the pool cost io_uring less. Fails with
+  /// std::errc::invalid_argument if `slot_bytes` is 0 or exceeds 1 GiB, if no slot fits, or if the memory does not
+  /// begin at a multiple of 4096.
   ///
   ///     auto context = qio::context::create({.registered_bytes = 4 << 20}).value();
   ///     auto pool = qio::bounce_pool::in(context.registered_memory(), 64 * 1024).value();

@@ -27,13 +27,13 @@ namespace qio::inline QIO_CONFIGURATION {
 
 /// How bounced() merges the reads of a batch.
 struct bounce_options {
-  /// Reads of a batch with at most this many bytes between them (after they were widened to blocks) are merged, if the
-  /// whole fits into a slot of the pool. 0 merges reads that touch or overlap.
+  /// Reads of a batch with at most this many bytes between them, after being widened to blocks, are merged if the whole
+  /// fits into a slot of the pool. 0 merges only reads that touch or overlap.
   std::uint64_t gap = 0;
 };
 
 /// A file whose transfers go through a bounce_pool where that is necessary or useful: see bounced(). Refers to both,
-/// and is as cheap to make and to copy as three words.
+/// and is cheap to copy: three words.
 template <class File>
 class bounced_file {
  public:
@@ -46,19 +46,18 @@ class bounced_file {
     return detail::bounced_read_at(*file_, *pool_, offset, buffer);
   }
 
-  /// Like basic_file::write_at(), at any offset, of any length, from any memory. See bounced() for what that means to
-  /// others who write.
+  /// Like basic_file::write_at(), at any offset, of any length, from any memory. See bounced() for concurrent writers.
   result<std::size_t> write_at(std::uint64_t offset, std::span<const std::byte> buffer) const {
     return write_at(offset, buffer, {});
   }
-  /// The same with options, which mean what they mean to basic_file::write_at(): see bounced().
+  /// The same with the options of basic_file::write_at(): see bounced().
   result<std::size_t> write_at(std::uint64_t offset, std::span<const std::byte> buffer,
                                const blocking_write_options& options) const {
     return detail::bounced_write_at(*file_, *pool_, offset, buffer, options);
   }
 
-  /// Like basic_file::read_many(), for reads of any offset, length and memory. Reads that bounce_options::gap allows
-  /// are merged; they are carried out one after another, in the order of their offsets, each group by one transfer. The
+  /// Like basic_file::read_many(), for reads of any offset, length and memory. Merges reads as bounce_options::gap
+  /// allows, and carries out the groups one after another in the order of their offsets, each by one transfer. The
   /// answers are the same as without merging: if the transfer of a group fails, its reads are carried out one by one.
   result<std::size_t> read_many(std::span<read_request> requests) const {
     if (!file_->is_open())
@@ -90,7 +89,7 @@ class bounced_file {
     return detail::file_access::operation_of<detail::bounced_write<File>>(
         *file_, [&](auto& work) { work.describe(*file_, *pool_, offset, buffer, {}); });
   }
-  /// The same, durable when it completes, untorn, with a deadline or a stop token: see write_options, and bounced().
+  /// The same with write_options: see bounced().
   auto async_write_at(std::uint64_t offset, std::span<const std::byte> buffer, const write_options& options) const
     requires engine<typename File::engine_type>
   {
@@ -99,17 +98,16 @@ class bounced_file {
         *file_, [&](auto& work) { work.describe(*file_, *pool_, offset, buffer, asked); },
         {options.deadline, options.stop});
   }
-  /// The same, for options that reads and syncs have, too. (A template, so that `{.deadline = ...}` means
-  /// write_options.)
+  /// The same with operation_options. (A template, so that `{.deadline = ...}` means write_options.)
   template <std::same_as<operation_options> Options>
     requires engine<typename File::engine_type>
   auto async_write_at(std::uint64_t offset, std::span<const std::byte> buffer, const Options& options) const {
     return async_write_at(offset, buffer, write_options{.deadline = options.deadline, .stop = options.stop});
   }
 
-  /// Like read_many(), asynchronously, as one operation, like basic_file::async_read_many(). The transfers of all
-  /// groups are in flight at the same time, as far as the pool has slots. Reads that need no slot, because they are
-  /// aligned and have no neighbors, go straight to the caller's memory.
+  /// Like read_many(), asynchronously, as one operation, like basic_file::async_read_many(). All groups for which the
+  /// pool has slots are in flight at the same time. Reads that are aligned and not merged need no slot, and go straight
+  /// to the caller's memory.
   auto async_read_many(std::span<read_request> requests) const
     requires engine<typename File::engine_type>
   {
@@ -130,10 +128,10 @@ class bounced_file {
   std::uint64_t gap_;
 };
 
-/// `file`, with transfers through `pool` where they need it: what is misaligned for a direct file is widened to whole
-/// blocks, and copied; reads of a batch that are close to each other become one transfer. Nothing is done implicitly:
-/// the same calls of `file` itself still fail or stay apart. What is aligned, and alone, uses no slot and is not
-/// copied; on files without alignment, only batches use the pool.
+/// Returns `file` with transfers that go through `pool` where they need it: a transfer that is misaligned for a direct
+/// file is widened to whole blocks and copied, and reads of a batch that are close to each other become one transfer.
+/// Calls of `file` itself do not change: they still fail if misaligned, and are not merged. A transfer that is aligned
+/// and not merged uses no slot and is not copied; on files without alignment, only batches use the pool.
 ///
 ///     auto pool = qio::bounce_pool::allocate().value();
 ///     auto file = qio::direct_file::open(context, "table").value();
@@ -143,23 +141,23 @@ class bounced_file {
 ///
 /// Writes. A block that a write covers in part is read, changed in memory and written as a whole. So:
 /// - The file must be open for reading and writing (otherwise errc::access_not_granted).
-/// - Others who write to the same block at the same time, the neighbors of the range included, lose their bytes if
-///   they write between the read and the write; two bounced writes that share a block must not overlap in time.
-///   Readers of the block see the old bytes or the new ones, a mixture if they read during the write.
-/// - If the file ends in the last block, the write makes it longer, up to a whole block, and it is cut to the right
-///   size afterwards, on a worker thread. In between, the file has a tail of zeros, which a crash may leave behind;
-///   and what others append meanwhile is cut off. If the file is closed in between, the zeros stay.
-/// - Destroying the operation between the two cuts the file, blocking.
+/// - Bytes that others write to such a block between the read and the write are lost, even outside the range that is
+///   written. So two bounced writes that share a block must not overlap in time. Readers of the block see the old
+///   bytes, the new ones or, during the write, a mixture.
+/// - If the file ends in the last block, the write extends it to a whole block, and then truncates it to the right size
+///   (on a worker thread, if the write is asynchronous). In between, the file ends with zeros, which a crash or closing
+///   the file may leave behind. What others append meanwhile is cut off.
+/// - Destroying the operation between the two truncates the file, and blocks until that is done.
 /// - A durable write (write_options::durable, open_options::durable_writes) is durable with its size: if the file was
-///   cut, it is synced afterwards, whole, which costs more. A write longer than a slot is made durable piece by piece.
-///   If the write ends early after the cut, its bytes are durable, and the size is not until the next sync.
-/// - An untorn write (write_options::untorn) never goes through a slot: widened, it would also write bytes that were
-///   read before, and be untorn with these only. One that does not fit is refused as by basic_file, with the numbers
-///   and before any system call (errc::untorn_not_supported, untorn_length, untorn_offset, misaligned_buffer).
+///   truncated, all of it is synced afterwards, which costs more. A write longer than a slot becomes durable piece by
+///   piece. If the write ends early after the truncation, its bytes are durable, but the size only after the next sync.
+/// - An untorn write (write_options::untorn) never goes through a slot, because widened it would be untorn only
+///   together with bytes that were read before. One that does not fit fails as in basic_file, before any system call
+///   (errc::untorn_not_supported, untorn_length, untorn_offset, misaligned_buffer).
 ///
 /// The file and the pool must outlive the operations. Until these end, the file may be closed, but neither moved nor
-/// destroyed. See bounce_pool for what happens when all slots are in use. Blocks that no slot can hold fail with
-/// std::errc::no_buffer_space.
+/// destroyed. See bounce_pool for what happens when all slots are in use. If a slot is smaller than a block of the
+/// file, operations fail with std::errc::no_buffer_space, except single blocking ones that are aligned.
 template <file_mode Mode, class Engine>
 bounced_file<basic_file<Mode, Engine>> bounced(basic_file<Mode, Engine>& file, bounce_pool& pool,
                                                const bounce_options& options = {}) noexcept {

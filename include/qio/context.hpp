@@ -40,7 +40,7 @@ class [[nodiscard]] scheduled final : posted {
   explicit scheduled(std::shared_ptr<loop<Engine>> target) noexcept : loop_(std::move(target)) {}
   scheduled(const scheduled&) = delete;
   scheduled& operator=(const scheduled&) = delete;
-  /// A coroutine that is destroyed before its turn is destroyed on the context's thread.
+  /// A coroutine that is destroyed before its turn must be destroyed on the context's thread.
   ~scheduled() {
     if (!is_posted) return;
     loop_->require_own_thread("a coroutine that awaits schedule() was destroyed by another thread than that context's");
@@ -68,18 +68,19 @@ class [[nodiscard]] scheduled final : posted {
 ///
 /// A context belongs to one thread: the first that calls run() or poll(). From then on that thread alone runs it, opens
 /// files on it, and starts, cancels and destroys operations. Until then, any thread may, one at a time. Other threads
-/// may call schedule() and post(), and use std::stop_source. To use several threads, give each a context of its own.
+/// may call schedule() and post(), and use std::stop_source. To use several threads, give each a context of its own. A
+/// context must not be run from within its own callbacks and coroutines.
 ///
 /// Creating a context allocates memory; running operations does not. Movable; files keep working when their context is
-/// moved. A moved-from context may only be assigned to and destroyed. Functions that return a result fail with
-/// std::errc::bad_file_descriptor; calling any other is a failed precondition.
+/// moved. A moved-from context may be assigned to and destroyed; its functions that return a result fail with
+/// std::errc::bad_file_descriptor, and calling any other is a failed precondition.
 ///
 /// Destruction cancels the operations in flight, waits until the system no longer uses their memory, and completes them
 /// with their real results. If anything is in flight, destroy the context on its own thread (over io_uring, another
-/// thread ends the program with a message), and never from within one of its own callbacks or coroutines. If another
-/// thread destroys a context over io_uring, the ring is not released until the context's own thread has ended, nor are
-/// the memory and the files that the ring holds. A file may outlive its context: its blocking operations still work;
-/// its asynchronous ones fail with errc::context_closed.
+/// thread ends the program with a message). Never destroy it from within one of its own callbacks or coroutines. If
+/// another thread destroys a context over io_uring, the ring is not released until the context's own thread has ended,
+/// nor are the memory and the files that the ring holds. A file may outlive its context: its blocking operations still
+/// work; its asynchronous ones fail with errc::context_closed.
 template <engine Engine>
 class [[nodiscard]] basic_context {
  public:
@@ -104,7 +105,7 @@ class [[nodiscard]] basic_context {
 
   /// Files, operations and tasks of the context continue to work.
   basic_context(basic_context&&) noexcept = default;
-  /// The same, and destroys the context that was here.
+  /// The same; destroys the context that this object owned.
   basic_context& operator=(basic_context&& other) noexcept {
     basic_context taken(std::move(other));
     std::swap(loop_, taken.loop_);
@@ -136,9 +137,9 @@ class [[nodiscard]] basic_context {
     if constexpr (!std::is_void_v<T>) return std::move(*value);
   }
 
-  /// Carries out one operation of a file of this context: for a blocking transfer that waits as the context does
-  /// (wait_policy), `context.run(file.async_read_at(offset, buffer))`. Everything else that was started here continues
-  /// meanwhile.
+  /// Runs until `single`, an operation of a file of this context, has completed, and returns its result. For a blocking
+  /// transfer that waits by the context's wait_policy: `context.run(file.async_read_at(offset, buffer))`. Everything
+  /// else that was started here continues meanwhile.
   template <class Answer, class Control, class Work>
   result<Answer> run(operation<Engine, Answer, Control, Work>&& single) {
     if (loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));
@@ -164,17 +165,17 @@ class [[nodiscard]] basic_context {
 
   /// Waits until one thing is ready, and does it: an operation that has completed (its coroutine is resumed or its
   /// callback is called), a sleep that ends, or what was posted (a posted_call, a coroutine that awaits schedule(), a
-  /// stop request). True if there was one; false if `until` passed first. A deadline that has passed looks once,
-  /// without waiting. Without one, it waits forever if nothing ever happens.
+  /// stop request). True if there was one; false if `until` passed first. With a deadline that has passed, it looks
+  /// once, without waiting. Without a deadline, it waits forever if nothing happens.
   bool run_one(deadline until = {}) {
     session running(loop());
     return running.one(until.exists() ? wait_limit::until(until.when()) : wait_limit::unlimited());
   }
 
   /// Awaited on the context's thread: the coroutine continues in run() or poll() once the clock of the engine has
-  /// reached `time`; at once if it has already. That clock is std::chrono::steady_clock, or simulated time. The result
-  /// of co_await is an error, errc::context_closed, if the context ends first. A sleeping coroutine is no operation in
-  /// flight, so run() without a task does not wait for it. Allocates nothing.
+  /// reached `time`; at once if it has already. That clock is std::chrono::steady_clock, or simulated time. co_await
+  /// returns a result<void>: errc::context_closed if the context ends first. A sleeping coroutine is not an operation
+  /// in flight, so run() without a task does not wait for it. Allocates nothing.
   [[nodiscard]] detail::sleeping<detail::loop<Engine>> sleep_until(detail::clock::time_point time) const noexcept {
     static_cast<void>(loop());
     return {loop_, time};
@@ -217,8 +218,8 @@ class [[nodiscard]] basic_context {
   ///     context.poll();
   ///
   /// The first call creates it; until then it costs nothing. Afterwards each completion costs the kernel a little more,
-  /// because it sets the event. It may be ready once more than there is work: poll() then returns. The handle belongs
-  /// to the context and lives as long as the context: do not read, reset or close it. Level-triggered and
+  /// because it sets the event. It may be ready although there is no work; poll() then returns at once. The handle
+  /// belongs to the context and lives as long as the context: do not read, reset or close it. Level-triggered and
   /// edge-triggered waiting both work.
   ///
   /// Fails with errc::no_wake_handle if the context polls (context_options::polling) or its engine has no such handle
@@ -249,9 +250,10 @@ class [[nodiscard]] basic_context {
     return detail::scheduled<Engine>(loop_);
   }
 
-  /// Has the context's thread call `call`, inside run() or poll(). From any thread; the context must exist when it is
-  /// called. True if `call` was not pending yet, on this context or another. Allocates nothing. The destructor of the
-  /// context calls what is pending; what these callbacks post is refused (false), so that the destructor ends.
+  /// Has the context's thread call `call`, inside run() or poll(). Returns true, or false without any effect if `call`
+  /// is pending already, on this context or another. Any thread may post, as long as the context exists. Allocates
+  /// nothing. The destructor of the context calls what is pending; it refuses what these callbacks post (false), so
+  /// that it ends.
   bool post(posted_call& call) const noexcept {
     static_cast<void>(loop());
     const auto alive = loop_;  // the callback may have the context destroyed before this function returns
@@ -261,14 +263,14 @@ class [[nodiscard]] basic_context {
   }
 
   /// Memory for the transfers of this context's files: context_options::registered_bytes, rounded up to whole pages,
-  /// and aligned to them; empty if none was asked for. It lives as long as the context. The caller decides who uses
+  /// and aligned to them; empty if none was requested. It lives as long as the context. The caller decides who uses
   /// which part of it. Uninitialized.
   ///
-  /// It serves every transfer. A transfer through io_uring of one buffer that lies in it (and within one of its pieces
-  /// of 1 GiB) costs the kernel less, of direct files above all: the kernel holds the pages already, instead of pinning
-  /// them for each transfer. The memory counts as locked (RLIMIT_MEMLOCK, unless the process has CAP_IPC_LOCK), twice
-  /// if the context polls. If the kernel refuses it, or the engine is another one, it is ordinary memory, and explain()
-  /// reports why ("registered memory"). Child processes do not inherit it.
+  /// Any transfer may use it. A transfer of a single buffer in it (and within one of its pieces of 1 GiB) costs
+  /// io_uring less, above all for direct files: the kernel has pinned the pages already, instead of pinning them for
+  /// each transfer. The memory counts as locked (RLIMIT_MEMLOCK, unless the process has CAP_IPC_LOCK), twice if the
+  /// context polls. If the kernel refuses to register it, or the engine is not io_uring, it is ordinary memory, and
+  /// explain() reports why ("registered memory"). Child processes do not inherit it.
   std::span<std::byte> registered_memory() noexcept { return loop().memory(); }
 
   /// How often a context over io_uring waited asleep and awake: see wait_policy. With another engine, all are zero.

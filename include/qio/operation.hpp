@@ -26,13 +26,13 @@ class basic_context;
 /// callback, once. To start another in the same place, use an operation_slot.
 ///
 /// It lives where the caller puts it, allocates nothing, and cannot move. It borrows the buffer until it completes.
-/// The file may be closed or destroyed before: that ends the operation. Destroying a started operation cancels it and
-/// waits until the system no longer uses the buffer, for as long as the device takes. Its callback is then not called,
-/// and its coroutine not resumed.
+/// Closing or destroying the file ends the operation. Destroying a started operation cancels it and waits until the
+/// system no longer uses the buffer, for as long as the device takes. Its callback is then not called, and its
+/// coroutine not resumed.
 ///
-/// For the context's thread, or before the context first runs, for any one thread.
-/// `Work` is detail::batch for the operation of read_many() or write_many(), which borrows the requests as well, and
-/// something that uses a pool for those of bounced().
+/// Belongs to the context's thread or, before the context first runs, to any one thread. `Work` is detail::batch for
+/// async_read_many() and async_write_many(), whose operations borrow the requests as well; those of bounced() have
+/// types of their own.
 template <class Engine, class Answer, class Control = detail::no_control, class Work = detail::attempted_request>
 class [[nodiscard]] operation final : private Work {
   static_assert(engine<Engine>);
@@ -81,7 +81,7 @@ class [[nodiscard]] operation final : private Work {
 
   // --- or starting it ---
 
-  /// What a callback may be: small and trivially copyable, so that it fits here; capture a pointer to what is larger.
+  /// What a callback may be: trivially copyable, at most four pointers in size; capture a pointer to larger state.
   template <class Callback>
   static constexpr bool is_callback =
       std::invocable<Callback&, result_type> && std::is_trivially_copyable_v<Callback> &&
@@ -178,7 +178,7 @@ class [[nodiscard]] operation final : private Work {
 ///     qio::operation_slot<read_operation> slot;
 ///     slot.emplace([&] { return file.async_read_at(offset, buffer); }).start(callback);
 ///
-/// The callback may emplace the next operation in the slot of its own.
+/// The callback may emplace the next operation in its own slot.
 ///
 /// To await the operation, name it first (`auto& read = slot.emplace(...); co_await read;`): GCC 12 otherwise tries to
 /// copy what emplace() or operator* returns, which does not compile.
@@ -192,8 +192,8 @@ class operation_slot {
   operation_slot& operator=(const operation_slot&) = delete;
   ~operation_slot() { reset(); }
 
-  /// Makes the operation that `make()` returns. The one that was here is destroyed before, which cancels it if it is in
-  /// flight.
+  /// Destroys the operation in the slot, if any, which cancels it if it is in flight. Then constructs the one that
+  /// `make()` returns.
   template <class Make>
     requires std::same_as<std::invoke_result_t<Make&>, Operation>
   Operation& emplace(Make&& make) {

@@ -25,15 +25,14 @@ class basic_context;
 ///     qio::posted_call flush([this] { write_what_is_queued(); });   // a member, for example
 ///     context.post(flush);                                         // from any thread
 ///
-/// Posting one that is pending does nothing: several posts before the call are one call, which sees everything that
-/// each of them did before it posted.
+/// Posting one that is pending does nothing: several posts before the call result in one call, which sees everything
+/// that the posting threads did before they posted.
 ///
-/// It may be destroyed, while no other thread posts it, by its own callback or by the context's thread; one that is
-/// pending is then not called. Once the context's thread has been joined, or the context has ended, any thread may
-/// destroy it.
+/// Its own callback or the context's thread may destroy it while no other thread posts it; if it is pending, it is then
+/// not called. Once the context's thread has been joined, or the context has ended, any thread may destroy it.
 class posted_call final : detail::posted {
  public:
-  /// What a callback may be: small and trivially copyable, so that it fits here; capture a pointer to what is larger.
+  /// What a callback may be: trivially copyable, at most four pointers in size; capture a pointer to larger state.
   template <class Callback>
   static constexpr bool is_callback = std::invocable<Callback&> && std::is_trivially_copyable_v<Callback> &&
                                       sizeof(Callback) <= 4 * sizeof(void*) && alignof(Callback) <= alignof(void*);
@@ -73,7 +72,7 @@ class posted_call final : detail::posted {
   }
 
   std::atomic<bool> is_pending_ = false;
-  detail::mailbox* loop_ = nullptr;  // exists while this is pending: its destructor calls what is
+  detail::mailbox* loop_ = nullptr;  // valid while this is pending: its destructor runs pending calls
   alignas(void*) std::byte callback_[4 * sizeof(void*)];
 };
 

@@ -122,8 +122,8 @@ class task_promise_base : posted {
     return is_last_to_arrive() ? continuation_ : std::noop_coroutine();
   }
 
-  // The task has finished on another loop, on none, or deep in the stack: the loop that started it resumes who awaits
-  // it. False if there is no such loop (any more).
+  // The task has finished on another loop, on none, or deep in the stack: the loop that started it resumes the awaiting
+  // coroutine. False if there is no such loop, or if it has ended.
   QIO_COLD bool go_home() noexcept {
     if (home_ == 0) return false;
     run = [](posted& node) noexcept {
@@ -175,32 +175,32 @@ class task_promise<void> final : public task_promise_base {
 
 }  // namespace detail
 
-/// A coroutine that will have a result. It starts when it is awaited (`co_await std::move(task)`) or given to
-/// context.run(); each task once. An exception that leaves the coroutine comes out of co_await or run().
+/// A coroutine that returns a T. It runs once: it starts when it is awaited (`co_await std::move(task)`) or passed to
+/// context.run(). co_await or run() rethrows an exception that leaves the coroutine.
 ///
 /// A task finishes on the context that it was started on. Its coroutine may move to other threads, for example by
 /// awaiting another context's schedule(), but whatever awaits the task continues inside run() or poll() of the context
-/// that started it. Only if no context was running when the task started, or if that context has been destroyed
-/// meanwhile, does the awaiting coroutine continue on the thread where the task finished.
+/// that started it. If no context was running when the task started, or if that context has been destroyed meanwhile,
+/// the awaiting coroutine continues on the thread where the task finished.
 ///
 /// Tasks may nest to any depth on a context: when nested starts or finishes have used 64 KiB of the stack, the next one
-/// is left to the next turn of run() or poll(). On no context, the stack limits the depth. It also limits how deep a
-/// nest of suspended tasks can be that is destroyed at once, since each frame's destructor destroys the next.
+/// is left to the next turn of run() or poll(). Without a context, the stack limits the depth. It also limits how many
+/// nested suspended tasks can be destroyed together, because each frame's destructor destroys the next.
 ///
 /// Movable until it starts. Destroying a task destroys its coroutine, and with it the operation that it waits for,
 /// which is canceled and joined (see operation). A coroutine that suspends may destroy the coroutine that awaits it,
 /// and so itself. Destroy a task on the thread where it is suspended.
 ///
-/// The compiler allocates its frame, once a call.
+/// Each call of a coroutine that returns a task allocates a frame.
 template <class T>
 class [[nodiscard]] task {
  public:
   using promise_type = detail::task_promise<T>;
   using value_type = T;  ///< what co_await returns
 
-  /// The other task is empty then: awaiting it is a failed precondition.
+  /// Leaves `other` empty: awaiting it is a failed precondition.
   task(task&& other) noexcept : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
-  /// The same, and destroys the coroutine that was here.
+  /// The same; destroys the coroutine that this task owned.
   task& operator=(task&& other) noexcept {
     task taken(std::move(other));
     std::swap(coroutine_, taken.coroutine_);
@@ -282,7 +282,7 @@ class [[nodiscard]] started {
     coroutine_.resume();
   }
 
-  /// Throws what the task threw. When it has finished.
+  /// Rethrows what the task threw. Call it when the task has finished.
   void rethrow() const {
 #if defined(__cpp_exceptions)
     if (coroutine_.promise().failure) std::rethrow_exception(coroutine_.promise().failure);
@@ -342,9 +342,9 @@ class join_all final : started::listener {
 
 }  // namespace detail
 
-/// Starts all, in order (see task for one that is nested very deep), and finishes when all have. The result is a tuple
-/// in the order of the arguments: of each the T of its task<T>, or unit for a task<void>. If several throw, the
-/// exception of the first in that order comes out, after all have finished.
+/// Starts all tasks in order (see task for deep nesting), and finishes when all have finished. The result is a tuple in
+/// the order of the arguments, with the T of each task<T>, or unit for a task<void>. If tasks throw, rethrows the
+/// exception of the first of them in that order, after all have finished.
 template <class... T>
 task<std::tuple<detail::kept<T>...>> when_all(task<T>... tasks) {
   std::tuple<std::optional<detail::kept<T>>...> values;
@@ -357,7 +357,7 @@ task<std::tuple<detail::kept<T>...>> when_all(task<T>... tasks) {
   co_return std::apply([](auto&... value) { return std::tuple<detail::kept<T>...>{std::move(*value)...}; }, values);
 }
 
-/// Like when_all() of single tasks, for a number of them that is known at run time.
+/// Like when_all() of single tasks, for a number of tasks that is known only at run time.
 template <class T>
 task<std::vector<detail::kept<T>>> when_all(std::vector<task<T>> tasks) {
   std::vector<std::optional<detail::kept<T>>> values(tasks.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// task_scope: tasks that run beside each other, and end before the scope does.
+// task_scope: tasks that run concurrently, and end before the scope does.
 #pragma once
 
 #include <qio/base/check.hpp>
@@ -34,8 +34,8 @@ namespace qio::inline QIO_CONFIGURATION {
 ///     while (scope.size() >= 32) co_await scope.join_one();
 ///
 /// Belongs to the context's thread, like the context's operations. A task that has moved to another context must be
-/// back before its scope is destroyed (see task; a task that waits there then is noticed where QIO_CHECKS is 1). Not
-/// movable. A spawned task must not destroy its own scope.
+/// back before its scope is destroyed (see task; checked where QIO_CHECKS is 1 if it waits there). Not movable. A
+/// spawned task must not destroy its own scope.
 class task_scope {
  public:
   /// A scope without tasks, for tasks of that context.
@@ -67,8 +67,8 @@ class task_scope {
     added->start();
   }
 
-  /// Awaited on this context, by one coroutine at a time: continues when no task is left, also if none was spawned.
-  /// Then throws the first exception that left a task since the last join() or join_one(): if nobody joins, exceptions
+  /// Awaited on this context, by one coroutine at a time: continues when no task is left, at once if there is none.
+  /// Then throws the first exception that left a task since the last join() or join_one(). Without a join, exceptions
   /// are discarded, so catch them in the task. Afterwards, spawn() may be called again.
   auto join() noexcept {
     struct awaiter : joining {
@@ -82,9 +82,9 @@ class task_scope {
     return awaiter(*this, false);
   }
 
-  /// The same, but continues when one task has finished: at once and with true if more have finished since the last
-  /// join() than join_one() has counted, and with false if all that finished have been counted and none is left. Throws
-  /// like join(), and has then counted one. Allocates nothing.
+  /// Like join(), but continues as soon as one task has finished that neither join() nor join_one() has counted.
+  /// co_await counts it and returns true; it returns false if no task is left and all have been counted. Throws like
+  /// join(), after counting. Allocates nothing.
   auto join_one() noexcept {
     struct awaiter : joining {
       using joining::joining;
@@ -99,8 +99,8 @@ class task_scope {
     return awaiter(*this, true);
   }
 
-  /// Asks the tasks to end, which those notice that use stop_token(), for example in operation_options. May be called
-  /// from any thread.
+  /// Asks the tasks to end. Those that use stop_token(), for example in operation_options, notice it. Any thread may
+  /// call this.
   void request_stop() noexcept { stop_.request_stop(); }
   /// For the operations of its tasks: `{.stop = token}`. request_stop() and the destructor request the stop.
   std::stop_token stop_token() const noexcept { return stop_.get_token(); }

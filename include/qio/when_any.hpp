@@ -32,7 +32,7 @@ class race final {
 
   void add(started work) { contenders_.emplace_back(*this, std::move(work)); }
 
-  /// Which one finished first. When all have finished.
+  /// The index of the task that finished first; `none` before that.
   std::size_t first() const noexcept { return first_.load(std::memory_order_relaxed); }
   /// Throws what the first one threw.
   void rethrow() const { contenders_[first()].task.rethrow(); }
@@ -73,7 +73,7 @@ class race final {
     return all.awaiting_;
   }
 
-  // False if something that the stop calls back destroyed this object. The copy of the source survives that.
+  // False if a callback of the stop destroyed this object. The copy of the source survives that.
   bool outlives_stop() noexcept {
     std::stop_source stop = stop_;
     return stopping_.outlives([&stop] { stop.request_stop(); });
@@ -102,7 +102,7 @@ struct value_of_tasks<std::vector<task<T>>> {
   using type = T;
 };
 
-/// What a function returns that is given the stop token of when_any.
+/// The result of calling a function with the stop token of when_any.
 template <class Function>
 using made_by = std::invoke_result_t<Function&, const std::stop_token&>;
 
@@ -138,11 +138,10 @@ struct first_finished {
 /// and when_any waits for it. (Functions instead of tasks, because a task needs its token when it is made. If tasks
 /// were arguments, a task made with another token, or with none, would look right and keep when_any waiting.)
 ///
-/// The result is a std::variant with a member for each function, in order, and unit for a task<void>. Its
-/// index() is that of the function whose task finished first, whatever the task did: an exception of that task comes
-/// out of when_any, once all have finished, and a result<T> that holds an error is a value. Values and exceptions of
-/// the other tasks are discarded. A task that finishes in spite of the stop has done its work, and its value is
-/// discarded, too.
+/// The result is a std::variant with a member for each function, in order, and unit for a task<void>. Its index() is
+/// that of the function whose task finished first, whatever the task did: when_any rethrows an exception of that task,
+/// once all have finished, and a result<T> that holds an error is a value. Values and exceptions of the other tasks are
+/// discarded. A task that finishes in spite of the stop has done its work, and its value is discarded, too.
 ///
 /// All functions are called first, in order; if one throws, no task starts. Then the tasks start in order, until one
 /// has finished: the tasks after one that finishes without waiting do not start. The functions are kept until all tasks
@@ -181,7 +180,7 @@ task<std::variant<detail::kept<detail::value_made_by<Function>>...>> when_any(st
   }(std::index_sequence_for<Function...>());
   co_return std::move(*first);
 }
-/// Like when_any() with a stop token, without one to pass on.
+/// The same without a stop token to pass on.
 template <class... Function>
   requires(sizeof...(Function) != 0 && (detail::makes_task<Function> && ...))
 task<std::variant<detail::kept<detail::value_made_by<Function>>...>> when_any(Function... functions) {
@@ -213,7 +212,7 @@ task<first_finished<detail::values_made_by<Function>>> when_any(std::stop_token 
   all.rethrow();
   co_return first_finished<value_type>{all.first(), std::move(*values[all.first()])};
 }
-/// Like when_any() with a stop token, without one to pass on.
+/// The same without a stop token to pass on.
 template <class Function>
   requires detail::makes_tasks<Function>
 task<first_finished<detail::values_made_by<Function>>> when_any(Function function) {

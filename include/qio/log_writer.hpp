@@ -31,15 +31,15 @@ namespace qio::inline QIO_CONFIGURATION {
 ///     qio::log_writer<qio::direct> log = std::move(opened).value();
 ///     auto number = co_await log.append(bytes);  // durable
 ///
-/// Group commit. Records that are appended while a write is in flight are written together by the next one. So many
-/// tasks that append at once share the cost of each durable write, and a single one waits for nobody.
+/// Group commit. Records that are appended while a write is in flight are written together by the next one. So tasks
+/// that append at the same time share the cost of each durable write, and a single one waits for no other.
 ///
 /// Order. Records are in the log in the order of their appends, and become durable in that order: if a record is there
 /// after a crash, so are all before it.
 ///
-/// What a crash leaves: all acknowledged records, in front of any number of those that were in flight, each whole or
-/// not at all. A batch that was torn by the crash is recognized by its sectors, without checksums, and erased when the
-/// log is opened. See docs/log.md for the format, and for what checksums of your own add.
+/// Crashes. After a crash, the log contains all acknowledged records, followed by any number of those that were in
+/// flight, each whole or not at all. A batch that the crash tore is recognized by its sectors, without checksums, and
+/// erased when the log is opened. See docs/log.md for the format, and for what checksums of your own add.
 ///
 /// Failures. If a write fails, all appends in flight and all later ones return its error. What was not acknowledged may
 /// or may not be in the log. Open the log again, or another one.
@@ -63,11 +63,11 @@ class [[nodiscard]] log_writer {
 
   /// What open_log() has found. The tail is log_end::torn if a torn batch was erased.
   const log_contents& recovered() const noexcept { return state_->recovered(); }
-  /// The offset in the file, in bytes, behind the last durable batch.
+  /// The offset in the file, in bytes, of the end of the last durable batch.
   std::uint64_t end() const noexcept { return state_->end(); }
-  /// In bytes; a little less than log_options::largest_batch.
+  /// The longest record that can be appended, in bytes; a little less than log_options::largest_batch.
   std::uint64_t longest_record() const noexcept { return state_->longest_record(); }
-  /// Why nothing can be appended any more; no error as long as it can.
+  /// The error with which all further appends fail; no error while appending is possible.
   const error& failure() const noexcept { return state_->failure(); }
   /// The log's file, for its statistics and explain(). Do not write to it.
   const basic_file<Mode, Engine>& file() const noexcept { return state_->file(); }
@@ -77,17 +77,17 @@ class [[nodiscard]] log_writer {
 };
 
 /// Opens a log for appending: recovers it, or creates it if the file is new. `file` must be open for reading and
-/// writing, by nobody else; the log takes it over. `visit` is called for each record, in order, from within this task.
-/// It returns whether the record is right (its checksum, say). Everything that is visited is durable.
+/// writing, and not be open elsewhere; the log takes it over. `visit` is called for each record, in order, from within
+/// this task. It returns whether the record is valid (by its checksum, for example). Every visited record is durable.
 ///
-/// Fails with errc::log_damaged if acknowledged records are missing, or if `visit` rejected a record whose sectors are
-/// all there: a torn write is not the reason. given() is the offset of the damage and needed() the number of records
+/// Fails with errc::log_damaged if acknowledged records are missing, or if `visit` rejects a record: all of its sectors
+/// are there, so a torn write is not the reason. given() is the offset of the damage and needed() the number of records
 /// before it, which were visited; read_log() reads them again. Fails with errc::not_a_log if the file has other
 /// contents. In both cases, the file is not changed.
 ///
-/// A log is created in a file that is empty, or that has only zeros as far as it is filled first. A new file is filled
-/// with zeros, log_options::extent at a time. Its name is durable after sync_directory(), which is up to the caller.
-/// Allocates.
+/// A log is created in a file that is empty, or that has only zeros where the log fills it first. The log fills the
+/// file with zeros, log_options::extent bytes at a time. The name of a new file is durable after sync_directory(),
+/// which is up to the caller. Allocates.
 template <file_mode Mode, class Engine, std::predicate<const log_record&> Visit>
 task<result<log_writer<Mode, Engine>>> open_log(basic_file<Mode, Engine> file, Visit visit, log_options options = {}) {
   auto opened = std::make_unique<detail::log_writer_state<basic_file<Mode, Engine>>>(std::move(file), options);
@@ -95,8 +95,8 @@ task<result<log_writer<Mode, Engine>>> open_log(basic_file<Mode, Engine> file, V
   co_return log_writer<Mode, Engine>(std::move(opened));
 }
 
-/// Reads a log without changing it, up to where it ends or where `visit` returns false. The result's tail says why it
-/// ended there. `file` is borrowed. Fails with errc::not_a_log if it is no log, or if its creation was not completed.
+/// Reads a log without changing it, up to where it ends or where `visit` returns false. The result's tail shows why it
+/// ended there. `file` is borrowed. Fails with errc::not_a_log if it is not a log, or not a complete one. Allocates.
 template <file_mode Mode, class Engine, std::predicate<const log_record&> Visit>
 task<result<log_contents>> read_log(basic_file<Mode, Engine>& file, Visit visit) {
   detail::log_reader<basic_file<Mode, Engine>> reader(file);

@@ -98,11 +98,9 @@ struct no_hook {
 /// - `submit(r)` takes `r`, which no engine holds. It cannot fail: errors are in `r.failure` of the completed request.
 ///   Each submitted request completes exactly once.
 /// - `gathers()`: whether wait() hands several submitted requests to the system in one call. Then it serves several
-/// reads
-///   of what is in the page cache faster than as many system calls do.
-/// - `submit_all(first)` is submit() of several transfers of one file, in one direction and with the same flags, which
-/// are
-///   linked by `next`.
+///   reads of cached data faster than one system call for each.
+/// - `submit_all(first)` is submit() of several transfers of one file, linked by `next`, in one direction and with the
+///   same flags.
 /// - `cancel(r)` asks for `r` to end early. `r` is submitted and not completed. No such request is lost: `r` completes
 ///   with its real result, ended early or not, which includes the bytes that were moved.
 /// - `wait(completed, limit)` appends completed requests to `completed`. It hands submitted requests to the system, and

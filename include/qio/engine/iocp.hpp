@@ -29,9 +29,9 @@ namespace qio::inline QIO_CONFIGURATION {
 ///
 /// Windows carries out some operations synchronously, whatever the handle ("Asynchronous disk I/O appears as
 /// synchronous on Windows", KB156932): opcode::sync, opcode::call, all transfers of compressed and encrypted files, and
-/// writes that end beyond the valid data of the file (whatever its size: to make a file longer in advance does not
-/// help). Worker threads carry these out, and durable writes, which end with a flush; they complete through the same
-/// wait(). How far the valid data reaches is unknown at first, so the first write goes to a worker, which finds out.
+/// writes that end beyond the valid data of the file (whatever its size, so extending it in advance does not help).
+/// Worker threads carry out these and durable writes, which end with a flush; they complete through the same wait().
+/// How far the valid data reaches is unknown at first, so the first write goes to a worker, which finds out.
 class iocp : detail::no_hook {
  public:
   using system = detail::operating_system;

@@ -23,11 +23,11 @@
 
 namespace qio::inline QIO_CONFIGURATION {
 
-/// For tests of programs that store data: basic_context<simulated>, with a simulated_disk (context_options::disk;
-/// otherwise with an empty one of its own, without faults). The seed decides the order of all events: operations
-/// overtake one another, transfer less than requested, fail, are canceled before they start, midway or too late, and
-/// wait if more than context_options::queue_depth are in flight. Until a read completes, the contents of its buffer are
-/// arbitrary. There are no threads and no real time: a run takes only as long as its computation.
+/// The engine for tests of programs that store data. Use it as basic_context<simulated>, with a simulated_disk
+/// (context_options::disk; otherwise with an empty one of its own, without faults). The seed decides the order of all
+/// events: operations overtake one another, transfer less than requested, fail, are canceled before they start, midway
+/// or too late, and wait if more than context_options::queue_depth are in flight. Until a read completes, the contents
+/// of its buffer are arbitrary. There are no threads and no real time: a run takes only as long as its computation.
 ///
 /// Unlike other engines, it allocates memory.
 class simulated : detail::no_hook {

@@ -30,7 +30,7 @@ struct log_append_request : request {
 }  // namespace detail
 
 /// The append of one record: see log_writer::append(). Awaited, or started with a callback, once. Immovable, and
-/// allocates nothing. Destroying it in flight abandons the record, which may be in the log or not.
+/// allocates nothing. Destroying it in flight abandons the record, which may or may not be in the log.
 template <class State>
 class [[nodiscard]] log_append final : private detail::log_append_request {
  public:
@@ -67,7 +67,7 @@ class [[nodiscard]] log_append final : private detail::log_append_request {
   }
 
   /// `callback(result)` is called once, on the context's thread, from within run() or poll(), never from within start()
-  /// (unless the log was moved from, or has outlived its context). See operation::start() for what it may be.
+  /// (unless the log was moved from, or has outlived its context). See operation::start() for suitable callbacks.
   template <class Callback>
     requires std::invocable<Callback&, result_type>
   void start(Callback callback) noexcept {

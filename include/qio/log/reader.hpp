@@ -30,13 +30,13 @@ struct log_record {
 enum class log_end : std::uint8_t {
   clean,    ///< nothing
   torn,     ///< a part of a batch that was being written when the system stopped; none of its records was acknowledged
-  damaged,  ///< acknowledged records that are not there, or that the visitor rejected
+  damaged,  ///< acknowledged records are missing, or the visitor rejected a record
 };
 
-/// What read_log() has found.
+/// What read_log() or open_log() has found.
 struct log_contents {
   std::uint64_t records = 0;      ///< that were visited and accepted
-  std::uint64_t end = 0;          ///< offset in bytes behind the last whole batch
+  std::uint64_t end = 0;          ///< offset in bytes of the end of the last whole batch
   log_end tail = log_end::clean;  ///< what follows it
 };
 

@@ -36,8 +36,8 @@ struct log_options {
   /// Bytes that are written as zeros in advance, so that an append changes no metadata. When half of them are used,
   /// more are prepared in the background.
   std::uint64_t extent = std::uint64_t(64) << 20;
-  /// Bytes of the largest batch, which bounds the longest record. Decided when the log is created; a reopened log keeps
-  /// its own. Two buffers of this size are allocated.
+  /// Bytes of the largest batch, which bounds the longest record: from 4096 to 1 GiB (other values are clamped),
+  /// rounded up to a block. A reopened log keeps the size it was created with. Two buffers of this size are allocated.
   std::uint64_t largest_batch = std::uint64_t(1) << 20;
   /// Identifies a new log, so that it is not mistaken for another in the same blocks; 0 chooses at random. For
   /// simulations, which must repeat.

@@ -24,8 +24,8 @@ namespace qio::inline QIO_CONFIGURATION {
 
 class simulated_system;
 
-/// Files that exist in memory only, for tests of programs that store data. What a real disk does once in years happens
-/// here when the seed says so, and repeats when the same seed runs again. Give the disk to a basic_context<simulated>
+/// Files that exist in memory only, for tests of programs that store data. Faults that a real disk has once in years
+/// happen here when the seed says so, and repeat with the same seed. Give the disk to a basic_context<simulated>
 /// (context_options::disk): files that are opened on that context, in any mode but mapped, are files of the disk, and
 /// all of their operations meet its faults.
 ///
@@ -64,10 +64,10 @@ class simulated_disk {
 
   /// Whether there is a file of that name.
   bool exists(std::string_view path) const { return names_.contains(std::string(path)); }
-  /// Fails with std::errc::no_such_file_or_directory.
+  /// Removes the name of a file. Fails with std::errc::no_such_file_or_directory if there is none.
   result<void> remove(std::string_view path) { return rename(path, {}); }
-  /// Replaces what is at `to`. Like every change of names, it is durable after sync_directory(), of either directory if
-  /// there are two.
+  /// Renames a file, and replaces one that exists at `to`. Fails as remove(). Like every change of names, it is durable
+  /// after sync_directory(), of either directory if there are two.
   result<void> rename(std::string_view from, std::string_view to) {
     if (!take_call()) return failure(std::errc::io_error);
     const auto found = names_.find(std::string(from));
@@ -77,7 +77,7 @@ class simulated_disk {
   }
   /// Like qio::sync_directory(): makes names durable that were created, renamed or removed in the directory, but not
   /// the contents of the files. The directory is what stands before the last slash of a name: "logs" of "logs/7", and
-  /// "." of a name without a slash. Slashes at the end are ignored. Succeeds, too, if no file is in the directory.
+  /// "." of a name without a slash. Slashes at the end are ignored. Succeeds even if no file is in the directory.
   result<void> sync_directory(std::string_view directory) {
     if (!take_call()) return failure(std::errc::io_error);
     while (directory.size() > 1 && directory.ends_with('/')) directory.remove_suffix(1);

@@ -19,8 +19,8 @@ struct simulation_options {
 
   std::uint32_t largest_untorn = 0;  ///< bytes of the largest untorn write (write_options::untorn); 0: there are none
 
-  /// How long a system call of a transfer takes, chosen evenly, so operations overtake each other. If `longest` is less
-  /// than `shortest`, every call takes `shortest`.
+  /// How long the system call of an open, a transfer or a sync takes: chosen uniformly between `shortest` and
+  /// `longest`, so operations overtake each other. If `longest` is less than `shortest`, every call takes `shortest`.
   std::chrono::nanoseconds shortest = std::chrono::microseconds(10);
   std::chrono::nanoseconds longest = std::chrono::microseconds(200);  ///< see `shortest`
 

@@ -87,7 +87,8 @@ class [[nodiscard]] basic_context {
   using engine_type = Engine;  ///< what carries out its operations
 
   /// Fails with the system's error where the engine is unavailable. qio::context is always available: it falls back to
-  /// the pool, and explain() says why. Fails with std::errc::not_enough_memory if registered_bytes cannot be allocated.
+  /// the pool, and explain() says why. Fails with std::errc::not_enough_memory if registered_bytes cannot be allocated,
+  /// and throws std::bad_alloc if there is no memory for the context itself.
   static result<basic_context> create(const context_options& options = {}) {
     auto engine = Engine::create(options);
     if (!engine) return engine.error();

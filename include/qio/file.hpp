@@ -111,7 +111,8 @@ operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity
 /// page.
 ///
 /// Allocation. Opening, adopting and sharing a file, async_close(), explain() and error messages allocate, as may the
-/// growth of a mapped file; nothing else does.
+/// growth of a mapped file; nothing else does. Without memory for that, they throw std::bad_alloc, or fail with
+/// std::errc::not_enough_memory (async_open(), on a worker thread).
 template <file_mode Mode, class Engine = no_engine>
 class [[nodiscard]] basic_file {
  public:

@@ -22,7 +22,7 @@
 namespace qio::inline QIO_CONFIGURATION {
 
 /// Errors that the library itself reports. Errors of the operating system keep their own code, in
-/// std::system_category().
+/// qio::platform::system_category(); on Linux, that is std::system_category().
 enum class errc : int {
   misaligned_offset = 1,    ///< the offset of a direct transfer is not a multiple of the block
   misaligned_length,        ///< the length of a direct transfer is not a multiple of the block
@@ -371,7 +371,7 @@ class error {
     return result;
   }
 
-  /// The code. An error of the operating system has its own, in std::system_category().
+  /// The code. An error of the operating system has its own, in qio::platform::system_category().
   std::error_code code() const noexcept { return category_ ? std::error_code(value_, *category_) : std::error_code(); }
   /// The same, as an implicit conversion.
   operator std::error_code() const noexcept { return code(); }

@@ -21,7 +21,7 @@ install(FILES
   cmake/Findliburing.cmake
   DESTINATION "${config_dir}")
 
-# The prefix is told relative to the file, so that an installed tree can be moved.
+# The prefix is relative to the file, so that an installed tree can be moved.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
   BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}/${pkgconfig_dir}" OUTPUT_VARIABLE prefix_from_pcfiledir)
 if(liburing_FOUND)

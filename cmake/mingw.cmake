@@ -2,7 +2,7 @@
 set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 
-# The posix flavour, where there are two: the other one's library has no threads.
+# The posix flavor, where there are two: the other one's library has no threads.
 find_program(qio_mingw NAMES x86_64-w64-mingw32-g++-posix x86_64-w64-mingw32-g++ REQUIRED)
 set(CMAKE_CXX_COMPILER "${qio_mingw}")
 add_compile_options(-Wa,-mbig-obj) # the contract suite has more sections than an object holds by default

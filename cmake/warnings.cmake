@@ -19,7 +19,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(qio_warnings INTERFACE -Wduplicated-cond -Wduplicated-branches -Wlogical-op)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 warns, optimising, of its own library's "literal" + std::string (GCC bug 105651).
+  # GCC 12, when it optimizes, warns about its own library's "literal" + std::string (GCC bug 105651).
   target_compile_options(qio_warnings INTERFACE -Wno-restrict)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize=|-O1")

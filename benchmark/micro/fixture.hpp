@@ -24,8 +24,8 @@ inline void require(bool holds, const char* what) {
   std::abort();
 }
 
-/// Written in pieces of so many bytes, synced and read once; removed at the end. In the page cache it is in pieces of
-/// that size, too, or larger, which makes a difference for writes: ext4 goes through the whole of a large one.
+/// Written in pieces of `piece` bytes, synced and read once; removed at the end. The page cache holds it in pieces of
+/// that size or larger, which matters for writes: ext4 walks through the whole of a large one.
 class hot_file {
  public:
   explicit hot_file(std::size_t piece = blocks * block) {

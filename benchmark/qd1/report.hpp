@@ -219,7 +219,7 @@ struct verification {
   verdict result = verdict::not_applicable;
   std::string text;  ///< "VERIFIED direct: device ops 1,000,012 / app 1,000,000; pages cached 0 -> 0", or why not
   std::optional<std::uint64_t> device_operations;
-  std::uint64_t merged_operations = 0;  ///< that the kernel made part of a neighbour's before the device got it
+  std::uint64_t merged_operations = 0;  ///< that the kernel merged with a neighbor before the device got it
   std::uint64_t application_operations = 0;
   std::optional<std::uint64_t> fetched_bytes = {};  ///< that this process had read from devices, where that is asked
   std::optional<std::uint64_t> cached_pages_before;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""check.py [--shrink] [FILE...]: checks the prose of the library, its tests and its documentation (CONTRIBUTING.md).
+"""check.py [--shrink] [FILE...]: checks the prose of the library, the benchmarks, the tests, the build and the
+documentation (CONTRIBUTING.md).
 
 Finds phrases that read as if translated, British spelling, Markdown lines over 120 columns, links to files and headings
 that do not exist, tests that a page quotes, *("as here")*, which do not exist, and code below <!-- example/x.cpp -->
@@ -15,7 +16,9 @@ import textwrap
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 EXEMPT = HERE / "not_rewritten.txt"
-SUFFIXES = {".hpp", ".cpp", ".md", ".cmake", ".txt", ".sh", ".py", ""}
+FOLDERS = ("include", "benchmark", "test", "example", "docs", "cmake", "conan")
+NOT_CHECKED = ("test/prose/", "docs/experiments/")  # the phrases themselves; reports as qd1 wrote them
+SUFFIXES = {".hpp", ".cpp", ".rs", ".md", ".cmake", ".txt", ".in", ".sh", ".bash", ".ps1", ".py", ".js", ".css", ""}
 COLUMNS = 120
 
 # Each habit: a pattern, what to write instead, and a line that has it. A pattern matches whole words, in any case.
@@ -67,7 +70,7 @@ BRITISH = [
      r"author|custom|util|summar|visual|memo|token|capital|emphas|prior|character|stabil|modular)is(e[sdr]?|ing|ations?)",
      "-ize, -ization", "Optimised, and initialised"),
     (r"\w*(behaviour|colour|favour|neighbour|flavour|honour|labour|rumour)\w*", "-or", "undefined behaviour"),
-    (r"(centre|metre|litre|fibre)s?", "-er", "the centre of it"),
+    (r"(centre|metre|litre|fibre(?! channel))s?", "-er", "the centre of it"),
     (r"(cancel|label|model|travel|signal|total|level|channel)l(ed|ing)", "one l", "a cancelled read"),
     (r"analys(e[sd]?|ing)", "analyze", "to analyse a run"),
     (r"(licence|defence|offence)s?", "-se", "under a licence"),
@@ -88,6 +91,14 @@ QUOTED_TEST = re.compile(r'\*\(".*|^\s*".*')
 def may_not_be_long(name: str, line: str, fenced: bool) -> bool:
     """What cannot be broken may be long: code, a row of a table, an address."""
     return name.endswith(".md") and not fenced and not line.startswith("|") and " " in line[20:COLUMNS]
+
+
+def prose(path: pathlib.Path) -> str:
+    """The text of a file. One that is not UTF-8, such as a program, has none."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return ""
 
 
 def violations(name: str, text: str):
@@ -162,11 +173,11 @@ def all_tests() -> str:
 
 def checked_files():
     """The files whose prose is checked, relative to the root."""
-    for folder in ("include", "test", "example", "docs"):
+    for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
             name = path.relative_to(ROOT).as_posix()
             if (path.is_file() and path.suffix in SUFFIXES and "/corpus/" not in name and "__pycache__" not in name and
-                    not name.startswith(("test/qd1/", "test/prose/", "docs/experiments/"))):
+                    not name.startswith(NOT_CHECKED)):
                 yield name
     yield from ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 
@@ -181,7 +192,7 @@ def main() -> int:
     exempt = set(EXEMPT.read_text().split())
     count, clean = 0, {name for name in exempt if not (ROOT / name).exists()}
     for name in files or checked_files():
-        found = list(violations(name, (ROOT / name).read_text(encoding="utf-8")))
+        found = list(violations(name, prose(ROOT / name)))
         if name in exempt and not files:
             if not found:
                 clean.add(name)

@@ -2,8 +2,9 @@
 """violations.py: expects check.py to find each habit that it knows, and nothing in plain prose."""
 import pathlib
 import sys
+import tempfile
 
-from check import RULES, broken_links, missing_tests, violations, wrong_excerpts
+from check import RULES, broken_links, checked_files, missing_tests, prose, violations, wrong_excerpts
 
 PLAIN = """Reads up to `bytes` bytes. A short read means end of file; 0 means the offset is at or past the end.
 Initialize the context before the first transfer: the kernel pins its memory once.
@@ -37,6 +38,18 @@ for shown, count in ((body, 0), (code, 0), (f"{body}\nmore();", 1)):
         missed.append(f"an excerpt: {shown}")
 if list(violations("docs/page.md", PLAIN)):
     missed.append(f"plain prose: {list(violations('docs/page.md', PLAIN))}")
+with tempfile.TemporaryDirectory() as directory:
+    program = pathlib.Path(directory) / "program"
+    program.write_bytes(b"\x7fELF\xff the colour of it")
+    if prose(program):
+        missed.append("a program has no prose")
+files = set(checked_files())
+for name in ("include/qio/qio.hpp", "benchmark/qd1/main.cpp", "test/qd1/CMakeLists.txt", "cmake/steps.bash",
+             "conan/conanfile.py", "README.md"):
+    if name not in files:
+        missed.append(f"not checked: {name}")
+if any("/corpus/" in each or each.startswith("test/prose/") for each in files):
+    missed.append("a file that has the phrases on purpose is checked")
 for each in missed:
     print(f"not as expected: {each}")
 print(f"{len(RULES)} habits, {len(missed)} failures")

@@ -110,7 +110,7 @@ struct mounted_loop : mounts {
     ready = os::shell("truncate -s 64M '" + image + "' && mkfs.ext4 -q '" + image + "'") &&
             add("-o loop '" + image + "'", where);
   }
-  // Reads its file directly from here on, if that can be had.
+  // Reads its file directly from here on, if the kernel can.
   bool reads_directly() const {
     return os::shell("losetup --direct-io=on \"$(findmnt -no SOURCE '" + where.string() + "')\"");
   }
@@ -272,7 +272,7 @@ std::string file_in(const directory& here, std::uint64_t bytes) {
   return path;
 }
 
-TEST_CASE("trap 24: pages that another process brings into the page cache are not held against qd1") {
+TEST_CASE("trap 24: pages that another process brings into the page cache are not attributed to qd1") {
   const directory here;
   constexpr std::uint64_t bytes = 1 << 20;
   const std::string path = file_in(here, bytes);
@@ -427,7 +427,7 @@ TEST_CASE("trap 34: blocks that are punched out of a file and filled again meanw
 TEST_CASE("trap 34: a file that is truncated while it is measured makes the run invalid") {
   const directory here;
   file_in(here, 4 << 20);
-  // As soon as the first round is over: its results are printed then. There are 999 more, of six series.
+  // As soon as the first round ends: its results are printed then. There are 999 more, of six series.
   const std::string script = "cd '" + here.path.string() + "' && { '" + QD1_PROGRAM +
                              "' run ./data --ops read --modes direct,cached,mapped --time 60s --samples 1000000000 "
                              "--rounds 1000 --progress >out 2>err & "

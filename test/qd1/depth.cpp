@@ -188,7 +188,7 @@ TEST_CASE("each step of a ladder has its throughput, its latencies and its timel
   CHECK(found.at(3).at("work").at("load").at("workers") == 2);
 }
 
-TEST_CASE("of a mix reads and writes are told apart") {
+TEST_CASE("reads and writes of a mix have series of their own") {
   const directory here;
   const auto found = series_of(here, "--modes cached --depths 4 --mix 70" + quick);
   REQUIRE(found.size() == 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Two runs of the same thing do not differ, and ten per cent are told apart: on rounds that drift, depend on one
-// another and go astray, as those of real machines do.
+// Two runs of the same thing do not differ, and ten per cent are detected: on rounds that drift, depend on one another
+// and have outliers, as those of real machines do.
 #include "compare/difference.hpp"
 
 #include "catch.hpp"
@@ -60,7 +60,7 @@ double part_that_differs(const host& host) {
   return part(difference::slower, host, 1) + part(difference::faster, host, 1);
 }
 
-TEST_CASE("ten per cent are told apart 9 times in 10 by 20 quiet rounds") {
+TEST_CASE("20 quiet rounds detect ten per cent 9 times in 10") {
   for (const host& each : {host{0.01, 0, 0, 0}, host{0.02, 0, 0, 0}}) {
     INFO("spread " << each.spread);
     CHECK(part_that_differs(each) <= 0.05);
@@ -136,7 +136,7 @@ TEST_CASE("rounds are paired only if the runs took turns with each other, by the
 }
 
 // Most of what differs from round to round meets both of two rounds that are measured one after the other.
-TEST_CASE("runs that took turns are told apart by pairs of rounds, on a host too restless for others") {
+TEST_CASE("pairs of rounds detect how runs that took turns differ, on a host too restless for other runs") {
   normal_source chance(21);
   const auto pair_of_runs = [&](double slower) {
     std::pair<qd1::series, qd1::series> runs;
@@ -294,7 +294,7 @@ TEST_CASE("each figure has a verdict of its own") {
   CHECK_FALSE(qd1::compare(base, now, "p99.999").ratio);
 }
 
-TEST_CASE("the midmean heeds neither end, and trusts values less that resemble their neighbours") {
+TEST_CASE("the midmean ignores both ends, and trusts values less that resemble their neighbors") {
   const std::vector<double> values = {1000, 1, 2, 3, 4, 5, 6, -1000};
   CHECK(qd1::midmean(values).value == Approx(3.5));
   const std::vector<double> turning = {1, 9, 2, 8, 3, 7, 4, 6, 1, 9, 2, 8};

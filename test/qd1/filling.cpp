@@ -68,7 +68,7 @@ TEST_CASE("a file that was complete before the measurement is known to be qd1's 
   CHECK(qd1::platform::is_made_by_qd1(data));
 }
 
-TEST_CASE("a file whose filling was killed is refused until it is filled anew") {
+TEST_CASE("a file whose filling was killed is refused until it is filled again") {
   const directory here;
   const fs::path data = here.path / "data";
   std::ofstream(data) << std::string(1 << 19, 'p');

@@ -54,7 +54,7 @@ bool commands_a_terminal(std::string_view text) {
   return false;
 }
 
-// Sets the colour, the title and the clipboard; C1; text from right to left; nothing in UTF-8; a line of its own.
+// Sets the color, the title and the clipboard; C1; text from right to left; invalid UTF-8; a line of its own.
 const std::string hostile =
     "\x1b[31m\x1b]0;title\x07\x1b]52;c;cm0gLXJm\x07\xc2\x9b"
     "31m\xe2\x80\xae"

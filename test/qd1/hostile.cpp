@@ -59,7 +59,7 @@ struct loop_device {
 
 }  // namespace
 
-TEST_CASE("a run goes on with the file that it began with, whatever its name leads to by then") {
+TEST_CASE("a run keeps using the file that it began with, whatever its name leads to by then") {
   const directory here;
   const fs::path data = here.path / "data", victim = here.path / "victim";
   std::ofstream(victim) << std::string(1 << 20, 'v');

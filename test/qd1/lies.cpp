@@ -141,7 +141,7 @@ TEST_CASE("trap 6: where nothing tells which pages are in memory, cold reads are
   CHECK(judged(0) == verdict::not_applicable);
 }
 
-TEST_CASE("traps 12 and 15: what reads of a mapping have the device do is told, with and without read-ahead") {
+TEST_CASE("traps 12 and 15: what the device does for reads of a mapping is reported, with and without read-ahead") {
   const directory here;
   const outcome found = run_qd1(here,
                                 "run --file-size 16M --modes mapped --ops read --reads cold --advice normal,random "
@@ -166,7 +166,7 @@ TEST_CASE("traps 12 and 15: what reads of a mapping have the device do is told, 
   CHECK(device_operations["asynchronous normal"] > device_operations["blocking normal"]);
 }
 
-// At depth, neighbours meet in the kernel's queue, and go to the device as one.
+// At depth, neighbors meet in the kernel's queue, and go to the device as one.
 TEST_CASE("trap 3: transfers that were merged on their way have reached the device") {
   qd1::verification facts;
   facts.application_operations = 1'000;
@@ -179,7 +179,7 @@ TEST_CASE("trap 3: transfers that were merged on their way have reached the devi
   CHECK_THAT(facts.text, Contains("VERIFIED direct: device ops 900 + 100 merged / app 1,000"));
 }
 
-TEST_CASE("trap 15: how many operations of the device each of the application's takes is told") {
+TEST_CASE("trap 15: how many operations of the device each of the application's takes is reported") {
   qd1::verification facts;
   facts.application_operations = 54;
   facts.device_operations = 108;
@@ -263,7 +263,7 @@ struct throttled_group : control_group {
   }
 };
 
-// As a drive does whose fast memory is full: here the device is told to.
+// As a drive does whose fast memory is full: here a control group throttles the device.
 TEST_CASE("trap 14: a device that becomes slower while it is written to is named") {
   const directory here;
   const throttled_group group;
@@ -355,7 +355,7 @@ TEST_CASE("trap 11: a program that takes the processor away lowers what can be t
   CHECK(*qd1::trusted_fraction(slow, quiet, heard) < *qd1::trusted_fraction(slow, quiet, quiet));
 }
 
-TEST_CASE("trap 18: rounds in which another program had the processor are told, and not averaged") {
+TEST_CASE("trap 18: rounds in which another program had the processor are reported, and not averaged") {
   const directory here;
   REQUIRE(run_qd1(here, "run ./data --modes cached --ops read --json quiet.json" + small).status == 0);
   {
@@ -372,7 +372,7 @@ TEST_CASE("trap 18: rounds in which another program had the processor are told, 
   CHECK_THAT(run_qd1(here, "compare quiet.json busy.json").out, Contains("others had the processor in"));
 }
 
-TEST_CASE("trap 18: time that other guests took during the run is told") {
+TEST_CASE("trap 18: time that other guests took during the run is reported") {
   const auto stolen = [](std::uint64_t steal) {
     return unbroken(qd1::table(judged([&](qd1::report& report) {
       qd1::machine_counters before, after;
@@ -385,7 +385,7 @@ TEST_CASE("trap 18: time that other guests took during the run is told") {
   CHECK_THAT(stolen(5), !Contains("other guests"));
 }
 
-TEST_CASE("trap 18: another frequency in some rounds is told, and slowing for heat") {
+TEST_CASE("trap 18: another frequency in some rounds is reported, and slowing for heat") {
   const auto noted = [](std::optional<std::uint64_t> least, std::optional<std::uint64_t> most,
                         std::uint64_t throttled) {
     return unbroken(qd1::table(judged([&](qd1::report& report) {

@@ -56,10 +56,10 @@ TEST_CASE("shuffled offsets are all blocks, each once, in another order for each
     CHECK(*different.rbegin() == (blocks - 1) * 8192);
     if (blocks < 1000) continue;
     CHECK(once != drawn(2));
-    std::size_t neighbours = 0;
+    std::size_t neighbors = 0;
     for (std::size_t each = 1; each < once.size(); ++each)
-      if (once[each] == once[each - 1] + 8192) ++neighbours;
-    CHECK(neighbours < blocks / 20);
+      if (once[each] == once[each - 1] + 8192) ++neighbors;
+    CHECK(neighbors < blocks / 20);
   }
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("ballast is taken until only so much is left") {
   CHECK(qd1::ballast(0, [] { return std::optional<std::uint64_t>(); }).bytes() == 0);
 }
 
-TEST_CASE("what bound a step is told by its figures") {
+TEST_CASE("the figures of a step show what bound it") {
   using enum qd1::operation;
   using enum qd1::bound;
   qd1::series cold = step(read, 60, 62);
@@ -102,7 +102,7 @@ TEST_CASE("what bound a step is told by its figures") {
   CHECK(qd1::binding_of(cold).bound == unknown);
 }
 
-TEST_CASE("writes that wait are told by what they wait for") {
+TEST_CASE("the figures of writes show what they waited for") {
   using enum qd1::operation;
   using enum qd1::bound;
   qd1::series fast = step(write, 3, 4);
@@ -141,7 +141,7 @@ TEST_CASE("a step is named by what tells it from the others") {
   CHECK(qd1::circumstances(run.series[1].work, run) == ", with ballast");
 }
 
-TEST_CASE("how memory was made short is told once, with ballast and without") {
+TEST_CASE("how memory was made short is reported once, with ballast and without") {
   qd1::report run;
   const auto add = [&](std::uint64_t memory, const std::string& how) {
     run.series.push_back(step(qd1::operation::write, 3, 4));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// File systems that a test makes and mounts; those that need root, or are not there, cannot be had.
+// File systems that a test makes and mounts; some need root, or are not installed.
 #pragma once
 
 #include "program.hpp"

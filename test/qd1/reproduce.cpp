@@ -131,7 +131,7 @@ qd1::reproduction read_through(const std::vector<double>& mebibytes_in_memory) {
   return of;
 }
 
-TEST_CASE("buffered reads that lose when memory is full are told from those that do not") {
+TEST_CASE("buffered reads that slow down when memory is full are distinguished from those that do not") {
   qd1::reproduction of = read_through({60, 120, 180, 250, 250});
   CHECK(qd1::decayed(of, "").result == verdict::held);
   for (qd1::slice& each : of.parts.front().found.series.front().slices) each.operations = 1000;
@@ -141,7 +141,7 @@ TEST_CASE("buffered reads that lose when memory is full are told from those that
   CHECK(qd1::decayed(qd1::reproduction(), "").result == verdict::not_told);
 }
 
-// What 11m-iops says of buffered reads with the read-ahead of the device, and without.
+// The judgment of 11m-iops on buffered reads with the read-ahead of the device, and without.
 qd1::shape read_ahead_judged(const std::vector<std::pair<std::string_view, double>>& bytes_per_second, bool allowed,
                              std::uint64_t read_ahead_kib = 128) {
   qd1::resources with;
@@ -157,7 +157,7 @@ qd1::shape read_ahead_judged(const std::vector<std::pair<std::string_view, doubl
   qd1::experiment_named("11m-iops").judge(with, of);
   for (const qd1::shape& each : of.shapes)
     if (each.claim.starts_with("without read-ahead")) return each;
-  FAIL("nothing is said of read-ahead");
+  FAIL("no shape is about read-ahead");
   return {};
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("what would be done is said, and not done") {
   for (const qd1::experiment* each : qd1::experiments()) {
     const outcome found = run_qd1(here, "reproduce --dry-run --file-size 96M " + std::string(each->about.name));
     CHECK(found.status == 0);
-    CHECK_THAT(found.out, Contains(" measurements, about ") && Contains(" MiB of data: each makes its files anew"));
+    CHECK_THAT(found.out, Contains(" measurements, about ") && Contains(" MiB of data: each makes new files"));
   }
   CHECK(fs::is_empty(here.path));
 }

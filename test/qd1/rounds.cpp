@@ -120,7 +120,7 @@ TEST_CASE("rounds on CPUs in turn are compared with those of their own CPU") {
   CHECK(width() < unknown / 10);
 }
 
-TEST_CASE("two levels are told from scatter, and lasting ones from those that change each round") {
+TEST_CASE("two levels are distinguished from scatter, and lasting ones from those that change each round") {
   CHECK_FALSE(qd1::two_levels(std::vector<double>{1, 1.1, 1.2, 1.3, 1.4, 1.5}));
   CHECK_FALSE(qd1::two_levels(std::vector<double>(10, 5)));
   CHECK_FALSE(qd1::two_levels(std::vector<double>{5, 5, 5, 5, 50}));

@@ -57,7 +57,7 @@ TEST_CASE("trap 1: direct transfers at offsets that are no multiple of the block
     }
 }
 
-TEST_CASE("trap 1: offsets that the system accepts all the same") {
+TEST_CASE("trap 1: a misaligned offset is refused, even if the system accepts it") {
   bench bench;
   for (const auto mode : {qd1::mode::cached, qd1::mode::mapped}) {
     const qd1::series series =

@@ -174,7 +174,7 @@ TEST_CASE("traps 12 and 13: read-ahead of mappings and the kinds of writes have 
   CHECK(report.at("qio").at("series").size() == 6);
 }
 
-TEST_CASE("trap 14: working sets are told apart, and writes that have not settled are named") {
+TEST_CASE("trap 14: working sets have series of their own, and writes that have not settled are named") {
   const directory here;
   const outcome found = run_qd1(here, "run --modes cached --ops read --working-set 64k,1M" + small);
   CHECK_THAT(found.out, Contains("within 64 KiB") && Contains("within 1 MiB"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// glommio: as many tasks as reads are to be in flight; its file allocates the memory that it reads into.
+// glommio: one task for each read in flight; its file allocates the memory that it reads into.
 use std::rc::Rc;
 
 use compare::{Competitor, Round, BLOCK, DEPTH};

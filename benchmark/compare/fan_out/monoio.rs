@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// monoio: as many tasks as reads are to be in flight.
+// monoio: one task for each read in flight.
 use std::rc::Rc;
 
 use compare::{Competitor, Round, BLOCK, DEPTH};

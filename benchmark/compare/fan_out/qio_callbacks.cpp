@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// qio, as many operations as reads are to be in flight, whose callbacks start the next ones.
+// qio, one operation for each read in flight; its callback starts the next one.
 #include "measure/depth.hpp"
 #include "measure/qio.hpp"
 

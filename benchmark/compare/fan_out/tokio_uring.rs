@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// tokio-uring: as many tasks as reads are to be in flight.
+// tokio-uring: one task for each read in flight.
 use std::rc::Rc;
 
 use compare::{Competitor, Round, BLOCK, DEPTH};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// qio, as many coroutines as reads are to be in flight, on one context, into memory that it has registered.
+// qio, one coroutine for each read in flight, on one context, into memory that it has registered.
 #include "measure/depth.hpp"
 #include "measure/qio.hpp"
 

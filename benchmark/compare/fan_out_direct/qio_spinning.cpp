@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// qio, as many coroutines as reads are to be in flight, on one context that waits awake.
+// qio, one coroutine for each read in flight, on one context that spins while it waits.
 #include "measure/depth.hpp"
 #include "measure/qio.hpp"
 

@@ -2,7 +2,7 @@
 // operations DIRECTORY ENGINE ROUNDS: what asynchronous operations cost beside the system calls that they stand for, on
 // the file system of DIRECTORY. Prints a line for each operation:
 //   name, microseconds of the system call, microseconds of the operation, median of the ratios, tab-separated
-// or the name and the reason why it cannot be had. Both are medians; each ratio is that of one round, in which both
+// or the name and the reason why it is unavailable. Both are medians; each ratio is that of one round, in which both
 // take turns. ENGINE: automatic or pool.
 #include <qio/qio.hpp>
 

@@ -10,7 +10,7 @@
 
 namespace compare {
 
-/// An io_context whose ring there is; it is made when the context is first used, and throws then if it cannot be had.
+/// An io_context that has its ring. The ring is made when the context is first used, which throws if it is unavailable.
 class asio_context {
  public:
   asio_context() {

@@ -14,9 +14,9 @@
 
 namespace compare {
 
-/// A program `NAME FILE`. It first carries out a thorough round and says "ready", or else why it cannot be had. Then,
-/// for each line with a number on standard input, it does as many operations, having warmed up with a tenth of them,
-/// and prints one line of
+/// A program `NAME FILE`. It first carries out a thorough round and prints "ready", or why it is unavailable. Then, for
+/// each line with a number on standard input, it warms up with a tenth of that many operations, carries all of them
+/// out, and prints one line of
 ///   p50 p95 p99.9 nanoseconds, both of them 0 if only the whole round is timed
 ///   nanoseconds for the whole round, processor time (user and system, all threads) in nanoseconds
 /// until its standard input ends. It waits asleep, so all the competitors can be there at once and be asked in turn.

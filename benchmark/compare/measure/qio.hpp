@@ -110,7 +110,7 @@ qio::task<> read_in_batches(File& file, std::span<qio::read_request> batch, roun
   }
 }
 
-/// As many coroutines as there are buffers, until the round is over.
+/// One coroutine for each buffer, until the round ends.
 template <class File, class Buffer>
 void read_in_parallel(qio::context& context, File& file, std::vector<Buffer>& buffers, round& round) {
   std::vector<qio::task<>> readers;

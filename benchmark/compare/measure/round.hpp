@@ -24,7 +24,7 @@ inline constexpr std::size_t block = 4096;  // bytes; every operation is one blo
   std::exit(1);
 }
 
-/// Ends the program, too, before its first round: what it needs is not to be had here, which is no failure.
+/// Likewise ends the program, before its first round: something that it needs is unavailable here, which is no failure.
 [[noreturn]] inline void cannot_be_had(const char* what, const char* why) {
   std::printf("%s: %s\n", what, why);
   std::exit(0);
@@ -71,7 +71,7 @@ class round {
       fail("read", "not what the file holds there");
   }
 
-  /// Puts something new into `memory`, which is to be written at the offset.
+  /// Fills `memory` with something new, which the next write puts at the offset.
   std::uint64_t next_write(void* memory) noexcept { return fill_for_write(memory, next_offset()); }
 
   /// The same behind the block before. From the end of the file, it goes on at the beginning.

@@ -29,7 +29,7 @@ struct field {
   engine_choice engine;
   bool timed = true;    ///< the clock is read for each transfer
   bool pinned = false;  ///< each worker keeps to a processor
-  bool once = false;    ///< cold steps read no block twice, and are over when all have been read; of one worker
+  bool once = false;    ///< cold steps read no block twice, and end when all have been read; of one worker
   /// Dirty memory, with what is being written back; none: that of the machine.
   std::function<std::optional<std::uint64_t>()> dirty_bytes = {};
   const platform::hardware_cycles* cycles = nullptr;  ///< of this process; none: they are not asked for

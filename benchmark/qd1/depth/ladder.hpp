@@ -45,7 +45,7 @@ struct ladder_request : measurement_request {
 /// Throws usage_error where that cannot be done.
 report measure_loads(const ladder_request& request);
 
-/// A report for each of the repeated runs. All use the same files, and each opens them anew.
+/// A report for each of the repeated runs. All use the same files, and each reopens them.
 std::vector<report> repeated_loads(const ladder_request& request);
 
 }  // namespace qd1

@@ -53,7 +53,7 @@ std::uint64_t pages_gained(const verification& pages) {
   return pages.cached_pages_after.value_or(0) - pages.cached_pages_before.value_or(0);
 }
 
-// Until the last transfer was over: of a window that was closed early the observer learns a little later.
+// Until the last transfer completed: the observer learns a little late that a window was closed early.
 double seconds_used(const std::vector<std::unique_ptr<worker>>& workers, const window& window, const clock& clock) {
   std::uint64_t last = window.begin();
   for (const auto& each : workers) last = std::max(last, each->last());

@@ -10,8 +10,8 @@
 
 namespace qd1 {
 
-/// Workers get ready, each for itself; then one thread opens the window for all of them. What is over within it
-/// counts, so all count the same time, and the sum of them is a rate.
+/// Workers get ready, each for itself; then one thread opens the window for all of them. Transfers that complete within
+/// it count, so all workers count over the same time, and their sum is a rate.
 class window {
  public:
   explicit window(std::size_t workers) : missing_(workers) {}

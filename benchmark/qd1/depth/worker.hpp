@@ -46,7 +46,7 @@ class worker {
   const std::string& failure() const noexcept { return failure_.empty() ? ledger_.failure() : failure_; }
   const std::string& not_available() const noexcept { return not_available_; }
   const qd1::service& service() const noexcept { return service_; }
-  std::uint64_t last() const noexcept { return ledger_.now(); }  ///< when its last transfer was over, in ticks
+  std::uint64_t last() const noexcept { return ledger_.now(); }  ///< when its last transfer completed, in ticks
   /// Part of the time of its transfers that it was ready and waited for a CPU. None where the system does not report
   /// it.
   const std::optional<double>& waited() const noexcept { return waited_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who wins, seen at a glance: the series in order of their medians.
+// The fastest series at a glance: all series in order of their medians.
 #pragma once
 
 #include "markup.hpp"

@@ -110,7 +110,7 @@ node footer(runs_shown runs) {
       "footer", {},
       {element(
           "p", {},
-          {"How to read it: p99 is the time within which 99 of 100 operations are over. ", covered,
+          {"How to read it: p99 is the time within which 99 of 100 operations complete. ", covered,
            "Where there are too few samples, no figure is given. Unless a rate is given the next operation begins when "
            "the last one is "
            "over, so these are service times and not what a queue of users would see."})});

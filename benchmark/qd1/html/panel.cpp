@@ -44,7 +44,7 @@ std::string title_of_mode(const work& what) {
   return fmt::format("{}, {}", mode_text(what), kind_title(what));
 }
 
-std::string capitalised(std::string text) {
+std::string capitalized(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
 }
@@ -135,7 +135,7 @@ double panel::trusted() const {
 std::vector<panel> panels_of(const report& run) {
   std::vector<panel> found;
   for (const work& kind : kinds_of(run)) {
-    panel next{capitalised(kind_title(kind)), detail(kind) + "; " + meaning(kind), {}, run.clock.floor_ns};
+    panel next{capitalized(kind_title(kind)), detail(kind) + "; " + meaning(kind), {}, run.clock.floor_ns};
     for (const series& each : run.series)
       if (belongs(each.work, kind)) next.curves.push_back(curve_of_mode(each, run));
     if (std::ranges::all_of(next.curves, [](const curve& each) { return is_direct_read(each.series->work); })) {
@@ -161,7 +161,7 @@ std::vector<panel> panels_of(std::span<const named_report> runs) {
       what.form = form::blocking;
       auto place = std::ranges::find(kinds, what, &kind_of_work::what);
       if (place == kinds.end()) {
-        kinds.push_back({what, {capitalised(title_of_mode(what)), detail(what), {}, 0}});
+        kinds.push_back({what, {capitalized(title_of_mode(what)), detail(what), {}, 0}});
         place = kinds.end() - 1;
       }
       place->shown.floor_ns = std::max(place->shown.floor_ns, runs[run].run->clock.floor_ns);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t most_points = 240;  // one each three pixels
 constexpr int strip_height = 40;          // CSS pixels
 
-// Neighbours taken together until there are no more than can be seen; none of the worst ones is lost.
+// Neighbors are merged until there are no more than can be seen; the worst ones all remain.
 std::vector<slice> thinned(std::vector<slice> from) {
   // The last one ends with the series: of the little that is in it, one pause is the mean.
   if (from.size() > 1 && from.back().seconds < from.front().seconds / 2) from.pop_back();

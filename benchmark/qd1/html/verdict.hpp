@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who wins, by how much, and how sure that is: in a sentence.
+// Which is fastest, by how much, and how certain that is: in a sentence.
 #pragma once
 
 #include "markup.hpp"

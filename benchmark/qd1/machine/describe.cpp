@@ -69,7 +69,7 @@ std::string describe(const machine_facts& machine) {
   for (const section& each : present(machine)) append_section(out, each);
   const std::string advice = describe(advise(machine));
   if (advice.empty()) return out + "Nothing was found that spoils a measurement.\n";
-  return out + "What spoils or colours a measurement here (qd1 changes none of it; most commands need root)\n" + advice;
+  return out + "What spoils or skews a measurement here (qd1 changes none of it; most commands need root)\n" + advice;
 }
 
 }  // namespace qd1

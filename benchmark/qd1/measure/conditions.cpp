@@ -143,7 +143,7 @@ void notice_heat(report& run) {
                     throttled));
 }
 
-// Who asks for an engine, and reads the figures of what else there was, is misled.
+// The figures of another engine than the one requested would mislead.
 void refuse_other_engines(report& run) {
   if (run.settings.engine != platform::own_engine_option) return;
   for (series& each : run.series)

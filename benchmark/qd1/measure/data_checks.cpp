@@ -92,7 +92,7 @@ void notice_shared_blocks(const data_file& file, const std::optional<std::uint64
                   grouped(*shared), grouped(file.bytes())));
 }
 
-// Of what is not a regular file, and where that cannot be had, none.
+// None of what is not a regular file, and where it is unavailable.
 std::optional<std::filesystem::file_time_type> time_of_last_write(const data_file& file) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(file.path(), failed)) return std::nullopt;

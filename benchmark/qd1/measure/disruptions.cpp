@@ -61,7 +61,7 @@ void disruptions::judge_clock(report& run) const {
   constexpr double noticeable = 0.1;
   if (suspended > noticeable) {
     run.notes.push_back(fmt::format(
-        "the machine was suspended for {:.1f} s during the run: caches, devices and clocks started anew", suspended));
+        "the machine was suspended for {:.1f} s during the run: caches, devices and clocks were restarted", suspended));
     return;  // whether the clock went on meanwhile depends on the processor
   }
   const reading end = both_clocks();

@@ -26,7 +26,7 @@ void touch_all(const File& file, std::uint64_t bytes) {
 /// they lie in memory in the same way each time.
 void fill_cache(const std::string& path, std::uint64_t bytes);
 
-/// Sees to it that they are not. Answers why that could not be done, or not be verified; empty if it was.
+/// Makes sure that none of them is in the page cache. Returns why that failed or could not be verified, else nothing.
 std::string empty_cache(const std::string& path, std::uint64_t bytes);
 
 }  // namespace qd1

@@ -58,7 +58,7 @@ class recorder {
     slice_.add(picoseconds);
   }
 
-  // What has been found out, when it is over.
+  // The results, once it has ended.
   const histogram& latencies() const noexcept { return histogram_; }
   double seconds() const noexcept { return clock_.seconds(last_ - first_); }
   double busy_seconds() const noexcept { return clock_.seconds(busy_); }  ///< in which a transfer was under way

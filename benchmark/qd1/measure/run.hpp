@@ -45,7 +45,7 @@ inline constexpr const char* quick_note =
 /// Throws usage_error where that cannot be done.
 report run(const run_request& request);
 
-/// A report for each of the repeated runs. All use the same file, and each opens it anew.
+/// A report for each of the repeated runs. All use the same file, and each reopens it.
 std::vector<report> repeated_runs(const run_request& request);
 
 /// Whether what was measured may be believed; exit_usage if nothing could be measured at all.

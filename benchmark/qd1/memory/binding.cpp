@@ -64,8 +64,8 @@ binding binding_of_waits(const series& of) {
                                                mebibytes(*memory.dirty_limit), memory.dirty_limit_source)};
   if (memory.limit_hits.value_or(0) != 0)
     return {bound::by_reclaim,
-            fmt::format("{}; the control group was full {} times: pages had to be written and thrown out before others "
-                        "could be had",
+            fmt::format("{}; the control group was full {} times: pages had to be written and thrown out before "
+                        "others became available",
                         waits, grouped(*memory.limit_hits, ','))};
   return {};
 }

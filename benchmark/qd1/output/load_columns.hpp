@@ -30,14 +30,14 @@ std::string quantile_cell(const series& of, double fraction);
 std::vector<load_column> load_columns(const ladder& rows, const report& run);
 /// Those of figures and percentiles in tables of short memory.
 std::vector<load_column> shortage_columns(const report& run);
-/// Those that the page has room for beside labels that are so wide.
+/// Those that the page has room for beside labels of that width.
 std::vector<load_column> fitting_columns(std::vector<load_column> all, std::size_t label_width);
 
 /// "VERIFIED direct: …, all steps together", where the rows are `called` "all steps"; empty unless each row is.
 std::string verification_text(const ladder& rows, std::string_view called);
 /// "Served by io_uring: …"
 std::string served_text(const ladder& rows);
-/// What is to be known of a row alone: remarks, and what became of direct unless `all_verified`.
+/// What applies to one row only: remarks, and the verification of direct unless `all_verified`.
 std::string row_remarks(const series& of, const report& run, const remark_counts& among, bool all_verified);
 
 }  // namespace qd1

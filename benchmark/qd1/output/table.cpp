@@ -191,9 +191,9 @@ std::string footer(const report& report) {
   if (!report.clock.reason.empty()) text += wrapped("Not the processor's counter: " + report.clock.reason);
   text += wrapped(
       report.kind == report_kind::depth
-          ? "Closed loop: so many transfers are in flight all the time, the next begins when one is over, and waits "
-            "behind those beside it."
-          : "Closed loop, unless it says open loop: a transfer begins when the one before it is over, so these are "
+          ? "Closed loop: that number of transfers is always in flight; the next begins when one completes, and waits "
+            "behind the others."
+          : "Closed loop, unless it says open loop: a transfer begins when the one before it completes, so these are "
             "service times; nothing waits in a queue.");
   text += noise_text(report) + memory_text(report);
   for (const std::string& note : report.notes) text += wrapped(note);

@@ -45,8 +45,8 @@ qio::cached_file create_file(const std::string& path);
 /// Whether what is open is what is at a path.
 bool is_same_file(qio::platform::native_handle opened, const std::string& path);
 
-/// For what is to be overwritten. Throws usage_error unless `path` still leads to the held file, by no symbolic link
-/// that another user may have put there.
+/// For a file that will be overwritten. Throws usage_error unless `path` still leads to the held file, by no symbolic
+/// link that another user may have put there.
 void require_no_link_of_others(const std::string& path, const held_file& held);
 
 /// Keeps others from mounting, partitioning and assembling a block device before it is overwritten.

@@ -32,7 +32,7 @@ class memory_pressure {
   /// machine.
   std::optional<std::uint64_t> dirty_bytes() const;
 
-  /// Adds to what is said of a series how memory is short now, and which limits of dirty memory hold.
+  /// Adds to the facts of a series how memory is short now, and which limits of dirty memory apply.
   void describe(shortage& to) const;
 
  private:

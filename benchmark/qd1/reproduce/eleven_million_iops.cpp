@@ -147,9 +147,9 @@ void judge_saturation(reproduction& of) {
 
 void judge_peak(reproduction& of) {
   const auto gain = ratio(iops_of(best_of(of, peak)), iops_of(at_depth_32(of)));
-  of.shapes.push_back(held_within(
-      "without reading the clock, and polled and in registered memory where that can be had, there are not fewer", gain,
-      0.97, 10, fmt::format("{} times as many", times(gain))));
+  of.shapes.push_back(
+      held_within("without reading the clock, and polled and in registered memory where available, there are not fewer",
+                  gain, 0.97, 10, fmt::format("{} times as many", times(gain))));
 }
 
 void judge_schedulers(const resources& with, reproduction& of) {

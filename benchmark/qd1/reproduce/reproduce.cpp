@@ -32,11 +32,11 @@ std::vector<std::string> outline(const std::vector<planned>& parts) {
     seconds += seconds_of(each);
     bytes += bytes_written(each);
   }
-  std::vector<std::string> lines = {fmt::format(
-      "{} measurements, about {}{}", parts.size(), minutes(seconds),
-      bytes == 0 ? ""
-                 : fmt::format(", and the time that it takes to write {} of data: each makes its files anew",
-                               grouped_mebibytes(bytes)))};
+  std::vector<std::string> lines = {
+      fmt::format("{} measurements, about {}{}", parts.size(), minutes(seconds),
+                  bytes == 0 ? ""
+                             : fmt::format(", and the time that it takes to write {} of data: each makes new files",
+                                           grouped_mebibytes(bytes)))};
   for (const planned& each : parts)
     lines.push_back(
         fmt::format("{}, about {}: {}; {}", each.name, minutes(seconds_of(each)), each.purpose, outline_of(each)));

@@ -13,10 +13,10 @@ double mean(std::span<const double> values) {
 }
 
 // Sum of the products of deviations of values that are `apart` from each other.
-double products(std::span<const double> values, double centre, std::size_t apart) {
+double products(std::span<const double> values, double center, std::size_t apart) {
   double sum = 0;
   for (std::size_t each = apart; each < values.size(); ++each)
-    sum += (values[each] - centre) * (values[each - apart] - centre);
+    sum += (values[each] - center) * (values[each - apart] - center);
   return sum;
 }
 
@@ -38,13 +38,13 @@ location midmean(std::span<const double> in_order) {
   std::vector<double> winsorized(in_order.begin(), in_order.end());
   for (double& each : winsorized) each = std::clamp(each, middle.front(), middle.back());
 
-  const double centre = mean(winsorized);
-  const double squares = products(winsorized, centre, 0);
+  const double center = mean(winsorized);
+  const double squares = products(winsorized, center, 0);
   const auto count = static_cast<double>(in_order.size());
   const auto kept = static_cast<double>(middle.size());
   location found{mean(middle), 0, 0, kept - 1};
   if (squares <= 0) return found;
-  found.variance = squares / (kept * (kept - 1)) * inflation(products(winsorized, centre, 1) / squares, count);
+  found.variance = squares / (kept * (kept - 1)) * inflation(products(winsorized, center, 1) / squares, count);
   // Were they independent, the mean would have this variance divided by their number.
   found.single = squares / (kept * (kept - 1)) * count;
   return found;

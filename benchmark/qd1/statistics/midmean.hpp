@@ -15,7 +15,7 @@ struct location {
 
 /// The mean of the middle half, so that a quarter of the values on either side may be anything. Its variance is from
 /// the winsorized values (K. K. Yuen, The two-sample trimmed t for unequal population variances, Biometrika 61, 1974),
-/// and larger the more each value resembles the one before it: by (1 + r) / (1 - r) for a correlation r of neighbours,
+/// and larger the more each value resembles the one before it: by (1 + r) / (1 - r) for a correlation r of neighbors,
 /// as in a process of first order. Few values let r appear smaller than it is, by (1 + 3 r) / n (M. G. Kendall, Note on
 /// bias in the estimation of autocorrelation, Biometrika 41, 1954), for which it is corrected. `in_order` of time, at
 /// least four.

@@ -17,7 +17,7 @@ struct round_median {
 
 struct settling {
   std::size_t warm_up = 0;  ///< that many rounds at the beginning are unlike the later ones
-  bool drifts = false;      ///< those after them go on changing
+  bool drifts = false;      ///< those after them keep changing
   std::string text;         ///< what is wrong, in words; empty: nothing
 
   bool settled() const { return warm_up == 0 && !drifts; }

@@ -22,7 +22,7 @@ TEST_CASE("durations have three digits, and the unit a reader expects") {
   CHECK(duration_text(0) == with_unit("0", "ns"));
 }
 
-TEST_CASE("the ends of an interval are told apart") {
+TEST_CASE("an interval has enough digits to distinguish its ends") {
   CHECK(interval_text({380, 382}, 381) == "0.380–0.382");
   CHECK(interval_text({57'010, 57'040}, 57'020) == "57.01–57.04");
   CHECK(interval_text({900, 900}, 900) == with_unit("±0.1", "%"));

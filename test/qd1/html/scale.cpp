@@ -74,7 +74,7 @@ TEST_CASE("counts begin at zero and end at a round number") {
   CHECK(count_scale(0)(0) == 0);
 }
 
-TEST_CASE("counts that are far apart are told by powers of ten") {
+TEST_CASE("counts that are far apart get a scale of powers of ten") {
   const count_scale scale(200'000, 900);
   CHECK(scale.is_logarithmic());
   CHECK(scale.low() == 2);

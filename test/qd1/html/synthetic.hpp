@@ -9,7 +9,7 @@
 
 namespace qd1_test {
 
-/// Latencies about `median` with the usual skew, and so many of a thousand in a tail about `tail`; ns.
+/// Latencies about `median` with the usual skew, and `tail_per_mille` of a thousand in a tail about `tail`; ns.
 struct shape {
   double median;
   double spread;  ///< of the logarithm

@@ -129,7 +129,7 @@ TEST_CASE("texts of Windows become UTF-8") {
   CHECK(narrow(L"").empty());
 }
 
-TEST_CASE("Wine is told from Windows, and no device is named that it makes up") {
+TEST_CASE("Wine is not taken for Windows, and no device is named that it makes up") {
   const qd1::machine_facts machine = qd1::find_machine(".");
   CHECK(machine.host.virtualization.emulator.has_value() == is_wine());
   if (!is_wine()) QIO_SKIP("this is Windows");

@@ -68,7 +68,7 @@ std::string next_name() {
 // from groups without processes (but for the topmost), so there it is mostly beside it.
 memory_group::memory_group(std::uint64_t bytes) {
   const linux_system::memory_groups found = linux_system::find_memory_groups(tree());
-  if (found.upwards.empty()) throw usage_error("no control groups of memory are to be seen here");
+  if (found.upwards.empty()) throw usage_error("no memory control groups are visible here");
   unified_ = found.unified;
   before_ = "/" + found.upwards.front().string();
   std::string reason = try_to_enter(before_, bytes);

@@ -46,7 +46,7 @@ int done(int argc, const char* const* argv) {
     if (parsed.chosen == nullptr) return parsed.status;
     job.emplace();
     if (!parsed.chosen->by_ranks && ranks::are_several())
-      throw usage_error(fmt::format("{} cannot be run by the ranks of one job; run it by itself", parsed.chosen->name));
+      throw usage_error(fmt::format("{} cannot run as the ranks of a job; run it by itself", parsed.chosen->name));
     return parsed.chosen->run(as_typed(argc, argv));
   } catch (const usage_error& failure) {
     return end_all(job, failure, exit_usage);
@@ -63,7 +63,7 @@ int command_line(int argc, const char* const* argv) {
   try {
     status = done(argc, argv);
     std::cout.flush();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) lost = "not all could be written";
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) lost = "not all output could be written";
   } catch (const std::system_error& failure) {  // of what is printed; files throw usage_error
     lost = failure.code().message();
   }

@@ -24,7 +24,7 @@ std::optional<estimate> found_in(const series& of, std::string_view figure, cons
   const auto found = std::ranges::find(of.between_runs, figure, &named_estimate::figure);
   if (found != of.between_runs.end()) return found->value;
   if (!value) return std::nullopt;
-  return estimate{*value, std::nullopt, scope::within_run, "it takes repeated runs (--repeat 3)"};
+  return estimate{*value, std::nullopt, scope::within_run, "it needs repeated runs (--repeat 3)"};
 }
 
 std::optional<double> rate_of(const round& of) {
@@ -296,7 +296,7 @@ void require_metric(std::string_view name, const std::vector<double>& percentile
   for (const figure& each : all_figures)
     if (each.may_be_gated) names += fmt::format("{}, ", each.name);
   names.resize(names.size() - 2);
-  throw usage_error(fmt::format("'{}' is not measured; there are {}", name, names));
+  throw usage_error(fmt::format("'{}' is not measured; use one of {}", name, names));
 }
 
 }  // namespace qd1

@@ -17,7 +17,7 @@
 namespace qd1 {
 
 inline void require_ascending(std::string_view what, double low, double high) {
-  if (low > high) throw usage_error(fmt::format("{}: from {} to {} is upside down", what, low, high));
+  if (low > high) throw usage_error(fmt::format("{}: from {} to {} is reversed", what, low, high));
 }
 
 template <>
@@ -37,15 +37,15 @@ struct fields<load> {
                         "1 / k^theta",
                         presence::later},
                  member{"share", &self::share,
-                        "part of the operations that are of this series; the others are in flight beside it"}};
+                        "share of the operations in this series; the others are in flight at the same time"}};
   static void check(const load& from) {
     if (!(from.share > 0 && from.share <= 1))
-      throw usage_error(fmt::format("share: {}; needed is a part, more than 0 and at most 1", from.share));
+      throw usage_error(fmt::format("share: {}; it must be more than 0 and at most 1", from.share));
     if ((from.order == order::zipf) != from.theta.has_value())
-      throw usage_error("zipf_theta: needed is a number with the order zipf, and null with any other");
+      throw usage_error("zipf_theta: it must be a number with the order zipf, and null with any other");
     if (from.theta && !(*from.theta >= least_theta && *from.theta <= greatest_theta))
       throw usage_error(
-          fmt::format("zipf_theta: {}; needed is a number from {} to {}", *from.theta, least_theta, greatest_theta));
+          fmt::format("zipf_theta: {}; it must be a number from {} to {}", *from.theta, least_theta, greatest_theta));
   }
 };
 
@@ -254,7 +254,7 @@ struct fields<contribution> {
                  member{"p50_ns", &self::p50},
                  member{"p99_ns", &self::p99},
                  member{"max_ns", &self::max},
-                 member{"straggles", &self::straggles, "in what it is behind the others; empty: in nothing"},
+                 member{"straggles", &self::straggles, "the figures in which it lags behind the others; empty: none"},
                  member{"seed", &self::seed, "of repeated runs, like all that follows", presence::later},
                  member{"mean_ns", &self::mean, "", presence::later},
                  member{"percentiles", &self::percentiles, "with intervals within the run", presence::later},

@@ -48,7 +48,7 @@ std::uint64_t parse_size(std::string_view what, std::string_view text) {
   const double bytes = number * power(unit);
   if (!(bytes >= 1) || bytes > 0x1p62 || bytes != std::floor(bytes))
     throw usage_error(fmt::format(
-        "{}: '{}' is not a size; needed is a number of bytes, or one with k, M, G, T, such as 4k or 1GiB", what, text));
+        "{}: '{}' is not a size; write a number of bytes, or one with k, M, G, T, such as 4k or 1GiB", what, text));
   return static_cast<std::uint64_t>(bytes);
 }
 
@@ -59,7 +59,7 @@ double parse_seconds(std::string_view what, std::string_view text) {
   for (const auto& [name, one] : units)
     if (const double seconds = number * one; unit == name && seconds > 0 && std::isfinite(seconds)) return seconds;
   throw usage_error(
-      fmt::format("{}: '{}' is not a time; needed is a number of seconds, or one with ms, s, m, h", what, text));
+      fmt::format("{}: '{}' is not a time; write a number of seconds, or one with ms, s, m, h", what, text));
 }
 
 std::string size_text(std::uint64_t bytes) {

@@ -203,18 +203,19 @@ TEST_CASE("trap 24: direct reads are verified by what this process had read, not
   CHECK(judged(bytes, 1'000, bytes) == verdict::verified);
   // A neighbor's reads do not stand in for those that were served from memory …
   CHECK(judged(0, 10'500, 10 * bytes) == verdict::refuted);
-  CHECK_THAT(facts.text, Contains("NOT direct: this process had 0 bytes read from devices, of 4,096,000"));
+  CHECK_THAT(facts.text,
+             Contains("NOT direct: 0 bytes were read from devices for this process, of 4,096,000 requested"));
   CHECK(judged(bytes * 98 / 100, 10'500, 10 * bytes) == verdict::refuted);
   // … nor do they make those doubtful that were not.
   CHECK(judged(bytes, 10'500, 10 * bytes) == verdict::verified);
-  CHECK_THAT(facts.text, Contains("(10.5 for each: of others, too)"));
+  CHECK_THAT(facts.text, Contains("(10.5 for each: including others' operations)"));
   CHECK(judged(bytes, 2'000, bytes) == verdict::verified);
   CHECK_THAT(facts.text, Contains("(2 for each: split)"));
   // A counter that is not kept is not zero operations.
   CHECK(judged(bytes, 0, 0) == verdict::verified);
   // More than was asked for: some of it may have been read ahead, and the rest served from memory.
   CHECK(judged(2 * bytes, 1'000, 2 * bytes) == verdict::unknown);
-  CHECK_THAT(facts.text, Contains("8,192,000 bytes read from devices, more than the 4,096,000"));
+  CHECK_THAT(facts.text, Contains("8,192,000 bytes were read from devices for this process, more than the 4,096,000"));
 }
 
 TEST_CASE("trap 24: reads that io_uring hands to kernel threads are doubted, not refuted") {
@@ -334,7 +335,8 @@ TEST_CASE("trap 6: cold reads that needed no device are named") {
   };
   CHECK(noted(1'000 * 4096).empty());
   CHECK(noted(5'000 * 4096).empty());  // read ahead
-  CHECK_THAT(noted(500 * 4096), Contains("not all was cold: 2 048 000 bytes were read from devices, of 4 096 000"));
+  CHECK_THAT(noted(500 * 4096),
+             Contains("not everything was cold: 2 048 000 bytes were read from devices, of 4 096 000"));
 }
 
 TEST_CASE("trap 38: warm reads that needed the device are named") {

@@ -101,7 +101,7 @@ TEST_CASE("a ladder of one step with one transfer in flight is a report of loads
   INFO(found.out << found.err);
   CHECK(found.status == 0);
   CHECK(nlohmann::json::parse(contents(here.path / "report.json")).at("qio").at("kind") == "depth");
-  CHECK_THAT(contents(here.path / "report.html"), Contains("How much file I/O can be in flight"));
+  CHECK_THAT(contents(here.path / "report.html"), Contains("File I/O with many operations in flight"));
 }
 
 TEST_CASE("targets together are compared with the sum of each alone") {
@@ -142,7 +142,7 @@ TEST_CASE("transfers that the kernel cuts are named with the limit that cut them
   large.work.block = 1 << 20;
   large.verification.application_operations = 1000;
   large.verification.device_operations = 2000;
-  CHECK_THAT(qd1::split(large, machine), Contains("1 MiB is more than 512 KiB") && Contains("2 operations"));
+  CHECK_THAT(qd1::split(large, machine), Contains("1 MiB is more than 512 KiB") && Contains("2 device operations"));
   large.work.block = 512 << 10;
   CHECK(qd1::split(large, machine).empty());
 }
@@ -247,7 +247,7 @@ TEST_CASE("what was asked for of the engine is had, or it is said why not") {
   INFO(found.out << found.err);
   const auto series = nlohmann::json::parse(contents(here.path / "report.json")).at("qio").at("series");
   const auto& cached = series.at(1).at("service");
-  CHECK(cached.at("lacking").back() == "polled: only transfers of direct files are");
+  CHECK(cached.at("lacking").back() == "polled: only transfers of direct files can be");
   CHECK(cached.at("features").size() + cached.at("lacking").size() == 2);
   if (const std::string why = series.at(0).at("not_available"); !why.empty()) QIO_SKIP("no direct files here: " + why);
   const auto& direct = series.at(0).at("service");
@@ -324,7 +324,7 @@ TEST_CASE("the pages of a ladder say where it bends") {
   REQUIRE(found.status == 0);
   CHECK_THAT(found.out, Contains("Knee"));
   const std::string page = contents(here.path / "report.html");
-  CHECK_THAT(page, Contains("Throughput: what each further transfer in flight brings"));
+  CHECK_THAT(page, Contains("Throughput: what each further transfer in flight gains"));
   CHECK_THAT(page, Contains("class=\"verdict\">"));
   const outcome compared = run_qd1(here, "compare report.json report.json");
   CHECK(compared.status == 0);
@@ -338,7 +338,7 @@ TEST_CASE("loads that cannot be are refused with the number that could") {
     CHECK(found.status == 2);
     CHECK_THAT(found.err, Contains(with));
   };
-  refused("--alone" + quick, "there is 1 target; it takes at least two");
+  refused("--alone" + quick, "there is only 1 target; name at least two");
   refused("--depths 4096 --block 1M" + quick, "at most 1024 fit");
   refused("--depths 0" + quick, "--depths");
   refused("--mix 101" + quick, "--mix");
@@ -357,7 +357,7 @@ TEST_CASE("a report whose load cannot be is no report") {
                          {"only", nullptr}, {"order", "random"}, {"share", 1.}};
   CHECK(compare_with(load).status == 0);
   load["depth"] = 0;
-  CHECK_THAT(compare_with(load).err, Contains("depth: 0; needed is 1 at least"));
+  CHECK_THAT(compare_with(load).err, Contains("depth: 0; at least 1 is needed"));
   load["depth"] = 4;
   load["share"] = 1.5;
   CHECK_THAT(compare_with(load).err, Contains("share: 1.5"));

@@ -158,7 +158,7 @@ TEST_CASE("a report that was edited is refused") {
     json& value = forged.at(json::json_pointer(each));
     value = value.is_string() ? json("x") : json(value.get<double>() + 1);
     INFO(each);
-    CHECK_THROWS_WITH(read(forged), Contains("checksum") && Contains("it was changed"));
+    CHECK_THROWS_WITH(read(forged), Contains("checksum") && Contains("the report was changed"));
   }
   json forged = written;
   forged["qio"].erase("checksum");
@@ -176,7 +176,7 @@ TEST_CASE("bins, percentiles and rounds that disagree are refused, checksum or n
   CHECK_THAT(why_refused([](json& s) {
                s["latency"]["percentiles"][0]["ns"]["interval"] = {1.0, 2.0};
              }),
-             Contains("its interval does not hold it"));
+             Contains("its interval does not contain it"));
   CHECK_THAT(why_refused([](json& s) {
                s["latency"]["mean_ns"] = {{"value", 1.0}, {"interval", nullptr}};
              }),
@@ -203,9 +203,9 @@ TEST_CASE("percentiles that no run can support are refused") {
   for (const double fraction : {0.0, 1e-300, 1e-6, 0.9999999, 1.0}) {
     CAPTURE(fraction);
     CHECK_THAT(why_refused([&](json& s) { s["latency"]["percentiles"][0]["fraction"] = fraction; }),
-               Contains("needed is a number from 1e-05 to 0.999999"));
+               Contains("it must be a number from 1e-05 to 0.999999"));
     CHECK_THAT(why_refused([&](json& s) { s["rounds"][0]["quantiles"][0]["fraction"] = fraction; }),
-               Contains("needed is a number from 1e-05 to 0.999999"));
+               Contains("it must be a number from 1e-05 to 0.999999"));
   }
 }
 

@@ -92,7 +92,7 @@ TEST_CASE("trap 3: what is asked under a loop device decides, where it does not 
   qd1::judge(facts, qd1::work(), found);
   CHECK(facts.result == qd1::verification::verdict::refuted);
   CHECK_THAT(facts.text, Contains("NOT direct: loop0 keeps its file in the page cache") &&
-                             Contains("vda under it was asked 3 times"));
+                             Contains("vda under it had 3 operations"));
   found.below = qd1::device_below{"loop0", "vda", 1'000};
   qd1::judge(facts, qd1::work(), found);
   CHECK(facts.result == qd1::verification::verdict::verified);
@@ -298,7 +298,8 @@ TEST_CASE("trap 14: a working set that fits a cache below is named") {
       report.series = {series_within(1 << 20, small), series_within(1 << 30, 60'000)};
     })));
   };
-  CHECK_THAT(text(12'000), Contains("5.0 times as fast as within 1 GiB: a working set of 1 MiB fits a cache below"));
+  CHECK_THAT(text(12'000),
+             Contains("5.0 times as fast as within 1 GiB: a working set of 1 MiB fits into a cache below"));
   CHECK_THAT(text(55'000), !Contains("cache below"));
 }
 
@@ -369,7 +370,7 @@ TEST_CASE("trap 18: rounds in which another program had the processor are report
     waited += round.at("disturbance").at("waited").get<double>() / 20;
   }
   CHECK(waited > 0.2);
-  CHECK_THAT(run_qd1(here, "compare quiet.json busy.json").out, Contains("others had the processor in"));
+  CHECK_THAT(run_qd1(here, "compare quiet.json busy.json").out, Contains("others had the CPU in"));
 }
 
 TEST_CASE("trap 18: time that other guests took during the run is reported") {
@@ -400,7 +401,7 @@ TEST_CASE("trap 18: another frequency in some rounds is reported, and slowing fo
   CHECK_THAT(noted(2'100, 3'400, 0), Contains("ran at 2100 MHz in some rounds, and at 3400 MHz in others"));
   CHECK_THAT(noted(3'300, 3'400, 0), !Contains("MHz"));
   CHECK_THAT(noted(std::nullopt, std::nullopt, 0), !Contains("MHz") && !Contains("heat"));
-  CHECK_THAT(noted(3'400, 3'400, 7), Contains("slowed for heat 7 times"));
+  CHECK_THAT(noted(3'400, 3'400, 7), Contains("throttled for heat 7 times"));
 }
 
 TEST_CASE("trap 19: where io_uring is forbidden the report says who served, and io_uring asked for is refused") {
@@ -437,7 +438,7 @@ TEST_CASE("trap 20: writes for which memory is too small are named, and that the
   REQUIRE(shell("sh -c 'echo $$ >" + (group.path / "cgroup.procs").string() + "; cd \"" + here.path.string() +
                 "\"; \"" QD1_PROGRAM "\" " + arguments + " --time 1s >report'"));
   CHECK_THAT(unbroken(contents(report)), Contains("memory is limited to 33 554 432 bytes by a control group") &&
-                                             Contains("its control group met its limit of memory"));
+                                             Contains("its control group reached its memory limit"));
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ TEST_CASE("how memory was made short is reported once, with ballast and without"
   add(16, "1600 MiB of touched memory");
   add(64, "600 MiB of touched memory");
   CHECK_THAT(unbroken(qd1::shortage_block(run)),
-             Contains("Memory is short by: 800 MiB of touched memory; with ballast: 1600 MiB "
+             Contains("Memory was made short by: 800 MiB of touched memory; with ballast: 1600 MiB "
                       "of touched memory; 600 MiB of touched memory."));
 }
 
@@ -266,7 +266,7 @@ TEST_CASE("the pages of short memory show its steps, and reports are compared") 
   const measured here;
   if (here.refused()) QIO_SKIP(here.found.err);
   const std::string page = contents(here.path / "report.html");
-  CHECK_THAT(page, Contains("What file I/O takes when memory is short"));
+  CHECK_THAT(page, Contains("How fast file I/O is when memory is short"));
   const std::string bound = here.series().at(1).at("shortage").at("bound");
   if (bound != "unknown") CHECK_THAT(page, Contains(bound));  // without a device to count there is nothing to tell
   const outcome compared = run_qd1(here, "compare report.json report.json");
@@ -305,7 +305,7 @@ TEST_CASE("memory that cannot be is refused with what could") {
     CHECK(found.status == 2);
     CHECK_THAT(found.err, Contains(with));
   };
-  refused("--memory 1M", "needed are 64 MiB at least");
+  refused("--memory 1M", "at least 64 MiB is needed");
   refused("--memory 64M --block 8M", "at most 1 MiB");
   refused("--memory lots", "is not a size");
   refused("--memory 1024T", " TiB is more than the ");
@@ -334,7 +334,7 @@ TEST_CASE("what cannot be made short is refused before anything is measured, wit
     CHECK_THAT(refused.what(), Contains("memory cannot be made short"));
     const outcome found = run_qd1(here, "memory ./data --memory 64M");
     CHECK(found.status == 2);
-    CHECK_THAT(found.err, Contains("--memory: of 64 MiB ballast leaves 16 MiB"));
+    CHECK_THAT(found.err, Contains("--memory: of 64 MiB, ballast leaves 16 MiB"));
     CHECK(fs::is_empty(here.path));
     return;
   }

@@ -93,8 +93,8 @@ TEST_CASE("of several runs, the memory of each is in the report, and the range i
   CHECK(again.memory[1].before.available_bytes == std::uint64_t(512) << 20);
   CHECK(again.memory[1].after.available_bytes == std::uint64_t(64) << 20);
   CHECK_THAT(unbroken(qd1::table(again)),
-             Contains("Memory available: 512 (b) … 4 000 (a) MiB before, 64 (b) … 3 000 (a) MiB after; writing back "
-                      "begins at 100 MiB of dirty memory, waiting at 200 MiB."));
+             Contains("Memory available: 512 (b) … 4 000 (a) MiB before, 64 (b) … 3 000 (a) MiB after; writeback "
+                      "begins at 100 MiB of dirty memory, writers wait at 200 MiB."));
   // A report that is of several itself.
   const qd1::report nested =
       qd1::merged({{"first", qd1::merged({{"rank 0", large}, {"rank 1", small}})}, {"c", middling}});
@@ -183,7 +183,7 @@ TEST_CASE("reports that have nothing in common are not merged") {
   REQUIRE(run_qd1(here, "run --modes cached --ops write --writes accepted --json b.json" + small).status == 0);
   const outcome found = run_qd1(here, "merge a.json b.json");
   CHECK(found.status == 2);
-  CHECK_THAT(found.err, Contains("no series of the same work is in all of the reports"));
+  CHECK_THAT(found.err, Contains("the reports have no series of the same work in common"));
 }
 
 }  // namespace

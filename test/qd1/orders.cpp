@@ -228,9 +228,9 @@ TEST_CASE("orders that cannot be are refused with what is needed") {
   };
   refused("--order backward", "--order: 'backward' is not one of random, sequential, zipf");
   refused("--zipf-theta 1.1", "--order");
-  refused("--order random --zipf-theta 1.1", "--zipf-theta: 1.1 is of no use with --order random");
+  refused("--order random --zipf-theta 1.1", "--zipf-theta: 1.1 has no effect with --order random");
   refused("--order zipf --zipf-theta 0", "--zipf-theta: '0' is not a number from 0.01 to 10");
-  refused("--order zipf --reads cold", "needed is --reads warm, or another order");
+  refused("--order zipf --reads cold", "use --reads warm, or another order");
 }
 
 TEST_CASE("runs whose offsets come in different orders are not compared") {

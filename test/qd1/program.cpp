@@ -172,7 +172,7 @@ TEST_CASE("what cannot be is refused before anything is measured") {
   const outcome found = run_qd1(here, "memory --memory 64M --gate \"direct.p50<=1s\" --time 0.1");
   CHECK(found.status == 2);
   CHECK(found.out.empty());
-  if (!Contains("--memory: ").match(found.err) && !Contains("this system does not tell").match(found.err))
+  if (!Contains("--memory: ").match(found.err) && !Contains("this system does not report").match(found.err))
     CHECK_THAT(found.err, Contains("the run has no such series"));  // memory can be made short here
 }
 

@@ -155,8 +155,8 @@ TEST_CASE("two runs have no interval between them, and the reason is given") {
   const qd1::estimate median = *qd1::median_of(all.series.front());
   CHECK_FALSE(median.interval);
   CHECK(median.scope == qd1::scope::between_runs);
-  CHECK_THAT(median.withheld, Contains("2 runs were made; needed are 3"));
-  CHECK_THAT(unbroken(qd1::table(all)), Contains("between 2 runs") && Contains("2 runs were made; needed are 3"));
+  CHECK_THAT(median.withheld, Contains("2 runs were made; 3 are needed"));
+  CHECK_THAT(unbroken(qd1::table(all)), Contains("between 2 runs") && Contains("2 runs were made; 3 are needed"));
 }
 
 TEST_CASE("a percentile that a run is too short for has no interval between runs") {
@@ -167,7 +167,7 @@ TEST_CASE("a percentile that a run is too short for has no interval between runs
   REQUIRE(found.fraction == 0.999);
   REQUIRE(found.value);  // of the 8,000 samples of all
   CHECK_FALSE(found.value->interval);
-  CHECK_THAT(found.value->withheld, Contains("needed are 3688 in each"));
+  CHECK_THAT(found.value->withheld, Contains("each needs 3688"));
 }
 
 TEST_CASE("table, page, JSON and CSV print the same interval between runs") {
@@ -319,7 +319,7 @@ TEST_CASE("reports that hold runs are compared by how the runs differ") {
   CHECK(qd1::compare(slower.series.front(), base.series.front(), "iops").verdict == qd1::difference::faster);
   CHECK(qd1::compare(slower.series.front(), base.series.front(), "MB/s").verdict == qd1::difference::faster);
   const std::string text = qd1::compare(base, slower).text;
-  CHECK_THAT(text, Contains("SLOWER by") && Contains("by how the runs differ: 5 -> 5 runs") && Contains("By runs:") &&
+  CHECK_THAT(text, Contains("SLOWER by") && Contains("decided by runs: 5 -> 5 runs") && Contains("By runs:") &&
                        !Contains("By rounds:"));
   const qd1::gate_result gate = qd1::check_against(qd1::parse_gate("p50<=1.05x"), base, slower).front();
   CHECK(gate.status == qd1::exit_fail);
@@ -360,7 +360,7 @@ TEST_CASE("a single run is compared with repeated ones by rounds, and that is re
   CHECK(found.base_runs == 0);
   REQUIRE(found.ratio);
   CHECK(found.verdict == qd1::difference::none);
-  CHECK_THAT(found.remark, Contains("the reports have 1 and 5 runs; by runs it takes 3 in each"));
+  CHECK_THAT(found.remark, Contains("the reports have 1 and 5 runs; deciding by runs needs 3 in each"));
 }
 
 TEST_CASE("reports of single runs of the same thing are merged with intervals between runs") {

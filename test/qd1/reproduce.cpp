@@ -207,7 +207,7 @@ TEST_CASE("a part that cannot be measured says why, and the others are measured"
   CHECK(found.at(0).at("not_measured") == "");
   CHECK(found.at(0).at("report").at("qio").at("series").size() >= 1);
   CHECK_THAT(found.at(1).at("not_measured").get<std::string>(),
-             Contains("small: has 524288 bytes; needed are 1048576"));
+             Contains("small: has 524288 bytes; 1048576 are needed"));
   CHECK(found.at(1).at("report").is_null());
   CHECK_THAT(done.out, Contains("one drive, 1 MiB: not measured: small: has 524288 bytes"));
 }

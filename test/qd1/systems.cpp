@@ -26,8 +26,8 @@ qd1::report as_if_by_windows() {
 TEST_CASE("a report that Wine made is no report of Windows") {
   const qd1::comparison found = qd1::compare(report_in("linux.json"), report_in("wine.json"));
   CHECK(found.status == qd1::exit_invalid);
-  CHECK_THAT(found.text, Contains("Emulator of the system: none against Wine 8.0 on Linux (no ratio means anything)"));
-  CHECK_THAT(found.text, Contains("no verdict: the surroundings forbid it"));
+  CHECK_THAT(found.text, Contains("Emulator of the system: none against Wine 8.0 on Linux (makes ratios meaningless)"));
+  CHECK_THAT(found.text, Contains("no verdict: the environments differ too much"));
   CHECK_THAT(found.text, !Contains(" -> "));
   CHECK(qd1::compare(report_in("wine.json"), report_in("wine.json")).status == qd1::exit_pass);
 }
@@ -65,7 +65,7 @@ TEST_CASE("of reports of two systems it is said what differs, then what is compa
   CHECK(at("against Windows NT 10.0.") < first_series);
   CHECK(at("File system, type: ext4 against NTFS") < first_series);
   CHECK(at("engine of asynchronous operations: io_uring against iocp") < first_series);
-  CHECK_THAT(text, Contains("direct read, blocking, 1 MiB: no verdict: direct was verified in one of the runs only"));
+  CHECK_THAT(text, Contains("direct read, blocking, 1 MiB: no verdict: direct was verified in only one of the runs"));
   CHECK_THAT(text, Contains("cached read, blocking, 1 MiB: ") && !Contains("cached read, blocking, 1 MiB: no verdict"));
   CHECK_THAT(text, Contains("served by io_uring against iocp"));
 }
@@ -79,7 +79,7 @@ TEST_CASE("a report of this system is compared with one of another") {
           "Linux");
   fs::copy_file(reports / (by_linux ? "wine.json" : "linux.json"), here.path / "other.json");
   const outcome found = run_qd1(here, "compare other.json report.json --html both.html");
-  CHECK_THAT(found.out, Contains("Differences of the surroundings") && Contains("System, kernel: "));
+  CHECK_THAT(found.out, Contains("Differences between the environments") && Contains("System, kernel: "));
   CHECK_THAT(found.out, Contains("engine of asynchronous operations: "));
   CHECK_THAT(contents(here.path / "both.html"), Contains("<svg"));
 }

@@ -91,7 +91,7 @@ TEST_CASE("trap 6: what stays in memory is not called cold") {
   const outcome found = run_qd1(here, "run data --modes cached --ops read --reads cold" + brief);
   const bool told = qd1::platform::cached_pages(path, 1 << 20).has_value();
   CHECK_THAT(found.out, Contains("cached: not available") &&
-                            Contains(told ? "stay in memory" : "does not tell which pages are in memory"));
+                            Contains(told ? "stay in memory" : "does not report which pages are in memory"));
 }
 
 TEST_CASE("trap 7: a cold run reads nothing twice") {

@@ -162,7 +162,7 @@ TEST_CASE("short memory is refused before a file is made, since Windows does not
   const directory here;
   const outcome found = run_qd1(here, "memory ./data");
   CHECK(found.status == 2);
-  CHECK_THAT(found.err, Contains("does not tell which pages of a file are in memory"));
+  CHECK_THAT(found.err, Contains("does not report which pages of a file are in memory"));
   CHECK(fs::is_empty(here.path));
 }
 

@@ -77,7 +77,7 @@ void settle_order(order order, std::optional<double>& theta) {
   if (order == order::zipf && !theta) theta = usual_theta;
   if (order != order::zipf && theta)
     throw usage_error(
-        fmt::format("--zipf-theta: {:g} is of no use with --order {}; needed is --order zipf", *theta, name(order)));
+        fmt::format("--zipf-theta: {:g} has no effect with --order {}; use --order zipf", *theta, name(order)));
 }
 
 void add_reads(options& to, temperature& reads) { to.one_of("--reads", reads, help_of_reads); }
@@ -105,9 +105,10 @@ void add_engine(options& to, std::string& engine) {
 }
 
 void add_rounds(options& to, std::uint64_t& rounds) {
-  to.count("--rounds", rounds, 1, 1000,
-           "Parts into which the time of a series is split; the series take turns. compare tells chance from change by "
-           "them; with 1, each series is measured without a break");
+  to.count(
+      "--rounds", rounds, 1, 1000,
+      "Parts into which the time of a series is split; the series take turns. compare uses them to tell change from "
+      "chance; with 1, each series is measured without a break");
 }
 
 void add_seed(options& to, std::uint64_t& seed) {
@@ -147,7 +148,7 @@ void require_meant(const std::vector<std::string>& paths, bool create) {
 }
 
 void add_reports(options& to, std::vector<std::string>& paths) {
-  to.texts("REPORT", "REPORT", paths, "Reports that --json wrote, two at least").least = 2;
+  to.texts("REPORT", "REPORT", paths, "Reports that --json wrote; at least two").least = 2;
 }
 
 std::vector<report> read_reports(const std::vector<std::string>& paths) {
@@ -164,7 +165,7 @@ void report_options::declare(options& to) {
   to.texts("--gate", "CONDITION", gate_texts_,
            "A condition, such as 'direct.read.p99<=200us'. Exit status: 0 met, 1 not met, 3 inconclusive, 4 invalid");
   to.texts("--gate-vs", "REPORT CONDITION", gate_texts_against_,
-           "A report of --json, and a condition as a multiple of its figures: base.json 'p50<=1.10x'")
+           "A report that --json wrote, and a condition as a multiple of its figures: base.json 'p50<=1.10x'")
       .values = 2;
 }
 
@@ -190,7 +191,7 @@ void report_options::prepare(const std::vector<double>& percentiles) {
                                 parse_gate(gate_texts_against_[each + 1], percentiles));
     if (!gates_against_.back().second.relative)
       throw usage_error(
-          fmt::format("--gate-vs '{}': needed is a multiple, such as 1.10x", gate_texts_against_[each + 1]));
+          fmt::format("--gate-vs '{}': the limit must be a multiple, such as 1.10x", gate_texts_against_[each + 1]));
   }
   exports_.open();
   if (shows_progress_) progress::request();

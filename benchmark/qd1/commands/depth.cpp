@@ -28,16 +28,15 @@ struct depth_state {
 void add_load(options& to, ladder_request& request) {
   add_paths(to, request.paths);
   add_modes(to, request.modes);
-  to.percent("--mix", request.reads, "Per cent of the transfers that read; the others write");
+  to.percent("--mix", request.reads, "Percentage of the transfers that read; the others write");
   add_order(to, request.order, request.zipf_theta);
   add_block(to, request.block);
   to.counts("--depths", request.depths, 1, most_in_flight,
-            "Transfers that each worker keeps in flight; one step of the ladder each");
+            "Transfers that each worker keeps in flight; each number is a step of the ladder");
   to.counts("--workers", request.workers, 1, 1024,
-            "Threads for each PATH, each with its own context; each with all "
-            "depths");
+            "Threads for each PATH, each with its own context; each number is measured with all depths");
   to.flag("--alone", request.each_alone,
-          "Also measure each PATH alone, and report what all together reach as a part of the sum");
+          "Also measure each PATH alone, and report the throughput of all together as a fraction of the sum");
   add_file_size(to, request.file_size);
   add_reads(to, request.temperature);
   add_writes(to, request.durability, false);
@@ -48,7 +47,7 @@ void add_measuring(options& to, depth_state& own) {
   add_time(to, request.seconds, "a step");
   add_rounds(to, request.rounds);
   to.flag("--no-clock", own.untimed,
-          "Do not read the clock for each transfer: the most operations per second, and no latencies");
+          "Do not read the clock for each transfer: the most operations per second, but no latencies");
   to.flag("--pin", request.pinned, "Keep each worker on one CPU, those near the device first");
   add_engine(to, request.engine.name);
   to.word("--wait", request.engine.waiting, {"sleep", "spin", "adaptive"}, "How workers wait for completions");
@@ -67,7 +66,7 @@ void require_possible(const ladder_request& request) {
                     "most {} fit",
                     depth, request.block, size_text(most_memory), most_memory / request.block));
   if (request.each_alone && request.paths.size() < 2)
-    throw usage_error(fmt::format("--alone: there is {} target; it takes at least two",
+    throw usage_error(fmt::format("--alone: there is only {} target; name at least two",
                                   std::max<std::size_t>(request.paths.size(), 1)));
 }
 

@@ -21,8 +21,8 @@ void add_memory_options(options& to, memory_request& request) {
   add_path(to, request.path);
   to.size(
       "--memory", request.memory,
-      "Bytes that are left for the file's pages; files are parts and multiples of it. Default: an eighth of what is "
-      "available, 1GiB at most");
+      "Bytes to leave for the file's pages; file sizes are fractions and multiples of it. Default: an eighth of what "
+      "is available, at most 1GiB");
   add_block(to, request.block);
   add_time(to, request.seconds, "a step, at most; cold ones end when each block has been read");
   add_measurement(to, request);

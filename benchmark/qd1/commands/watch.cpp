@@ -31,7 +31,7 @@ void add_watch_options(options& to, watch_state& own) {
   to.one_of("--ops", request.operation, "Operation to watch");
   add_block(to, request.block);
   to.seconds("--interval", request.interval, "Time from the start of a transfer to that of the next");
-  to.count("--count", request.count, 1, request.count, "End after so many transfers. Default: at Ctrl-C")
+  to.count("--count", request.count, 1, request.count, "End after this many transfers. Default: at Ctrl-C")
       .preset.clear();
   add_file_size(to, request.file_size);
   add_reads(to, request.reads);

@@ -55,7 +55,7 @@ std::string lines(const series& base, const series& now) {
   for (const figure& each : figures_of_series())
     if (each.is_compared) text += line(base, now, each.name);
   if (found.base_runs != 0)
-    text += fmt::format("    by how the runs differ: {} -> {} runs\n", found.base_runs, found.now_runs);
+    text += fmt::format("    decided by runs: {} -> {} runs\n", found.base_runs, found.now_runs);
   if (!found.remark.empty()) text += fmt::format("    {}\n", found.remark);
   if (engine_text(base.service) != engine_text(now.service))
     text += fmt::format("    served by {} against {}\n", engine_text(base.service), engine_text(now.service));
@@ -72,17 +72,17 @@ std::string engine(const report& run) {
 std::string environment(const report& base, const report& now, bool& forbids) {
   std::string text;
   for (const machine_difference& each : differences(base.machine, now.machine)) {
-    text += "  " + each.in_words() + (each.forbids ? " (no ratio means anything)" : "") + '\n';
+    text += "  " + each.in_words() + (each.forbids ? " (makes ratios meaningless)" : "") + '\n';
     forbids = forbids || each.forbids;
   }
   const auto differs = [&](std::string_view what, const auto& a, const auto& b) {
     if (a != b) text += fmt::format("  {}: {} against {}\n", what, a, b);
   };
   differs("qd1", base.version, now.version);
-  differs("engine asked for", base.settings.engine, now.settings.engine);
+  differs("requested engine", base.settings.engine, now.settings.engine);
   differs("engine of asynchronous operations", engine(base), engine(now));
   differs("clock", base.clock.source, now.clock.source);
-  return text.empty() ? "  none that is known\n" : text;
+  return text.empty() ? "  none known\n" : text;
 }
 
 // The base may have the same work with offsets in another order.
@@ -116,23 +116,23 @@ struct decided {
 // How their verdicts come about.
 std::string explanation(const decided& series) {
   const auto [by_runs, by_rounds, in_turn] = series;
-  std::string text = "\nA verdict is on the median, with 95 % intervals.\n";
+  std::string text = "\nVerdicts are on the median, with 95 % intervals.\n";
   if (by_rounds != 0)
     text += fmt::format(
-        "By rounds: it rests on how the rounds of each run differ, and on {:.0f} % that runs of the same thing are\n"
-        "assumed to differ. The figures are means over the rounds.\n",
+        "By rounds: based on how the rounds of each run differ, and on an assumed spread of {:.0f} % between runs\n"
+        "of the same thing. The figures are means over the rounds.\n",
         run_spread * 100);
   if (in_turn != 0)
     text += fmt::format(
-        "In turn: it rests on how the ratios of two rounds, one after the other, differ, and on {:.0f} % that runs of\n"
-        "the same thing are assumed to differ. The figures are means over the rounds.\n",
+        "In turn: based on how the ratios of paired rounds differ, and on an assumed spread of {:.0f} % between runs\n"
+        "of the same thing. The figures are means over the rounds.\n",
         run_spread_in_turns * 100);
   if (by_runs != 0)
     text +=
-        "By runs: it rests on how the runs of each report differ. The figures are geometric means over the\nruns. "
-        "FASTER and SLOWER take an interval of 99 %.\n";
+        "By runs: based on how the runs of each report differ. The figures are geometric means over the\nruns. "
+        "FASTER and SLOWER need an interval of 99 %.\n";
   return text +
-         fmt::format("FASTER, SLOWER: by {:.0f} % at least. No difference: one of {:.0f} % would have been seen.\n",
+         fmt::format("FASTER, SLOWER: by at least {:.0f} %. No difference: one of {:.0f} % would have been seen.\n",
                      (negligible - 1) * 100, (notable - 1) * 100);
 }
 
@@ -144,26 +144,26 @@ std::string why_not_comparable(const series& base, const series& now) {
     if (!each->measured()) return "not measured: " + each->not_available;
   }
   if (base.verification.result != now.verification.result)
-    return "direct was verified in one of the runs only: " + base.verification.text + " / " + now.verification.text;
+    return "direct was verified in only one of the runs: " + base.verification.text + " / " + now.verification.text;
   if (!metric(base, "p50") || !metric(now, "p50")) return "too few samples";
   return {};
 }
 
 std::string why_not_comparable(const report& base, const report& now) {
   for (const machine_difference& each : differences(base.machine, now.machine))
-    if (each.forbids) return "the surroundings forbid it: " + each.in_words();
+    if (each.forbids) return "the environments differ too much: " + each.in_words();
   return {};
 }
 
 comparison compare(const report& base, const report& now) {
   comparison out;
   bool forbidden = false;
-  out.text = "Differences of the surroundings:\n" + environment(base, now, forbidden) + '\n';
+  out.text = "Differences between the environments:\n" + environment(base, now, forbidden) + '\n';
   decided all;
   for (const series& each : now.series) {
     const auto same =
         std::find_if(base.series.begin(), base.series.end(), [&](auto& other) { return other.work == each.work; });
-    const std::string reason = forbidden                   ? "the surroundings forbid it"
+    const std::string reason = forbidden                   ? "the environments differ too much"
                                : same == base.series.end() ? why_without_counterpart(base, each)
                                                            : why_not_comparable(*same, each);
     if (!reason.empty()) {

@@ -151,7 +151,7 @@ void advise(decision& to, const evidence& found) {
     const double runs = (found.of_runs + found.of_rounds) / (wanted * wanted);
     to.repeats_needed = std::max<std::uint64_t>(5, rounded_up(runs) + 2);  // few runs know little of their spread
     to.remark =
-        fmt::format("runs of the same thing may differ by as much; {} runs of each might decide", *to.repeats_needed);
+        fmt::format("runs of the same thing may differ by that much; {} runs of each might decide", *to.repeats_needed);
   }
 }
 
@@ -170,8 +170,8 @@ bool is_enough(std::size_t left, std::size_t all) { return left >= std::max(fewe
 
 std::string left_out(std::size_t base, std::size_t all_base, std::size_t now, std::size_t all_now, bool quiet) {
   return fmt::format(
-      "others had the processor in {} of {} and in {} of {} rounds{}", base, all_base, now, all_now,
-      quiet ? ", which are left out" : ": the interval is that of single rounds; measure when they have gone");
+      "others had the CPU in {} of {} and in {} of {} rounds{}", base, all_base, now, all_now,
+      quiet ? ", which are left out" : ": the interval is that of single rounds; measure when the host is quiet");
 }
 
 // "3 of 20 and 0 of 20 rounds"; empty if none lacks the figure.
@@ -234,7 +234,7 @@ decision decide(std::span<const round_figure> base, std::span<const round_figure
     decision none;
     none.missing = std::move(missing);
     none.rounds_needed = fewest_rounds;
-    none.remark = fmt::format("{} of the rounds of a run have samples enough; needed are {}", fewer, fewest_rounds);
+    none.remark = fmt::format("only {} rounds of a run have enough samples; {} are needed", fewer, fewest_rounds);
     return none;
   }
   if (lack_many(missing_before, base.size()) || lack_many(missing_after, now.size()))
@@ -285,7 +285,7 @@ decision decide_by_runs(std::span<const double> base, std::span<const double> no
     none.base_runs = before.size();
     none.now_runs = after.size();
     none.repeats_needed = fewest_runs;
-    none.remark = fmt::format("{} runs of a side have the figure; needed are {}", fewer, fewest_runs);
+    none.remark = fmt::format("only {} runs of one side have the figure; {} are needed", fewer, fewest_runs);
     return none;
   }
   if (before.size() < base.size() || after.size() < now.size()) {

@@ -72,7 +72,7 @@ bool hold_runs(const series& base, const series& now) {
 
 std::string why_not_by_runs(const series& base, const series& now) {
   const auto runs = [](const series& of) { return std::max<std::size_t>(repetitions(of), 1); };
-  return fmt::format("decided by rounds, since the reports have {} and {} runs; by runs it takes {} in each",
+  return fmt::format("decided by rounds, since the reports have {} and {} runs; deciding by runs needs {} in each",
                      runs(base), runs(now), fewest_runs);
 }
 

@@ -58,8 +58,8 @@ void require_words(const gate& gate) {
   for (const std::string& each : gate.words)
     if (std::ranges::find(known, each) == known.end() && !may_be_of_row(each))
       throw usage_error(
-          fmt::format("--gate '{}': '{}' selects no series; words that do are {}, and those of a row of a "
-                      "profile, such as SEQ1M or Q8T1",
+          fmt::format("--gate '{}': '{}' selects no series; use {}, or the words of a row of a profile, such "
+                      "as SEQ1M or Q8T1",
                       gate.text, each, fmt::join(known, ", ")));
 }
 
@@ -113,8 +113,8 @@ double factor_of(const gate& gate, std::string_view name) {
   for (const auto& [known, factor] : units)
     if (is_time(gate) && known == name) return factor;
   throw usage_error(
-      fmt::format("--gate '{}': '{}' is not a unit of {}; needed is ns, us, ms, s of a time, none of another "
-                  "figure, or x for a multiple of the base",
+      fmt::format("--gate '{}': '{}' is not a unit of {}; use ns, us, ms or s for a time, no unit for other "
+                  "figures, or x for a multiple of the base",
                   gate.text, name, gate.metric));
 }
 
@@ -214,7 +214,7 @@ gate parse_gate(const std::string& text, const std::vector<double>& percentiles)
   const std::size_t sign = text.find_first_of("<>");
   if (sign == std::string::npos || sign + 1 >= text.size() || text[sign + 1] != '=')
     throw usage_error(
-        fmt::format("--gate '{}': needed is a figure, <= or >=, and a limit, such as "
+        fmt::format("--gate '{}': write a figure, <= or >=, and a limit, such as "
                     "'direct.read.p99<=200us'",
                     text));
   found.at_most = text[sign] == '<';
@@ -235,7 +235,7 @@ gate parse_gate(const std::string& text, const std::vector<double>& percentiles)
   found.relative = unit_name == "x";
   if (!found.relative) found.limit *= factor_of(found, unit_name);
   if (!(found.limit >= 0) || !std::isfinite(found.limit))
-    throw usage_error(fmt::format("--gate '{}': '{}' is no limit; needed is a number from 0 on", text, begin));
+    throw usage_error(fmt::format("--gate '{}': '{}' is not a limit; it must be a number of 0 or more", text, begin));
   return found;
 }
 
@@ -256,7 +256,8 @@ std::vector<gate_result> check(const gate& gate, const report& run) {
 }
 
 std::vector<gate_result> check_against(const gate& gate, const report& base, const report& run) {
-  if (!gate.relative) throw usage_error(fmt::format("--gate-vs '{}': needed is a multiple, such as 1.10x", gate.text));
+  if (!gate.relative)
+    throw usage_error(fmt::format("--gate-vs '{}': the limit must be a multiple, such as 1.10x", gate.text));
   const std::string forbidden = why_not_comparable(base, run);
   std::vector<gate_result> results;
   for (const series* each : meant(gate, run)) {

@@ -16,8 +16,8 @@ std::string split(const series& of, const machine_facts& machine) {
   for (const device_facts& device : machine.devices)
     if (device.largest_transfer_kib && *device.largest_transfer_kib * 1024 < of.work.block && each > 1.05)
       return fmt::format(
-          "{} is more than {}, the most that {} is given at once (max_sectors_kb): {:.3g} operations of "
-          "the device for each",
+          "{} is more than {}, the most that the kernel sends {} at once (max_sectors_kb): {:.3g} device "
+          "operations for each",
           size_text(of.work.block), size_text(*device.largest_transfer_kib * 1024), device.name, each);
   return {};
 }
@@ -33,7 +33,7 @@ std::string contradiction(const std::vector<series>& kinds) {
   if (static_cast<double>(kinds.front().latency.samples) < enough * expected ||
       std::abs(in_flight / expected - 1) < 0.1)
     return {};
-  return fmt::format("mean latency x IOPS says that {:.3g} transfers were in flight, not {:.3g}", in_flight, expected);
+  return fmt::format("by mean latency x IOPS, {:.3g} transfers were in flight, not {:.3g}", in_flight, expected);
 }
 
 }  // namespace qd1

@@ -28,7 +28,7 @@ users users_of(const std::vector<target>& targets) {
       add(found, "lie on " + device.name, each + 1);
       if (!device.pcie) continue;
       if (!device.pcie->root_complex.empty())
-        add(found, "hang on the root complex " + device.pcie->root_complex, each + 1);
+        add(found, "hang off the root complex " + device.pcie->root_complex, each + 1);
       if (device.pcie->numa_node) add(found, fmt::format("belong to NUMA node {}", *device.pcie->numa_node), each + 1);
     }
   return found;
@@ -48,8 +48,8 @@ void note_scaling(report& run, const std::vector<target>& targets) {
   for (series& each : run.series) {
     const auto efficiency = scaling_efficiency(run, each);
     if (!efficiency) continue;
-    std::string text = fmt::format("scaling efficiency {:.0f} %: that much of the sum of what each target did alone",
-                                   *efficiency * 100);
+    std::string text = fmt::format(
+        "scaling efficiency {:.0f} %: all together, as a fraction of the sum of each target alone", *efficiency * 100);
     if (const auto shared = shared_by(targets); *efficiency < nearly_all && !shared.empty())
       text += fmt::format("; {}", fmt::join(shared, "; "));
     each.notes.push_back(text);

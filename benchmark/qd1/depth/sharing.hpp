@@ -10,7 +10,7 @@
 
 namespace qd1 {
 
-/// "targets 1 and 2 lie on vda", "targets 1, 2 and 3 hang on the root complex pci0000:00": each thing that more than
+/// "targets 1 and 2 lie on vda", "targets 1, 2 and 3 hang off the root complex pci0000:00": each thing that more than
 /// one target needs.
 std::vector<std::string> shared_by(const std::vector<target>& targets);
 

@@ -115,7 +115,7 @@ template <class Context>
 void worker::note_features(const Context& context) {
   const qio::explanation facts = context.explain();
   if (duty_.engine.waiting != "sleep")
-    note_feature(duty_.engine.waiting, facts.find("waiting") != nullptr, "only a context over io_uring waits awake");
+    note_feature(duty_.engine.waiting, facts.find("waiting") != nullptr, "only a context over io_uring can spin");
   if (duty_.engine.registered) {
     const qio::fact& told = *facts.find("registered memory");
     note_feature("in registered memory", told.value != "off", told.reason);
@@ -127,9 +127,9 @@ template <class File>
 void worker::note_polling(const File& file) {
   const qio::explanation facts = file.explain();
   const qio::fact* const told = facts.find("polling");
-  const std::string why_not = told == nullptr        ? "only transfers of direct files are"
+  const std::string why_not = told == nullptr        ? "only transfers of direct files can be"
                               : told->value == "off" ? told->reason
-                                                     : "here are only " + told->value + " of up to 64 KiB";
+                                                     : "here only " + told->value + " of up to 64 KiB can be";
   note_feature("polled", file.statistics().polled != 0, why_not);
 }
 

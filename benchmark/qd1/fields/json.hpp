@@ -134,8 +134,8 @@ void get(const member<Struct, Type>& each, const Json& in, bool measured, Struct
     read(*found, value);
   if constexpr (std::is_same_v<Type, std::uint64_t>)
     if (value < each.least)
-      throw usage_error(std::string(each.name) + ": " + std::to_string(value) + "; needed is " +
-                        std::to_string(each.least) + " at least");
+      throw usage_error(std::string(each.name) + ": " + std::to_string(value) + "; at least " +
+                        std::to_string(each.least) + " is needed");
 }
 
 template <class Json, class Struct, class Type>

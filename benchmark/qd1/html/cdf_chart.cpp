@@ -77,7 +77,7 @@ std::vector<tick> share_ticks() {
 }
 
 std::string cdf_description(const panel& from) {
-  std::string text = "The part of the operations that took at most a time, over that time on a logarithmic axis.";
+  std::string text = "Cumulative share of the operations over latency, on a logarithmic axis.";
   for (const curve& each : from.curves)
     if (const estimate* half = each.measured() ? median(*each.series) : nullptr)
       text += fmt::format(" Half of {}: at most {}.", each.name, duration_text(half->value));
@@ -94,7 +94,7 @@ node cdf_chart(const panel& from) {
   nodes layers = {horizontal_grid(share_ticks()), vertical_grid(x.ticks()), stretched(std::move(curves)),
                   names(from, x)};
   return figure_of(
-      {"Distribution: where most of them lie",
+      {"Distribution: where most latencies lie",
        cdf_description(from),
        "cdf",
        {{"data-low", fmt::format("{:.6g}", x.low())}, {"data-high", fmt::format("{:.6g}", x.high())}},

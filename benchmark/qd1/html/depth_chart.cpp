@@ -123,9 +123,9 @@ node throughput_chart(const panel& from) {
   nodes layers = {horizontal_grid(y.ticks(), side::right), vertical_grid(x.ticks()), stretched(std::move(lines)),
                   start_labels(std::move(starts))};
   return figure_of(
-      {"Throughput: what each further transfer in flight brings", "Operations a second over depth.", "throughput",
+      {"Throughput: what each further transfer in flight gains", "Operations per second over depth.", "throughput",
        axes(x, y.low(), y.high()), std::move(layers),
-       "Operations a second over the transfers that each worker keeps in flight. Dotted: in proportion to depth, as "
+       "Operations per second over the transfers that each worker keeps in flight. Dotted: in proportion to depth, as "
        "if each transfer took as long as one of the first step."});
 }
 
@@ -162,8 +162,7 @@ node latency_chart(const panel& from) {
   return figure_of(
       {"Latency: what each further transfer in flight costs", "Median and p99 over depth.", "waiting",
        axes(x, y.low(), y.high()), std::move(layers),
-       "Solid: median; dashed: p99; over depth, logarithmic. Where throughput has ceased to grow, only this "
-       "does."});
+       "Solid: median; dashed: p99; over depth, logarithmic. Where throughput no longer grows, only latency does."});
 }
 
 }  // namespace qd1::html

@@ -91,9 +91,9 @@ node factors_chart(const reproduction& of) {
                                element("b", {{"class", "run2"}}, {ratio_text(*each->found)})})}));
   list.add(element("li", {{"class", "scale"}}, {element("span"), axis(x), element("span")}));
   return element("section", {{"class", "details"}},
-                 {element("h2", {}, {"Published beside this machine"}), std::move(list),
+                 {element("h2", {}, {"Published and measured here"}), std::move(list),
                   element("p", {{"class", "how"}},
-                          {"Each claim as one figure divided by another, so that the speed of the machine does not "
+                          {"Each claim as a ratio of two figures, so that the speed of the machine does not "
                            "matter. ",
                            element("b", {{"class", "run1"}}, {"Published"}), " and ",
                            element("b", {{"class", "run2"}}, {"here"}), "; logarithmic."})});

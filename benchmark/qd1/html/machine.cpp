@@ -35,7 +35,7 @@ topic run_topic(const report& run) {
   about.facts.push_back({"block", size_text(with.block)});
   about.facts.push_back(
       {"a series", fmt::format("at most {} samples, {:.4g} s", count_text(with.samples), with.seconds)});
-  about.facts.push_back({"engine wanted", with.engine});
+  about.facts.push_back({"requested engine", with.engine});
   about.facts.push_back({"seed", fmt::format("{}", with.seed)});
   return about;
 }
@@ -45,7 +45,7 @@ topic clock_topic(const report& run) {
   topic about{"Clock", {{"source", clock.source}}};
   if (!clock.reason.empty()) about.facts.push_back({"why", clock.reason});
   about.facts.push_back({"tick", duration_text(clock.tick_ns)});
-  about.facts.push_back({"cost of a reading", duration_text(clock.floor_ns)});
+  about.facts.push_back({"cost of reading it", duration_text(clock.floor_ns)});
   about.facts.push_back({"deviation", fmt::format("{:.2g} of the system’s clock", clock.deviation)});
   return about;
 }
@@ -117,7 +117,7 @@ node table_of(std::span<const named_report> runs) {
       if (about.compared) body.add(row_of(each, about, all));
   return element("div", {{"class", "wide"}},
                  {element("table", {{"class", "differences"}, {"role", "table"}},
-                          {element("caption", {}, {"How the runs were made; bold: not as in the first."}),
+                          {element("caption", {}, {"How the runs were made; bold: differs from the first."}),
                            element("thead", {}, {std::move(head)}), std::move(body)})});
 }
 
@@ -132,7 +132,7 @@ node differences_list(std::span<const named_report> runs) {
           {element("b", {}, {other.name + ": "}), each.in_words() + (each.forbids ? " – not comparable" : "")}));
       any = true;
     }
-  if (!any) return element("p", {}, {"As far as is known, the machines do not differ."});
+  if (!any) return element("p", {}, {"No difference between the machines is known."});
   return element("div", {},
                  {element("h3", {}, {fmt::format("Differences from {}", runs.front().name)}), std::move(list)});
 }

@@ -90,7 +90,7 @@ std::string verdict_of_memory(const panel& from) {
       if (each.hue == first.hue && each.measured()) pair.push_back(&each);
     if (!pair.empty()) text += (text.empty() ? "" : " ") + sentence(pair);
   }
-  return text.empty() ? "No figures: no step could be measured and believed." : text;
+  return text.empty() ? "No figures: no valid step was measured." : text;
 }
 
 }  // namespace qd1::html

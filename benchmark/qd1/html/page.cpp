@@ -65,8 +65,8 @@ std::string subtitle(const report& run) {
 std::string_view heading(const report& run) {
   if (!run.settings.profile.empty()) return "What this storage reads and writes per second";
   switch (run.kind) {
-    case report_kind::memory: return "What file I/O takes when memory is short";
-    case report_kind::depth: return "How much file I/O can be in flight";
+    case report_kind::memory: return "How fast file I/O is when memory is short";
+    case report_kind::depth: return "File I/O with many operations in flight";
     case report_kind::run: break;
   }
   return "How long one file operation takes";
@@ -100,20 +100,17 @@ bool has_repetitions(runs_shown runs) {
 node footer(runs_shown runs) {
   const char* const covered =
       has_repetitions(runs)
-          ? "An interval between runs says where the mean of many such runs would lie with a confidence of 95 %. It "
-            "includes what differs from run to run. The figures are geometric means over the runs; curves are of all "
-            "samples. "
-          : "An interval says where the value would lie with a confidence of 95 % had this run gone on; another run "
-            "may "
-            "differ by more. ";
+          ? "An interval between runs contains the mean of many such runs with a confidence of 95 %. It includes what "
+            "differs from run to run. The figures are geometric means over the runs; curves are of all samples. "
+          : "An interval contains, with a confidence of 95 %, the value that this run would have if it continued; "
+            "another run may differ by more. ";
   return element(
       "footer", {},
       {element(
           "p", {},
           {"How to read it: p99 is the time within which 99 of 100 operations complete. ", covered,
-           "Where there are too few samples, no figure is given. Unless a rate is given the next operation begins when "
-           "the last one is "
-           "over, so these are service times and not what a queue of users would see."})});
+           "Where there are too few samples, no figure is given. Unless a rate is given, an operation begins when the "
+           "previous one completes, so these are service times, not what users in a queue would see."})});
 }
 
 std::string page(runs_shown runs, const std::vector<panel>& panels) {

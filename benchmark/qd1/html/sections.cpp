@@ -33,7 +33,7 @@ nodes verdict(const panel& from, std::span<const named_report> runs) {
   if (shows_profile(runs)) return {verdict_of_profile(from)};
   if (shows_loads(runs)) return {verdict_of_load(from)};
   if (runs.size() == 1) return verdict_of_modes(from);
-  if (!comparable(runs)) return {"No verdict: the runs are not of the same thing."};
+  if (!comparable(runs)) return {"No verdict: the runs did not measure the same thing."};
   return verdict_of_runs(from);
 }
 
@@ -68,10 +68,9 @@ node answers(const std::vector<panel>& panels, std::span<const named_report> run
   node found = element("section", {{"class", "answers"}});
   for (const panel& each : panels) found.add(answer(each, runs));
   if (shows_loads(runs) || shows_memory(runs) || shows_profile(runs)) return found;
-  found.add(
-      element("p", {{"class", "how"}},
-              {"Dot: median, with its 95 % interval. Thick bar: up to p99. Thin line: up to p99.9. Logarithmic: each "
-               "step to the right is a multiple."}));
+  found.add(element("p", {{"class", "how"}},
+                    {"Dot: median, with its 95 % interval. Thick bar: up to p99. Thin line: up to p99.9. The axis is "
+                     "logarithmic: equal steps are equal factors."}));
   return found;
 }
 

@@ -125,8 +125,8 @@ node series_table(std::span<const named_report> runs) {
       {element("h2", {}, {"All series of all reports"}),
        element("table", {{"class", "sortable"}, {"role", "table"}},
                {element("caption", {},
-                        {"Figures as each report has them. They are not a verdict: whether two differ is said above. † "
-                         "So rare that it may be the host’s noise."}),
+                        {"The figures of each report. They are not a verdict: see above whether two differ. † So rare "
+                         "that it may be the host’s noise."}),
                 element("thead", {{"role", "rowgroup"}}, {std::move(head)}),
                 element("tbody", {{"role", "rowgroup"}}, std::move(rows))})});
 }

@@ -147,7 +147,7 @@ std::string path_taken(const service& by) {
   };
   std::vector<std::string> found;
   for (const way& each :
-       {way{"at once", by.by_inline}, way{"through the ring", by.by_ring}, way{"by a worker", by.by_worker}})
+       {way{"inline", by.by_inline}, way{"through the ring", by.by_ring}, way{"on worker threads", by.by_worker}})
     if (each.count != 0) found.push_back(fmt::format("{} {}", count_text(each.count), each.name));
   if (found.empty()) return engine_text(by);
   return fmt::format("{}: {}", engine_text(by), fmt::join(found, ", "));
@@ -171,7 +171,7 @@ nodes remarks(const series& of) {
   const auto add = [&](std::string text) { found.push_back(element("p", {}, {std::move(text)})); };
   if (!of.verification.text.empty()) found.push_back(verification_text(of.verification));
   if (!of.complete)
-    found.push_back(element("p", {{"class", "doubtful"}}, {"Interrupted: fewer samples than asked for."}));
+    found.push_back(element("p", {{"class", "doubtful"}}, {"Interrupted: fewer samples than requested."}));
   for (const std::string& reason : of.invalid) found.push_back(element("p", {{"class", "bad"}}, {"✗ " + reason}));
   if (of.steady == false)
     found.push_back(
@@ -226,7 +226,8 @@ node figures_table(const panel& from) {
   for (const figure* each : others) columns.emplace_back(each->label);
   nodes rows;
   for (const curve& each : from.curves) rows.push_back(figures_row(each, percentiles, others));
-  std::string caption = fmt::format("Latency with 95 % intervals {}, the best of a column bold.", scopes_of(from));
+  std::string caption =
+      fmt::format("Latency with 95 % intervals {}, the best of each column in bold.", scopes_of(from));
   if (std::ranges::any_of(from.curves, [](const curve& each) { return each.trusted < 1; }))
     caption += " † So rare that it may be the host’s noise.";
   return table("figures", caption, columns, std::move(rows));
@@ -254,7 +255,7 @@ node evidence_table(const panel& from) {
   std::vector<std::string> columns = {"Mode"};
   for (const figure* each : figures) columns.emplace_back(each->label);
   for (const char* name : {"time", "served by", "checks and notes"}) columns.emplace_back(name);
-  return table("evidence", "What the figures rest on.", columns, std::move(rows));
+  return table("evidence", "What the figures are based on.", columns, std::move(rows));
 }
 
 }  // namespace qd1::html

@@ -117,7 +117,7 @@ node throughput_timeline(const panel& from) {
     return static_cast<double>(each.operations) / each.seconds;
   };
   return timeline_chart(
-      from, {"Throughput, second by second", "/s", "Operations a second over the time of each series.", rate, false});
+      from, {"Throughput, second by second", "/s", "Operations per second over the time of each series.", rate, false});
 }
 
 nodes memory_timelines(const panel& from) {
@@ -127,8 +127,7 @@ nodes memory_timelines(const panel& from) {
   };
   add({"Pages in memory", " pages", "Pages of the file in memory, at the end of each second.",
        [](const slice& each) { return number(each.cached_pages); }, true});
-  add({"Dirty memory", " MiB",
-       "MiB that are still to be written, with what is being written, at the end of each second.",
+  add({"Dirty memory", " MiB", "MiB not yet written back, including what is being written, at the end of each second.",
        [](const slice& each) -> std::optional<double> {
          if (!each.dirty_bytes) return std::nullopt;
          return static_cast<double>(*each.dirty_bytes) / 0x1p20;

@@ -136,7 +136,7 @@ nodes banners(std::span<const named_report> runs) {
     if (!each.run->valid()) found.push_back(invalid_banner(each, runs));
     if (nodes reasons = obstacles(each, runs.front()); !reasons.empty())
       found.push_back(banner("incomplete", prefix(each, runs) + "NOT COMPARABLE",
-                             "Its figures are of something else than those of the first run:", std::move(reasons)));
+                             "It did not measure the same thing as the first run:", std::move(reasons)));
     if (!is_complete(*each.run)) found.push_back(incomplete_banner(each, runs));
   }
   return found;

@@ -112,7 +112,7 @@ node comparison_of_runs(const curve& base, const curve& other, const estimate& f
   nodes words = {element("b", {{"class", other.hue}}, {other.short_name}), " "};
   switch (found.verdict) {
     case difference::none: words.push_back("does not differ from "); break;
-    case difference::inconclusive: words.push_back("cannot be told from "); break;
+    case difference::inconclusive: words.push_back("cannot be told apart from "); break;
     case difference::faster:
     case difference::slower: {
       const bool slower = found.verdict == difference::slower;
@@ -151,7 +151,7 @@ bool may_be_one(const estimate& ratio) { return ratio.interval && !differ(ratio)
 nodes verdict_of_modes(const panel& modes) {
   const std::vector<contender> all = ranking(modes, 0.5);
   const std::vector<contender> ranked = best_of_each_mode(all);
-  if (ranked.empty()) return {"No figures: no series of this kind could be measured and believed."};
+  if (ranked.empty()) return {"No figures: no valid series of this kind was measured."};
   if (ranked.size() == 1 && all.size() > 1) return comparison(all[0], all[1]);
   if (ranked.size() == 1)
     return {mention(ranked[0]), fmt::format(": {} at the median. There is nothing to compare it with.",

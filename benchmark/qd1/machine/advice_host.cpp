@@ -19,16 +19,16 @@ void on_frequency(const cpu_facts& cpu, all_advice& out) {
   if (cpu.governor && *cpu.governor != "performance")
     out.push_back(
         {severity::warning, fmt::format("the governor of CPU {} is {}", cpu.current.value_or(0), *cpu.governor),
-         "A processor that waits for the device lowers its clock, so that each operation is followed by slow code.",
+         "A processor that waits for the device lowers its clock, so the code after each operation runs slowly.",
          "cpupower frequency-set -g performance"});
   if (cpu.power_plan && (*cpu.power_plan == "balanced" || *cpu.power_plan == "power saver"))
     out.push_back(
         {severity::warning, fmt::format("the power plan is {}", *cpu.power_plan),
-         "A processor that waits for the device lowers its clock, so that each operation is followed by slow code.",
+         "A processor that waits for the device lowers its clock, so the code after each operation runs slowly.",
          "powercfg /setactive SCHEME_MIN"});
   if (cpu.on_battery == true)
     out.push_back({severity::warning, "the machine runs on its battery",
-                   "Firmware holds processor, link and drive back to save power.", std::nullopt});
+                   "Firmware slows processor, link and drive down to save power.", std::nullopt});
 }
 
 // A report may come from anywhere, and a command is run in a shell.
@@ -92,14 +92,14 @@ void on_clock(const clock_facts& clock, all_advice& out) {
 void on_virtualization(const virtual_facts& machine, all_advice& out) {
   if (machine.emulator)
     out.push_back({severity::severe, fmt::format("this is {}, not Windows", *machine.emulator),
-                   "Each call is translated, and answered by another system: the figures say nothing of Windows.",
+                   "Each call is translated, and answered by another system: the figures say nothing about Windows.",
                    std::nullopt});
   constexpr double noticeable_percent = 0.1;
   if (machine.steal_percent.value_or(0) > noticeable_percent)
     out.push_back(
         {severity::warning,
          fmt::format("other guests took {:.2f} % of the processor time since the start", *machine.steal_percent),
-         "While another guest runs an operation seems to take milliseconds, so that the tail is the host's.",
+         "While another guest runs, an operation seems to take milliseconds, so the tail is the host's.",
          std::nullopt});
   if (machine.root_partition == true)
     out.push_back(
@@ -120,7 +120,7 @@ void on_virtualization(const virtual_facts& machine, all_advice& out) {
 void on_virus_scanner(const host_facts& host, all_advice& out) {
   if (!host.virus_scanner) return;
   out.push_back({severity::warning, fmt::format("{} scans files", *host.virus_scanner),
-                 "It reads files that are opened or have been written, beside the run, and delays opening them.",
+                 "It scans files that are opened or written during the run, and delays opening them.",
                  host.virus_scanner->starts_with("Microsoft Defender")
                      ? std::optional<std::string>("Add-MpPreference -ExclusionPath DIRECTORY")
                      : std::nullopt});
@@ -130,13 +130,13 @@ void on_memory(const memory_facts& memory, all_advice& out) {
   if (memory.dirty_bytes && memory.dirty_background_limit_bytes) {
     const std::uint64_t waiting = *memory.dirty_bytes + memory.writeback_bytes.value_or(0);
     if (waiting > *memory.dirty_background_limit_bytes / 4)
-      out.push_back({severity::warning, fmt::format("{} of memory wait to be written", bytes_in_words(waiting)),
+      out.push_back({severity::warning, fmt::format("{} of dirty memory wait to be written", bytes_in_words(waiting)),
                      "The kernel will write them during the run, and cached writes reach the dirty limit sooner.",
                      "sync"});
   }
   if (memory.available_bytes && memory.total_bytes && *memory.available_bytes < *memory.total_bytes / 10)
     out.push_back({severity::warning,
-                   fmt::format("only {} of memory are available", bytes_in_words(*memory.available_bytes)),
+                   fmt::format("only {} of memory is available", bytes_in_words(*memory.available_bytes)),
                    "Cached and mapped files are evicted while they are measured, and writers are throttled early.",
                    std::nullopt});
 }
@@ -149,18 +149,18 @@ void on_group_limits(const limit_facts& limits, all_advice& out) {
   if (limits.memory_bytes)
     out.push_back({severity::note,
                    fmt::format("a control group limits memory to {}", bytes_in_words(*limits.memory_bytes)),
-                   "The page cache counts, so that files larger than that do not stay cached.", std::nullopt});
+                   "The page cache counts, too, so files larger than that do not stay cached.", std::nullopt});
   if (limits.cpus)
     out.push_back(
         {severity::warning, fmt::format("a control group limits the processors to {:.2f}", *limits.cpus),
-         "When the time of a period is used up, everything stops until the next one, for tens of milliseconds.",
+         "When the quota of a period is used up, everything stops until the next one, for tens of milliseconds.",
          std::nullopt});
 }
 
 void on_priority(const limit_facts& limits, all_advice& out) {
   if (limits.scheduling == "idle")
     out.push_back({severity::severe, "this process is scheduled as idle work",
-                   "It runs when nothing else wants to: latencies are those of waiting for a CPU.",
+                   "It runs only when nothing else does: latencies are those of waiting for a CPU.",
                    "chrt --other --pid 0 $$"});
   if (limits.io_priority == "idle")
     out.push_back({severity::severe, "the I/O priority of this process is idle",

@@ -77,7 +77,7 @@ void on_filesystem(const filesystem_facts& facts, all_advice& out) {
          std::nullopt});
   if (facts.type && facts.type->starts_with("fuse"))
     out.push_back({severity::warning, fmt::format("the file system is a process of its own ({})", *facts.type),
-                   "Each operation wakes that process, and whether it caches is its own affair.", std::nullopt});
+                   "Each operation wakes that process, which may have a cache of its own.", std::nullopt});
   if (facts.copy_on_write == true)
     out.push_back(
         {severity::note, fmt::format("{} copies on write", *facts.type),
@@ -135,7 +135,7 @@ void on_queue(const device_facts& device, all_advice& out) {
         {severity::warning,
          fmt::format("Windows passes no flushes on to {}, which has a volatile write cache", device.name),
          "What the figures call durable is lost when the power fails. The policies of the drive (Device Manager) "
-         "have a box for that.",
+         "have a setting for that.",
          std::nullopt});
 }
 
@@ -165,8 +165,8 @@ void on_link(const device_facts& device, all_advice& out) {
       {severity::warning,
        fmt::format("the link of {} runs at {:g} GT/s x{} of {:g} GT/s x{}", device.name, pcie.speed_gts.value_or(0),
                    pcie.lanes.value_or(0), pcie.highest_speed_gts.value_or(0), pcie.highest_lanes.value_or(0)),
-       fmt::format("The slot, a cable or power saving holds its bandwidth back{}.",
-                   is_address ? fmt::format(" (lspci -vv -s {} tells more)", pcie.address) : ""),
+       fmt::format("The slot, a cable or power saving limits its bandwidth{}.",
+                   is_address ? fmt::format(" (see lspci -vv -s {})", pcie.address) : ""),
        std::nullopt});
 }
 
@@ -186,7 +186,7 @@ bool is_raid_driver(std::string_view driver) {
 void on_windows_volume(const device_facts& device, all_advice& out) {
   if (device.driver && is_raid_driver(*device.driver))
     out.push_back({severity::note, fmt::format("{} is served by {}", device.name, *device.driver),
-                   "A RAID driver (RST, VMD) stands between Windows and the drive, in the place of stornvme. Its "
+                   "A RAID driver (RST, VMD) stands between Windows and the drive, in place of stornvme. Its "
                    "figures are not those of the same drive on another machine without it.",
                    std::nullopt});
   if (device.encryption && device.encryption->starts_with("BitLocker"))

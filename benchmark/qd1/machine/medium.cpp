@@ -21,7 +21,7 @@ storage_bottom bottom_of_type(std::string_view type) {
   if (is_in(type, across_network) || type.starts_with("network share"))  // the latter on Windows
     return {medium::network, fmt::format("{} is served by another machine", type)};
   if (type.starts_with("fuse"))
-    return {medium::unknown, fmt::format("a program serves {}, and what that keeps in memory is unknown", type)};
+    return {medium::unknown, fmt::format("a program serves {}, and what it keeps in memory is unknown", type)};
   return {};
 }
 

@@ -216,7 +216,7 @@ text merges(const device_facts& device) {
 text power_saving(const device_facts& device) {
   if (!device.wake_up_limit) return std::nullopt;
   if (device.wake_up_limit == "0") return "off";
-  if (device.wake_up_limit == "any") return "on, wakes up in any time";
+  if (device.wake_up_limit == "any") return "on, wakes up within any time";
   return fmt::format("on, wakes up within {} µs", *device.wake_up_limit);
 }
 

@@ -22,10 +22,10 @@ void notice_memory_limit(report& run) {
   for (series& each : run.series)
     if (limit && traits(each.work.mode).keeps_pages && each.measured() &&
         each.work.working_set * each.work.load.targets > *limit)
-      each.notes.push_back(
-          fmt::format("memory is limited to {} bytes by a control group, less than the {} that are worked on: pages "
-                      "may have been thrown out and written back meanwhile, and this may have waited for it",
-                      grouped(*limit), grouped(each.work.working_set * each.work.load.targets)));
+      each.notes.push_back(fmt::format(
+          "memory is limited to {} bytes by a control group, less than the {} of the working set: pages may "
+          "have been evicted and written back meanwhile, and this may have waited for it",
+          grouped(*limit), grouped(each.work.working_set * each.work.load.targets)));
 }
 
 // The same work within more.
@@ -51,7 +51,7 @@ void notice_warm_reads(report& run) {
     else if (const auto& fetched = each.verification.fetched_bytes;
              fetched && each.work.form == form::blocking && static_cast<double>(*fetched) < nearly * asked)
       each.notes.push_back(fmt::format(
-          "not all was cold: {} bytes were read from devices, of {} that were asked for: the rest was in memory, or "
+          "not everything was cold: {} bytes were read from devices, of {} requested: the rest was in memory, or "
           "compressed",
           grouped(*fetched), grouped(static_cast<std::uint64_t>(asked))));
   }
@@ -70,8 +70,8 @@ void notice_cold_reads(report& run) {
     const auto asked = static_cast<double>(each.verification.application_operations * of.block);
     if (static_cast<double>(*fetched) <= few * asked + read_ahead_of_others) continue;
     each.notes.push_back(fmt::format(
-        "NOT WARM: {} bytes were read from devices, {:.0f} % of what was asked for: pages had left memory, as they do "
-        "if a file is larger, and reads of those waited for the device; choose a smaller --working-set",
+        "NOT WARM: {} bytes were read from devices, {:.0f} % of what was requested: pages had been evicted, as happens "
+        "if a file is larger than memory, and reads of them waited for the device; choose a smaller --working-set",
         grouped(*fetched), static_cast<double>(*fetched) / asked * 100));
   }
 }
@@ -81,7 +81,7 @@ void notice_small_working_sets(report& run) {
   for (series& each : run.series)
     if (each.measured() && each.work.working_set < page)
       each.notes.push_back(fmt::format(
-          "a working set of {} bytes is less than a page: every transfer is of the same one, and any cache has it",
+          "a working set of {} bytes is less than a page: every transfer uses the same page, which any cache holds",
           each.work.working_set));
 }
 
@@ -98,7 +98,7 @@ void notice_caches_below(report& run) {
       const auto more = median(wider);
       if (!less || !more || more->value < much * less->value) continue;
       each.notes.push_back(fmt::format(
-          "{:.1f} times as fast as within {}: a working set of {} fits a cache below, whose figures these are",
+          "{:.1f} times as fast as within {}: a working set of {} fits into a cache below, which these figures measure",
           more->value / less->value, size_text(wider.work.working_set), size_text(each.work.working_set)));
       break;
     }
@@ -109,7 +109,7 @@ void notice_stolen_time(report& run) {
   if (stolen.value_or(0) >= 1)
     run.notes.push_back(
         fmt::format("{:.1f} % of processor time went to other guests of this host during the run: the "
-                    "tail is theirs, too",
+                    "tail is partly theirs",
                     *stolen));
 }
 
@@ -128,7 +128,7 @@ void notice_frequencies(report& run) {
   });
   if (most > least + least / 10)
     run.notes.push_back(
-        fmt::format("the processor ran at {} MHz in some rounds, and at {} MHz in others: latencies of the same thing "
+        fmt::format("the processor ran at {} MHz in some rounds, and at {} MHz in others: latencies of the same work "
                     "differ within the run",
                     least, most));
 }
@@ -138,8 +138,8 @@ void notice_heat(report& run) {
   for_each_disturbance(run, [&](const disturbance& each) { throttled += each.throttled.value_or(0); });
   if (throttled != 0)
     run.notes.push_back(
-        fmt::format("the processor was slowed for heat {} times during the run: let it cool down, and "
-                    "see to its cooling",
+        fmt::format("the processor was throttled for heat {} times during the run: let it cool down, and "
+                    "check its cooling",
                     throttled));
 }
 

@@ -65,7 +65,7 @@ void notice_cheap_data(const data_file& file, report& run) {
   if (repeated != 0)
     run.notes.push_back(
         fmt::format("{} of {} sampled blocks of the file repeat another: devices and file systems that deduplicate "
-                    "hold them once, and may serve them from a cache",
+                    "store them once, and may serve them from a cache",
                     repeated, samples));
   if (compressible != 0)
     run.notes.push_back(
@@ -75,7 +75,7 @@ void notice_cheap_data(const data_file& file, report& run) {
   const std::string compression = run.machine.filesystem.compression.value_or("none");
   if (compressible != 0 && compression != "none")
     run.notes.push_back(
-        fmt::format("this file system compresses ({}): fewer bytes than were asked for were moved, and "
+        fmt::format("this file system compresses ({}): fewer bytes were transferred than requested, and "
                     "the figures are not those of the device",
                     compression));
 }
@@ -88,7 +88,7 @@ void notice_shared_blocks(const data_file& file, const std::optional<std::uint64
   if (shared.value_or(0) == 0 || !writes(run)) return;
   run.notes.push_back(
       fmt::format("{} of {} bytes of the file share their blocks with another file or a snapshot: the first write to "
-                  "each of them goes elsewhere, and takes longer",
+                  "each of them allocates new blocks, and takes longer",
                   grouped(*shared), grouped(file.bytes())));
 }
 

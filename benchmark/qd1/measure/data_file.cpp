@@ -122,7 +122,7 @@ void data_file::use_regular(const data_file_request& request) {
   platform::require_no_link_of_others(name_, *held_);
   if (const std::string device = platform::device_over(path_); !device.empty())
     throw usage_error(
-        fmt::format("{}: not overwritten: it is what {} shows; detach that (losetup --detach)", name_, device));
+        fmt::format("{}: not overwritten: it is the file behind {}; detach that (losetup --detach)", name_, device));
   bytes_ = request.bytes.value_or(made_by_qd1_ ? size : std::max(size / request.block * request.block, request.block));
   if (unfinished) bytes_ = request.bytes.value_or(default_bytes);
   if (unfinished || !made_by_qd1_ || size != bytes_) fill(request);
@@ -144,7 +144,8 @@ void data_file::use_what_is_there(const data_file_request& request, std::uint64_
   bytes_ =
       request.bytes.value_or(std::min(most, std::max(default_bytes / request.block, std::uint64_t(1)) * request.block));
   if (most == 0 || bytes_ > most)
-    throw usage_error(fmt::format("{}: has {} bytes; needed are {}", name_, size, std::max(bytes_, request.block)));
+    throw usage_error(fmt::format("{}: has {} bytes; {} are needed; name a larger file or device", name_, size,
+                                  std::max(bytes_, request.block)));
 }
 
 // What was made, and is complete, is marked at once: the next run uses it again even if this one is killed. A part of a

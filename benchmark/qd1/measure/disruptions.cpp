@@ -19,7 +19,7 @@ void note_stops(report& run) {
                         [](std::uint64_t sum, const round& of) { return sum + of.disturbance.stops.value_or(0); });
     if (stops != 0)
       each.notes.push_back(fmt::format(
-          "this process was stopped and continued {} times meanwhile (SIGSTOP, SIGCONT): what was under way took so "
+          "this process was stopped and continued {} times meanwhile (SIGSTOP, SIGCONT): transfers in flight took that "
           "much longer",
           stops));
   }
@@ -32,7 +32,7 @@ std::string clock_complaint(double own, double real, double apart) {
   constexpr double tolerance = 0.01;
   if (std::abs(own - real) <= granularity + apart + tolerance * real) return {};
   return fmt::format(
-      "the clock counted {:.2f} s while the system ran for {:.2f} s: something makes it go at another speed", own,
+      "the clock counted {:.2f} s while the system ran for {:.2f} s: something makes it run at another speed", own,
       real);
 }
 

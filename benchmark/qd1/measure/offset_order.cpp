@@ -25,8 +25,7 @@ offset_source offsets_of(const work& work, const offset_share& share) {
 void require_cold_once(order order, temperature temperature) {
   if (order != order::zipf || temperature != temperature::cold) return;
   throw usage_error(
-      "--order: zipf reads popular blocks again and again, which are in memory then; needed is --reads warm, or "
-      "another "
+      "--order: zipf reads popular blocks again and again, which are in memory then; use --reads warm, or another "
       "order");
 }
 

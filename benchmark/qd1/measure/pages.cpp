@@ -17,9 +17,9 @@ std::uint64_t pages(std::uint64_t bytes) { return bytes / qio::platform::page_si
 
 std::string why_not_empty(const std::string& path, std::uint64_t bytes) {
   const auto left = platform::cached_pages(path, bytes);
-  if (!left) return "the system does not tell which pages are in memory, so cold cannot be verified";
+  if (!left) return "the system does not report which pages are in memory, so cold cannot be verified";
   if (*left <= pages(bytes) / 100) return {};
-  return fmt::format("{} of {} pages stay in memory though they were dropped (mapped, locked or dirty)", grouped(*left),
+  return fmt::format("{} of {} pages stay in memory after they were dropped (mapped, locked or dirty)", grouped(*left),
                      grouped(pages(bytes)));
 }
 

@@ -56,11 +56,11 @@ std::string missed_rate(const work& of, const open_loop& found) {
       fmt::format("RATE NOT REACHED: {:.0f} of {:g} operations a second: ", found.samples / found.seconds, *of.rate);
   if (too_slow)
     text += fmt::format(
-        "one after the other, at most {:.0f} a second could be served; the longer it went on the longer "
-        "each waited, and what is measured is the queue",
+        "one after the other, at most {:.0f} a second could be served; each waited longer than the one "
+        "before, so this measures the queue",
         most);
   else
-    text += "on average there was time for all, but some took so long that those behind them were late";
+    text += "there was time for all on average, but some took so long that those behind them were late";
   if (found.waiting > 0) text += fmt::format("; at the end {:.0f} had not begun", found.waiting);
   return text;
 }

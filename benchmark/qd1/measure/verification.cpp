@@ -58,8 +58,8 @@ std::string factor(const verification& facts, std::uint64_t bytes, bool reads, c
   const double each = static_cast<double>(*facts.device_operations) / static_cast<double>(facts.application_operations);
   if (each > 1.05)
     return fmt::format(" ({:.3g} for each: {})", each,
-                       !found.device_bytes                      ? "split, or of others"
-                       : is_more(*found.device_bytes, bytes, 5) ? "of others, too"
+                       !found.device_bytes                      ? "split, or others' operations"
+                       : is_more(*found.device_bytes, bytes, 5) ? "including others' operations"
                        : reads                                  ? "split"
                                                                 : "split, or flushed");
   return each < 0.95 ? fmt::format(" ({:.3g} for each: read ahead, merged, or from memory)", each) : "";
@@ -76,7 +76,7 @@ std::string refutation(const verification& facts, std::uint64_t bytes, const wor
   const bool reads = of.operation == operation::read;
   if (reads && facts.fetched_bytes) {
     if (!is_enough(*facts.fetched_bytes, bytes) && !may_be_of_kernel_threads(facts, of))
-      return fmt::format("this process had {} bytes read from devices, of {} that it asked for",
+      return fmt::format("{} bytes were read from devices for this process, of {} requested",
                          grouped(*facts.fetched_bytes, ','), grouped(bytes, ','));
   } else if (facts.device_operations &&
              !is_enough(*facts.device_operations + facts.merged_operations, facts.application_operations)) {
@@ -84,7 +84,7 @@ std::string refutation(const verification& facts, std::uint64_t bytes, const wor
   }
   if (found.below && !is_enough(found.below->operations, facts.application_operations))
     return fmt::format(
-        "{} keeps its file in the page cache (losetup --direct-io=on changes that): {} under it was asked {} times",
+        "{} keeps its file in the page cache (losetup --direct-io=on changes that): {} under it had {} operations",
         found.below->upper, found.below->lower, grouped(found.below->operations, ','));
   return has_gained_pages(facts) && !found.is_shared ? "transfers have filled the page cache" : "";
 }
@@ -99,11 +99,11 @@ std::string doubt(const verification& facts, std::uint64_t bytes, const work& of
   if (reads && facts.fetched_bytes) {
     if (!is_enough(*facts.fetched_bytes, bytes))
       return fmt::format(
-          "this process had {} bytes read from devices, of {}: the others were read for other processes, "
+          "{} bytes were read from devices for this process, of {}: the rest were read for other processes, "
           "or by kernel threads (io_uring before Linux 5.12)",
           grouped(*facts.fetched_bytes, ','), grouped(bytes, ','));
     if (is_more(*facts.fetched_bytes, bytes, 1))
-      return fmt::format("this process had {} bytes read from devices, more than the {} that it asked for",
+      return fmt::format("{} bytes were read from devices for this process, more than the {} requested",
                          grouped(*facts.fetched_bytes, ','), grouped(bytes, ','));
     return {};
   }
@@ -121,7 +121,7 @@ std::string why_not_cold(const verification& facts, std::uint64_t bytes, const w
   if (!is_cold || facts.cached_pages_before) return {};
   if (!found.device_bytes) return "the system counts no operations of the device under this file";
   if (is_enough(*found.device_bytes, bytes)) return {};
-  return fmt::format("{} bytes were read from the device, of {}: the others were in memory",
+  return fmt::format("{} bytes were read from the device, of {}: the rest were in memory",
                      grouped(*found.device_bytes, ','), grouped(bytes, ','));
 }
 

@@ -64,7 +64,7 @@ binding binding_of_waits(const series& of) {
                                                mebibytes(*memory.dirty_limit), memory.dirty_limit_source)};
   if (memory.limit_hits.value_or(0) != 0)
     return {bound::by_reclaim,
-            fmt::format("{}; the control group was full {} times: pages had to be written and thrown out before "
+            fmt::format("{}; the control group was full {} times: pages had to be written and evicted before "
                         "others became available",
                         waits, grouped(*memory.limit_hits, ','))};
   return {};
@@ -81,7 +81,7 @@ binding binding_of(const series& of) {
   const auto& fetched = facts.fetched_bytes;  // the device counts what others do, too
   const double each = reads && fetched ? static_cast<double>(*fetched) / static_cast<double>(of.work.block) / operations
                                        : static_cast<double>(*facts.device_operations) / operations;
-  std::string counts = fmt::format("{} operations of the device for {} {}", grouped(*facts.device_operations, ','),
+  std::string counts = fmt::format("{} device operations for {} {}", grouped(*facts.device_operations, ','),
                                    grouped(facts.application_operations, ','), reads ? "reads" : "writes");
   if (reads && fetched) counts += fmt::format(", {} of this process's own", mebibytes(*fetched));
   const bool waited = !reads && of.shortage && beyond_median(of) > much;

@@ -158,22 +158,22 @@ std::optional<std::uint64_t> available_memory() {
 void require_possible(const memory_request& request, std::uint64_t memory) {
   if (!platform::tells_cached_pages())
     throw usage_error(
-        "this system does not tell which pages of a file are in memory, nor bounds them for a process: there is "
-        "nothing "
-        "to go by");
+        "this system does not report which pages of a file are in memory, and cannot limit them for a process; qd1 "
+        "memory needs both");
   if (memory < least_memory)
-    throw usage_error(fmt::format("--memory: {} is too little, this process itself needs some; needed are {} at least",
-                                  size_text(memory), size_text(least_memory)));
+    throw usage_error(
+        fmt::format("--memory: {} is too little, because this process needs some of it; at least {} is needed",
+                    size_text(memory), size_text(least_memory)));
   if (const auto available = available_memory(); available && *available < memory)
     throw usage_error(fmt::format("--memory: {} is more than the {} that are available here", size_text(memory),
                                   size_text(*available >> 20 << 20)));
   if (request.block == 0 || request.block > memory / 64)
-    throw usage_error(fmt::format("--block: {} does not go often into {} of memory; at most {}", request.block,
+    throw usage_error(fmt::format("--block: {} is too large for {} of memory; it can be at most {}", request.block,
                                   size_text(memory), size_text(memory / 64)));
   try {
     memory_pressure::require(memory / ballast_leaves);
   } catch (const usage_error& refused) {
-    throw usage_error(fmt::format("--memory: of {} ballast leaves {}: {}", size_text(memory),
+    throw usage_error(fmt::format("--memory: of {}, ballast leaves {}: {}", size_text(memory),
                                   size_text(memory / ballast_leaves), refused.what()));
   }
 }

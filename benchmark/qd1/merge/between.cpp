@@ -97,7 +97,7 @@ estimate of_all_samples(const latency& all, const percentile& which) {
   const auto reached = std::ranges::lower_bound(all.shares, which.fraction - 1e-9);
   const auto at = std::min(static_cast<std::size_t>(reached - all.shares.begin()), all.bins.size() - 1);
   return {std::clamp(all.bins[at].ns, all.min, all.max), std::nullopt, scope::between_runs,
-          fmt::format("a run has too few samples for it; needed are {} in each", which.samples_needed)};
+          fmt::format("a run has too few samples for it; each needs {}", which.samples_needed)};
 }
 
 std::optional<double> percentile_in(const contribution& run, double fraction) {

@@ -51,7 +51,7 @@ contribution contribution_of(const ingredient& from) {
   return {from.run->name, latency.samples, from.found->iops, value("p50"), value("p99"), latency.max, {}};
 }
 
-constexpr const char* why_no_interval = "the reports do not have the samples of each round";
+constexpr const char* why_no_interval = "the reports lack the samples of each round";
 
 // Of what all runs say alike, one text without their names.
 std::vector<std::string> said_by(const std::vector<ingredient>& from_each, std::vector<std::string> series::*said) {
@@ -231,9 +231,9 @@ std::vector<std::string> identities_of(const std::vector<named_run>& runs) {
 
 const char* note_on(relation how) {
   switch (how) {
-    case relation::side_by_side: return "the runs went on at the same time: their operations a second are added up";
-    case relation::in_turn: return "the runs took turns: operations a second are the mean of theirs";
-    case relation::apart: return "the runs went on at different times: operations a second are the mean of theirs";
+    case relation::side_by_side: return "the runs took place at the same time: their operations per second are added";
+    case relation::in_turn: return "the runs took turns: operations per second are the mean of theirs";
+    case relation::apart: return "the runs took place at different times: operations per second are the mean of theirs";
     case relation::repeated: break;
   }
   return "runs of the same thing, one after the other: figures are geometric means over the runs, and curves are of "
@@ -262,10 +262,10 @@ report joined(const std::vector<named_run>& runs, relation how) {
     if (from_each.size() == runs.size())
       out.series.push_back(merged_series(from_each, how));
     else
-      out.notes.push_back(
-          fmt::format("{}: left out, since {} of {} runs have it", title(each.work), from_each.size(), runs.size()));
+      out.notes.push_back(fmt::format("{}: left out, since only {} of {} runs have it", title(each.work),
+                                      from_each.size(), runs.size()));
   }
-  if (out.series.empty()) throw usage_error("no series of the same work is in all of the reports");
+  if (out.series.empty()) throw usage_error("the reports have no series of the same work in common");
   out.notes.emplace_back(note_on(how));
   note_differences(out, runs);
   for (const named_run& each : runs) {

@@ -66,7 +66,7 @@ std::vector<std::string> options::separated(const std::string& name, const std::
     std::istringstream parts(each);
     for (std::string part; std::getline(parts, part, ',');) found.push_back(part);
   }
-  if (found.empty()) throw usage_error(name + ": the list is empty; needed is at least one value");
+  if (found.empty()) throw usage_error(name + ": the list is empty; at least one value is needed");
   return found;
 }
 

@@ -38,8 +38,8 @@ void add(CLI::App& to, const option& from) {
   }
   CLI::callback_t take = [&from](const CLI::results_t& typed) {
     if (typed.size() < from.least)
-      throw usage_error(from.name + ": " + std::to_string(typed.size()) + " given; needed are " +
-                        std::to_string(from.least) + " at least");
+      throw usage_error(from.name + ": " + std::to_string(typed.size()) + " given; at least " +
+                        std::to_string(from.least) + " are needed");
     from.take(typed);
     return true;
   };

@@ -41,7 +41,7 @@ std::string finding_of_modes(const report& report, const series& first) {
 }
 
 std::string finding_of_loads(const series& best) {
-  return fmt::format("The most is {} operations per second ({} MB/s), with {} in flight.",
+  return fmt::format("The maximum is {} operations per second ({} MB/s), with {} in flight.",
                      figure_text(unit::per_second, best.iops),
                      figure_text(unit::megabytes_per_second, best.bytes_per_second / 1e6), best.work.load.in_flight());
 }

@@ -27,10 +27,10 @@ void require_unchanged(const nlohmann::json& read) {
   const std::string written = read.value("checksum", "");
   // An earlier version wrote none of these.
   if (written.empty() && !read.contains("kind") && read.value("runs", std::vector<std::string>()).empty()) return;
-  if (written.empty()) throw usage_error("checksum: there is none; it was changed");
+  if (written.empty()) throw usage_error("checksum: missing; the report was changed");
   if (const std::string found = checksum_of(read); written != found)
     throw usage_error(
-        fmt::format("checksum: {} is written, {} is that of the contents: it was changed", written, found));
+        fmt::format("checksum: {} in the report, {} by its contents: the report was changed", written, found));
 }
 
 // The reason may quote what was found.

@@ -22,7 +22,7 @@ struct load_column {
 
 /// What some of the columns are.
 inline constexpr const char* load_legend =
-    "busy: part of their time that the workers computed. dev/op: operations of the devices for each transfer.";
+    "busy: fraction of their time that the workers computed. dev/op: device operations per transfer.";
 
 /// A percentile in microseconds, or "n/a".
 std::string quantile_cell(const series& of, double fraction);

@@ -48,11 +48,11 @@ constexpr std::size_t most_devices = 1'000;  // what lies below one file
 }
 
 void at_most(std::string_view what, std::uint64_t value, std::uint64_t most) {
-  if (value > most) refuse(what, fmt::format("{}; at most {} are believed", value, most));
+  if (value > most) refuse(what, fmt::format("{}; at most {} are accepted", value, most));
 }
 
 void within(std::string_view what, double value, double most) {
-  if (!(value >= 0 && value <= most)) refuse(what, fmt::format("{}; needed is a number from 0 to {}", value, most));
+  if (!(value >= 0 && value <= most)) refuse(what, fmt::format("{}; it must be a number from 0 to {}", value, most));
 }
 
 void within(std::string_view what, const std::optional<double>& value, double most) {
@@ -62,7 +62,7 @@ void within(std::string_view what, const std::optional<double>& value, double mo
 void check_fraction(std::string_view what, double value) {
   constexpr double rounding = 1e-9;
   if (!(value >= least_fraction * (1 - rounding) && value <= greatest_fraction + rounding * least_fraction))
-    refuse(what, fmt::format("{}; needed is a number from {} to {}", value, least_fraction, greatest_fraction));
+    refuse(what, fmt::format("{}; it must be a number from {} to {}", value, least_fraction, greatest_fraction));
 }
 
 void check_estimate(std::string_view what, const estimate& value) {
@@ -70,7 +70,7 @@ void check_estimate(std::string_view what, const estimate& value) {
   if (!value.interval) return;
   within(what, value.interval->high, most_ns);
   if (!(value.interval->low <= value.interval->high && value.interval->low >= -most_ns))
-    refuse(what, "its interval is upside down");
+    refuse(what, "the ends of its interval are reversed");
 }
 
 void check_bins(std::string_view what, const std::vector<bin>& bins, std::optional<std::uint64_t> samples) {
@@ -145,7 +145,7 @@ void check_percentile(const percentile& which, const latency& of) {
   const std::string name = percentile_name(which.fraction);
   const estimate& value = *which.value;
   if (value.interval && !is_between(value.value, value.interval->low, value.interval->high))
-    refuse(name, "its interval does not hold it");
+    refuse(name, "its interval does not contain it");
   if (value.scope != scope::within_run || of.bins.empty()) return;
   const auto samples = static_cast<double>(of.samples);
   std::uint64_t below = 0;

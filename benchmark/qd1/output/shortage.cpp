@@ -84,14 +84,13 @@ std::string shortage_block(const report& report) {
   for (const load_column& each : columns) text += fmt::format(" {:>{}}", each.heading, each.width);
   text += '\n';
   for (const series& each : report.series) text += line(each, report, columns, label_width);
-  text += wrapped(fmt::format("Memory is short by: {}.", how(report)));
+  text += wrapped(fmt::format("Memory was made short by: {}.", how(report)));
   const remark_counts among = count_remarks(report);
   for (const series& each : report.series)
     for (const std::string& line : own_remarks(each, report, among)) text += wrapped(line);
   text += wrapped(
-      "dev/op: operations of the device for each transfer. pages in memory: of what is read or written, before -> "
-      "after. dirty: MiB "
-      "that were still to be written, at most.");
+      "dev/op: device operations per transfer. pages in memory: of what is read or written, before -> after. dirty: "
+      "MiB not yet written back, at most.");
   return text + '\n';
 }
 

@@ -153,8 +153,8 @@ std::string blocks(const report& report) {
 std::string noise_text(const report& report) {
   if (!report.noise_before || !report.noise_after) return "";
   return wrapped(
-      fmt::format("Noise of the host: a program that only computes was held up for {:.0f} µs at most before the run, "
-                  "{:.0f} µs after; \"trust to\" is up to which percentile that cannot be what was measured.",
+      fmt::format("Noise of the host: a program that only computes was held up for at most {:.0f} µs before the run, "
+                  "{:.0f} µs after; \"trust to\" is the percentile up to which that cannot explain the figures.",
                   report.noise_before->max_ns / 1000, report.noise_after->max_ns / 1000));
 }
 
@@ -181,7 +181,7 @@ std::string memory_text(const report& report) {
   const std::string begins = mebibytes_of(runs, &run_memory::before, &memory_facts::dirty_background_limit_bytes);
   const std::string waits = mebibytes_of(runs, &run_memory::before, &memory_facts::dirty_limit_bytes);
   if (!begins.empty() && !waits.empty())
-    text += fmt::format("; writing back begins at {} of dirty memory, waiting at {}", begins, waits);
+    text += fmt::format("; writeback begins at {} of dirty memory, writers wait at {}", begins, waits);
   return wrapped(text + ".");
 }
 

@@ -34,9 +34,10 @@ std::string sleepers(const watch_subject& of) {
   std::string text;
   for (const device_facts& each : of.machine.devices)
     if (each.wake_up_limit && each.wake_up_limit != "0")
-      text += wrapped(fmt::format(
-          "{} may save power between transfers: waking it up {}", each.name,
-          each.wake_up_limit == "any" ? "is not limited" : fmt::format("may take up to {} µs", *each.wake_up_limit)));
+      text +=
+          wrapped(fmt::format("{} may save power between transfers: waking it up {}", each.name,
+                              each.wake_up_limit == "any" ? "may take any time"
+                                                          : fmt::format("may take up to {} µs", *each.wake_up_limit)));
   return text;
 }
 
@@ -78,15 +79,15 @@ std::string summary_text(const watched& of) {
                                 percentile_text(all, 0.5), microseconds(mean), percentile_text(all, 0.99),
                                 microseconds(all.maximum_ns())));
     if (mean > 0)
-      text += wrapped(fmt::format("One right after the other, each as long as the mean: {:.0f} IOPS, {} MB/s",
-                                  1e9 / mean, digits(static_cast<double>(of.subject.work.block) * 1e3 / mean)));
+      text += wrapped(fmt::format("Back to back, each as long as the mean: {:.0f} IOPS, {} MB/s", 1e9 / mean,
+                                  digits(static_cast<double>(of.subject.work.block) * 1e3 / mean)));
   }
   if (of.outliers != 0)
     text += wrapped(
         fmt::format("{}: longer than {:g} x the median before it", plural(of.outliers, "outlier"), outlier_factor));
   if (of.missed != 0)
     text +=
-        wrapped(fmt::format("{} without a transfer: the one before was not complete", plural(of.missed, "interval")));
+        wrapped(fmt::format("{} without a transfer: the previous one was not complete", plural(of.missed, "interval")));
   if (traits(of.subject.work.mode).is_direct && all.samples() != 0) text += wrapped(of.verification.text);
   if (!of.invalid.empty()) text += wrapped(fmt::format("INVALID: {}", fmt::join(of.invalid, "; ")));
   return text;

@@ -25,14 +25,14 @@ void require_machine(std::uint64_t bytes, std::string_view refused) {
   // A process with a limit of its own would be killed if it touched memory beyond that.
   if (limit && *limit < machine.host.memory.available_bytes.value_or(0))
     throw usage_error(
-        fmt::format("memory cannot be made short: this process is limited to {} by a control group, and "
-                    "one below that is unavailable ({})",
+        fmt::format("memory cannot be made short: a control group limits this process to {}, and no group "
+                    "below it is available ({})",
                     size_text(*limit), refused));
   if (bytes < least_for_a_machine)
     throw usage_error(fmt::format(
-        "memory cannot be made short to {}: no control group with a limit is available ({}), and touching "
-        "memory until so little is left for the whole machine might kill other programs; this needs root, a "
-        "control group of this user, or at least {}",
+        "memory cannot be made short: no control group can limit it to {} ({}), and touching memory until only "
+        "that much is left for the whole machine might kill other programs; this needs root, a control group of "
+        "this user, or at least {}",
         size_text(bytes), refused, size_text(least_for_a_machine)));
 }
 

@@ -11,8 +11,8 @@ job::job() {
   for (const char* each : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const char* const ranks = std::getenv(each); ranks != nullptr && std::atoi(ranks) > 1)
       throw usage_error(
-          "mpirun has started this, but this qd1 was built without MPI: install it (Debian: libopenmpi-dev) and build "
-          "again, or let each process write a report (--json) and join them by qd1 merge");
+          "mpirun started this process, but this qd1 was built without MPI: install it (Debian: libopenmpi-dev) and "
+          "build again, or let each process write a report (--json) and combine them with qd1 merge");
 }
 
 job::~job() = default;

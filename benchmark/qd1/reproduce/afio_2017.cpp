@@ -29,9 +29,9 @@ std::vector<planned> plan_afio(const resources& with) {
   request.overwrite = with.overwrite;
   const unchecked_request misaligned{request.path, request.file_size, 4096, std::min(request.seconds, 2.),
                                      with.seed,    with.overwrite};
-  return {{std::string(latencies), "4 KiB random reads and writes, one at a time, direct beside cached", request},
-          {std::string(mistake), "direct reads at offsets that are no multiples of the block, as they were in 2017",
-           misaligned}};
+  return {
+      {std::string(latencies), "4 KiB random reads and writes, one at a time, direct beside cached", request},
+      {std::string(mistake), "direct reads at offsets that are not multiples of the block, as in 2017", misaligned}};
 }
 
 const series* found(const reproduction& of, mode mode, operation operation, temperature temperature,
@@ -98,7 +98,7 @@ figures mistake_table(const reproduction& of, const unchecked_calls& calls) {
   figures table{"Direct reads at any byte: the mistake behind the withdrawn figures [µs]",
                 {"p50", "p95", "p99.999", "mean"},
                 {{"direct read", origin::withdrawn, {"0.66", "498", "2818", "83"}}}};
-  table.rows.push_back(percentiles_row("the same offsets here, if no result is looked at", &unchecked));
+  table.rows.push_back(percentiles_row("the same offsets here, if results are ignored", &unchecked));
   table.rows.back().origin = origin::refused;
   table.rows.push_back(
       percentiles_row("the same offsets measured by qd1", series_of(of, mistake, [](const work&) { return true; })));
@@ -106,18 +106,20 @@ figures mistake_table(const reproduction& of, const unchecked_calls& calls) {
 }
 
 void judge_mistake(reproduction& of) {
-  const std::string claim = "direct reads whose offsets are no multiples of the block are no reads: they fail at once";
+  const std::string claim =
+      "direct reads at offsets that are not multiples of the block read nothing: they fail at once";
   const unchecked_calls* const calls = mistake_of(of);
   if (calls == nullptr) {
-    of.shapes.push_back({claim, shape::verdict::not_told, "direct reads are not available here, or were not reached"});
+    of.shapes.push_back({claim, shape::verdict::not_told, "direct reads are unavailable here, or were not reached"});
     return;
   }
   of.tables.push_back(mistake_table(of, *calls));
   const series unchecked = believed(*calls);
-  of.shapes.push_back(held_within(
-      claim, static_cast<double>(calls->failed) / static_cast<double>(calls->calls), 0.5, 1,
-      fmt::format("{} of {} calls failed ({}); whoever looks at no result sees a p50 of {} µs", grouped(calls->failed),
-                  grouped(calls->calls), calls->error, microseconds(percentile_of(&unchecked, 0.5).value_or(0)))));
+  of.shapes.push_back(
+      held_within(claim, static_cast<double>(calls->failed) / static_cast<double>(calls->calls), 0.5, 1,
+                  fmt::format("{} of {} calls failed ({}); a program that ignores results sees a p50 of {} µs",
+                              grouped(calls->failed), grouped(calls->calls), calls->error,
+                              microseconds(percentile_of(&unchecked, 0.5).value_or(0)))));
   const series* const refused = series_of(of, mistake, [](const work&) { return true; });
   const bool is_refused = refused != nullptr && !refused->invalid.empty();
   of.shapes.push_back({"qd1 refuses to measure them", is_refused ? shape::verdict::held : shape::verdict::not_held,
@@ -129,8 +131,8 @@ void judge_afio(const resources& with, reproduction& of) {
   of.tables.push_back(latencies_table(here));
   const auto reads = ratio(mean_of(here.cached_read), mean_of(here.direct_read));
   of.shapes.push_back(
-      held_within({"direct reads are somewhat faster than reads that the cache has not got: 1.17 times, "
-                   "not 4.4 as was first published",
+      held_within({"direct reads are somewhat faster than reads that miss the cache: 1.17 times, not 4.4 "
+                   "as first published",
                    1.17},
                   reads, 1.02, 2.2, fmt::format("{} times, by the means", times(reads))));
   const auto writes = ratio(mean_of(here.direct_write), mean_of(here.cached_write));
@@ -155,8 +157,8 @@ void judge_afio(const resources& with, reproduction& of) {
 const experiment afio_2017 = {
     {"afio-2017", "Latencies of small reads and writes at queue depth 1, direct against cached",
      "Niall Douglas, AFIO v2, August 2017", "Windows 10, a laptop with an Apple NVMe drive, 1 GiB file, 10 s a test",
-     "Its direct figures were withdrawn by their author six days later: offsets were no multiples of the block, most "
-     "calls failed at once, and nobody looked at their results."},
+     "Its direct figures were withdrawn by their author six days later: offsets were not multiples of the block, most "
+     "calls failed at once, and nobody checked their results."},
     1,
     in_afio::plan_afio,
     in_afio::judge_afio};

@@ -112,7 +112,7 @@ void judge_writes(const memory_steps& found, reproduction& of) {
       with_ballast != nullptr && with_ballast->shortage
           ? fmt::format("; {}; {}", with_ballast->shortage->how, name(with_ballast->shortage->bound))
           : "";
-  of.shapes.push_back(held_within({"writes that memory took are throttled once it is short: 7.7 times slower", 7.7},
+  of.shapes.push_back(held_within({"writes that fit into memory are throttled once it is short: 7.7 times slower", 7.7},
                                   throttled, 1.5, 1e9, fmt::format("{} times{}", times(throttled), circumstances)));
   const auto many = ratio(iops_of(found.written(little, false)), iops_of(found.written(fitting, false)));
   of.shapes.push_back(held_within({"writes all over a large file are slower than those to a small one: 8.7 times", 8.7},

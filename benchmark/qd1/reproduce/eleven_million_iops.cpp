@@ -57,7 +57,7 @@ void plan_without_read_ahead(const resources& with, std::vector<planned>& to) {
   if (!with.allow_tuning || device == nullptr) return;
   for (planned& each : buffered_reads(with, buffered_seconds)) {
     each.name = without_read_ahead;
-    each.purpose = "the same reads where nothing is read ahead of them";
+    each.purpose = "the same reads without read-ahead";
     each.tuned = tuning{device->name, "read_ahead_kb", "0"};
     to.push_back(std::move(each));
   }
@@ -72,9 +72,9 @@ std::vector<planned> plan_eleven_million(const resources& with) {
   fastest.engine.polled = true;
   fastest.engine.registered = true;
   std::vector<planned> parts = {
-      {std::string(small_blocks), "random direct reads by more and more workers: what one of them can do", ladder},
-      {std::string(peak), "the most operations a second that there are", fastest},
-      {std::string(large_blocks), "random direct reads that are split where the drive takes less at once",
+      {std::string(small_blocks), "random direct reads by more and more workers, and what one worker can do", ladder},
+      {std::string(peak), "as many operations per second as possible", fastest},
+      {std::string(large_blocks), "random direct reads, split where the drive accepts less at once",
        one(1024 * kibibyte)}};
   for (planned& each : buffered_reads(with, buffered_seconds)) parts.push_back(std::move(each));
   plan_without_read_ahead(with, parts);
@@ -135,28 +135,29 @@ void judge_saturation(reproduction& of) {
       alone != nullptr && alone->cpu_ns ? std::optional(*alone->cpu_ns * 1e-9 * alone->iops) : std::nullopt;
   of.shapes.push_back(held_within(
       "one worker is limited by its processor, not by the drive: it is busy all the time", computing, 0.9, 1.1,
-      computing ? fmt::format("at depth 128 it computed {:.0f} % of the time, {} µs for each read; where "
-                              "that is less than all, the drive is the limit",
+      computing ? fmt::format("at depth 128 it computed {:.0f} % of the time, {} µs for each read; if that "
+                              "is well below 100 %, the drive is the limit",
                               *computing * 100, microseconds(*alone->cpu_ns))
                 : ""));
   const auto several = [](const work& each) { return each.load.workers > 1 && each.load.depth == 32; };
   const auto more = ratio(iops_of(series_of(of, small_blocks, several)), iops_of(one_worker(of, 32)));
-  of.shapes.push_back(held_within({"more workers have more: 1150 thousand a second by three, 450 by one", 1150. / 450},
-                                  more, 1.2, 10, fmt::format("{} times as many", times(more))));
+  of.shapes.push_back(
+      held_within({"more workers do more: 1150 thousand a second with three, 450 with one", 1150. / 450}, more, 1.2, 10,
+                  fmt::format("{} times as many", times(more))));
 }
 
 void judge_peak(reproduction& of) {
   const auto gain = ratio(iops_of(best_of(of, peak)), iops_of(at_depth_32(of)));
-  of.shapes.push_back(
-      held_within("without reading the clock, and polled and in registered memory where available, there are not fewer",
-                  gain, 0.97, 10, fmt::format("{} times as many", times(gain))));
+  of.shapes.push_back(held_within(
+      "without reading the clock, polled and in registered memory where available, there are no fewer operations", gain,
+      0.97, 10, fmt::format("{} times as many", times(gain))));
 }
 
 void judge_schedulers(const resources& with, reproduction& of) {
-  const claim claim = {"mq-deadline has less than none: 525 thousand a second instead of 1150", 525. / 1150};
+  const claim claim = {"mq-deadline does less than no scheduler: 525 thousand a second instead of 1150", 525. / 1150};
   const auto deadline = ratio(iops_of(best_of(of, scheduled("mq-deadline"))), iops_of(best_of(of, scheduled("none"))));
   const device_facts* const device = scheduled_device(with);
-  std::string why_not = "the devices here let nobody choose";
+  std::string why_not = "the devices here offer no choice of scheduler";
   if (with.allow_tuning && device != nullptr)
     why_not = "not both of them were measured";
   else if (device != nullptr)
@@ -171,16 +172,16 @@ void judge_read_ahead(const resources& with, reproduction& of) {
   const auto without =
       ratio(bytes_per_second_of(best_of(of, without_read_ahead)), bytes_per_second_of(best_of(of, buffered)));
   const device_facts* const device = device_that_reads_ahead(with);
-  std::string why_not = "nothing is read ahead here, or nobody may choose";
+  std::string why_not = "nothing is read ahead here, or that cannot be changed";
   if (with.allow_tuning && device != nullptr)
-    why_not = "not both of them were measured: it takes a file of 256 MiB at least, and a limit of memory (root)";
+    why_not = "not both of them were measured: that needs a file of at least 256 MiB, and a memory limit (root)";
   else if (device != nullptr)
     why_not = fmt::format(
         "{} reads {} KiB ahead; as root, with --allow-tuning, both are measured; by hand: echo 0 > "
         "/sys/block/{}/queue/read_ahead_kb",
         device->name, *device->read_ahead_kib, device->name);
   of.shapes.push_back(held_within(
-      "without read-ahead buffered reads have less: 4000 MiB/s, then 3000, not the drive's full speed, then half",
+      "without read-ahead, buffered reads are slower: 4000 MiB/s, then 3000, not the drive's full speed, then half",
       without, 0, 0.95, fmt::format("{} times as many bytes a second", times(without)), why_not));
 }
 
@@ -189,16 +190,17 @@ void judge_eleven_million(const resources& with, reproduction& of) {
   judge_saturation(of);
   judge_peak(of);
   const auto larger = ratio(bytes_per_second_of(best_of(of, large_blocks)), bytes_per_second_of(at_depth_32(of)));
-  of.shapes.push_back(held_within(
-      {"larger blocks bring more bytes a second: 6800 MB/s by blocks of 1 MiB, 4710 by those of 4 KiB", 6800. / 4710},
-      larger, 1, 1e6, fmt::format("{} times as many", times(larger))));
+  of.shapes.push_back(
+      held_within({"larger blocks move more bytes a second: 6800 MB/s with blocks of 1 MiB, 4710 with those of 4 KiB",
+                   6800. / 4710},
+                  larger, 1, 1e6, fmt::format("{} times as many", times(larger))));
   of.shapes.push_back(split_at_most(of, large_blocks));
   of.shapes.push_back(
       decayed(of, {"buffered reads lose about half when memory is full of pages, after 35 seconds", 0.5}));
   judge_read_ahead(with, of);
   judge_schedulers(with, of);
   of.shapes.push_back(
-      scaled(of, together, {"drives add up: 11 million by ten, 1.15 by one", 11 / (10 * 1.15)}, 0.9, 10));
+      scaled(of, together, {"drives add up: 11 million with ten, 1.15 with one", 11 / (10 * 1.15)}, 0.9, 10));
   of.shapes.push_back(reconciled(of));
   of.incomparable = lacking(with, 10, published_workers);
 }

@@ -74,7 +74,7 @@ std::vector<planned> buffered_reads(const resources& with, double seconds) {
   request.depths = {8};
   request.rounds = 1;  // second by second, without a break
   request.memory = memory_for(bytes);
-  return {{std::string(buffered), "what is left of buffered reads when each page throws another one out", request}};
+  return {{std::string(buffered), "what is left of buffered reads when each page evicts another one", request}};
 }
 
 namespace {
@@ -95,14 +95,14 @@ shape decayed(const reproduction& of, claim claim) {
   const series* const found = best_of(of, buffered);
   if (found == nullptr)
     return not_told(std::move(claim),
-                    "was not measured: it takes a file of 256 MiB at least, and a limit of memory (root)");
+                    "was not measured: that needs a file of at least 256 MiB, and a memory limit (root)");
   const double page = static_cast<double>(qio::platform::page_size());
   const double full_pages = 0.8 * static_cast<double>(memory_for(found->work.working_set)) / page;
   phase filling, full;
   for (const slice& each : found->slices)
     (static_cast<double>(each.cached_pages.value_or(0)) < full_pages ? filling : full).add(each);
   constexpr double enough_seconds = 3;  // in which memory fills: it is reported second by second
-  if (full.seconds <= 0) return not_told(std::move(claim), "memory was not full in that --time");
+  if (full.seconds <= 0) return not_told(std::move(claim), "memory did not fill within that --time");
   if (filling.seconds < enough_seconds)
     return not_told(std::move(claim),
                     fmt::format("memory was full within {:.0f} s: a --file-size of {:.0f} GiB would show how it fills",
@@ -114,7 +114,7 @@ shape decayed(const reproduction& of, claim claim) {
 }
 
 shape reconciled(const reproduction& of) {
-  const std::string claim = "what the application counts is what the devices did: no figure stands by itself";
+  const std::string claim = "the devices did what the application counts: no figure stands by itself";
   using told = verification::verdict;
   std::uint64_t verified = 0;
   std::string uncounted;
@@ -150,7 +150,7 @@ shape split_at_most(const reproduction& of, std::string_view part) {
         std::ceil(static_cast<double>(best->work.block) / 1024 / static_cast<double>(*device.largest_transfer_kib));
     return held_within(
         claim, found, expected * 0.95, expected * 1.25,
-        fmt::format("{} for each transfer of {}; max_sectors_kb of {} is {}, which makes {} of it at least",
+        fmt::format("{} for each transfer of {}; max_sectors_kb of {} is {}, which makes at least {} of it",
                     times(found), size_text(best->work.block), device.name, *device.largest_transfer_kib, expected));
   }
   return {claim, shape::verdict::not_told, "max_sectors_kb is not known"};
@@ -158,12 +158,12 @@ shape split_at_most(const reproduction& of, std::string_view part) {
 
 shape scaled(const reproduction& of, std::string_view part, claim claim, double low, double high) {
   const report* const in = part_named(of, part);
-  if (in == nullptr) return not_told(std::move(claim), "was not measured: there is one target only");
+  if (in == nullptr) return not_told(std::move(claim), "was not measured: there is only one target");
   const series* best = nullptr;
   for (const series& each : in->series)
     if (scaling_efficiency(*in, each) && (best == nullptr || each.iops > best->iops)) best = &each;
   if (best == nullptr)
-    return not_told(std::move(claim), in->settings.targets.size() < 2 ? "there is one target only"
+    return not_told(std::move(claim), in->settings.targets.size() < 2 ? "there is only one target"
                                                                       : "not all of the targets were measured");
   const auto efficiency = scaling_efficiency(*in, *best);
   std::string evidence;
@@ -175,15 +175,15 @@ std::vector<std::string> lacking(const resources& with, std::uint64_t drives, st
   std::vector<std::string> found;
   if (with.paths.size() < drives)
     found.push_back(
-        fmt::format("{} drives were used at once, here {}: name more as PATH; of block devices that is "
-                    "read only.",
+        fmt::format("{} drives were used at once, here {}: name more as PATH; block devices are only "
+                    "read.",
                     drives, with.paths.size()));
   if (with.processors < workers)
     found.push_back(
-        fmt::format("{} workers for a drive were published; there {} here.", workers,
+        fmt::format("{} workers for each drive were used; there {} here.", workers,
                     with.processors == 1 ? "is one processor" : fmt::format("are {} processors", with.processors)));
   found.push_back(
-      "Absolute figures: they belong to the drives, the processor and the kernel; how they relate is what repeats.");
+      "Absolute figures: they depend on the drives, the processor and the kernel; only how they relate can repeat.");
   return found;
 }
 

@@ -41,7 +41,7 @@ std::uint64_t fitting_size(const resources& from) {
     if (is_made(each)) most = std::min(most, platform::free_bytes(directory_of(each)) / 4 / from.paths.size());
   if (most < whole)
     throw usage_error(
-        fmt::format("memory or disk is too short: {} bytes would be left for a file, {} are needed; "
+        fmt::format("too little memory or disk space: {} bytes would be left for a file, {} are needed; "
                     "give another PATH, or --file-size",
                     most, whole));
   return most / whole * whole;

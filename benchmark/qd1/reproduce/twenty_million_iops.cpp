@@ -70,16 +70,16 @@ figures table_of(const resources& with, const reproduction& of) {
 void judge_twenty_million(const resources& with, reproduction& of) {
   of.tables.push_back(table_of(with, of));
   of.shapes.push_back(
-      scaled(of, drives, {"all drives together have less than the sum of each alone: 6.8 of 11.6 million", 6.8 / 11.6},
-             0, 0.95));
+      scaled(of, drives, {"all drives together do less than the sum of each alone: 6.8 of 11.6 million", 6.8 / 11.6}, 0,
+             0.95));
   const auto pinned = ratio(iops_of(together(of, near_drives)), iops_of(together(of, drives)));
-  of.shapes.push_back(held_within({"workers that are kept near their drives have more: 14.8 to 15.2 million instead of "
+  of.shapes.push_back(held_within({"workers that are kept near their drives do more: 14.8 to 15.2 million instead of "
                                    "13.6 to 13.9",
                                    (14.8 + 15.2) / (13.6 + 13.9)},
                                   pinned, 1.02, 10, fmt::format("{} times as many", times(pinned))));
   const auto one = series_of(of, near_drives, [](const work& each) { return each.load.workers == 1; });
   const auto workers = ratio(iops_of(together(of, near_drives)), iops_of(one));
-  of.shapes.push_back(held_within("a drive needs several workers to give all it can", workers, 1.1, 100,
+  of.shapes.push_back(held_within("a drive needs several workers to reach its maximum", workers, 1.1, 100,
                                   fmt::format("{} times as many as with one worker for each", times(workers))));
   of.shapes.push_back(reconciled(of));
   of.incomparable = lacking(with, 29, published_workers);

@@ -24,7 +24,7 @@ std::vector<planned> plan_two_kernels(const resources& with) {
   std::vector<planned> parts = {
       {std::string(small_blocks), "random direct reads, the application's operations compared with the device's",
        reads_of_one(with, 4 * kibibyte, published_workers, test_seconds)},
-      {std::string(large_blocks), "random direct reads that are split where the drive takes less at once",
+      {std::string(large_blocks), "random direct reads, split where the drive accepts less at once",
        reads_of_one(with, 1024 * kibibyte, published_workers, test_seconds)}};
   for (planned& each : buffered_reads(with, 60)) parts.push_back(std::move(each));
   if (with.paths.size() < 2) return parts;
@@ -62,13 +62,14 @@ void judge_two_kernels(const resources& with, reproduction& of) {
   of.shapes.push_back(split_at_most(of, large_blocks));
   const auto larger =
       ratio(bytes_per_second_of(best_of(of, large_blocks)), bytes_per_second_of(best_of(of, small_blocks)));
-  of.shapes.push_back(held_within(
-      {"larger blocks bring more bytes a second: 6816 MiB/s by blocks of 1 MiB, 4426 by those of 4 KiB", 6816. / 4426},
-      larger, 1, 1e6, fmt::format("{} times as many", times(larger))));
+  of.shapes.push_back(
+      held_within({"larger blocks move more bytes a second: 6816 MiB/s with blocks of 1 MiB, 4426 with those of 4 KiB",
+                   6816. / 4426},
+                  larger, 1, 1e6, fmt::format("{} times as many", times(larger))));
   of.shapes.push_back(
       decayed(of, {"buffered reads fall when memory is full of pages: from 2630 to 182 MB/s", 182. / 2630}));
   of.shapes.push_back(
-      scaled(of, together, {"drives add up: 6.22 million by six, 1.133 by one", 6.22 / (6 * 1.133)}, 0.85, 10));
+      scaled(of, together, {"drives add up: 6.22 million with six, 1.133 with one", 6.22 / (6 * 1.133)}, 0.85, 10));
   of.incomparable = lacking(with, 6, published_workers);
   of.incomparable.push_back(
       fmt::format("The other kernel: this run is of {}. Run it on another one, too; a report names its kernel.",
@@ -82,7 +83,7 @@ const experiment two_kernels = {
     {"two-kernels", "The same drives on two kernels, and which figures the devices confirm", "Aleph Technologies, 2021",
      "6 NVMe drives, Linux 5.11 and 5.8",
      "On 5.8 its tool printed 1 784 thousand operations a second while the block layer saw 498 thousand: only what the "
-     "devices confirm is a figure."},
+     "devices confirm counts."},
     1,
     in_two_kernels::plan_two_kernels,
     in_two_kernels::judge_two_kernels};

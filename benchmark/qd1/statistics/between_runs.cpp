@@ -19,14 +19,14 @@ estimate between_runs(std::span<const double> of_runs) {
   const auto count = static_cast<double>(of_runs.size());
   if (of_runs.empty() || *std::min_element(of_runs.begin(), of_runs.end()) <= 0) {
     if (!of_runs.empty()) found.value = std::accumulate(of_runs.begin(), of_runs.end(), 0.) / count;
-    found.withheld = of_runs.empty() ? "there are no runs" : "a run found nothing that takes time";
+    found.withheld = of_runs.empty() ? "there are no runs" : "a run found a value of 0";
     return found;
   }
   std::vector<double> logarithms;
   for (const double each : of_runs) logarithms.push_back(std::log(each));
   if (of_runs.size() < fewest) {
     found.value = std::exp(std::accumulate(logarithms.begin(), logarithms.end(), 0.) / count);
-    found.withheld = fmt::format("{} runs were made; needed are {}", of_runs.size(), fewest);
+    found.withheld = fmt::format("{} runs were made; {} are needed", of_runs.size(), fewest);
     return found;
   }
   const serial_mean of = plain_mean(logarithms);

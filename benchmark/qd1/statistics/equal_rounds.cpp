@@ -65,7 +65,7 @@ double harmonic_mean(const std::vector<double>& values) {
 
 std::string too_few_effective(const serial_mean& of, std::size_t rounds) {
   if (of.effective >= static_cast<double>(fewest_rounds)) return {};
-  return fmt::format("neighboring rounds are alike: {} rounds are worth {:.0f} independent ones; needed are {}", rounds,
+  return fmt::format("neighboring rounds are alike: {} rounds are worth {:.0f} independent ones; {} are needed", rounds,
                      of.effective, fewest_rounds);
 }
 
@@ -78,7 +78,7 @@ std::vector<double> logarithms(std::vector<double> values) {
 std::string why_no_interval(const std::vector<double>& in_order, const std::vector<std::size_t>& processors,
                             std::string (*text)(double)) {
   if (in_order.size() < fewest_rounds)
-    return fmt::format("{} rounds have samples; needed are {}", in_order.size(), fewest_rounds);
+    return fmt::format("{} rounds have samples; {} are needed", in_order.size(), fewest_rounds);
   if (const auto found = two_levels(in_order); found && found->lasting)
     return fmt::format("the rounds have two levels, {} and {}, and stay on one for {:.1f} rounds on average",
                        text(found->low), text(found->high), found->rounds_a_visit);
@@ -153,7 +153,7 @@ estimate equal_rounds::quantile(double fraction) const {
   const double rarer = std::min(fraction, 1 - fraction);
   if (const double beyond = rarer * harmonic_mean(samples_); beyond < fewest_tail_samples * (1 - 1e-9)) {
     found.withheld =
-        fmt::format("{:.1f} samples of a round are expected beyond it; needed are {:.0f}", beyond, fewest_tail_samples);
+        fmt::format("{:.1f} samples of a round are expected beyond it; {:.0f} are needed", beyond, fewest_tail_samples);
     return found;
   }
   const double least = correlation_of_medians();

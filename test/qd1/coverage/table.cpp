@@ -65,7 +65,7 @@ void print_repeated(std::size_t repetitions) {
 int main(int count, char** arguments) {
   const std::size_t repetitions = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 2'000;
   if (repetitions == 0) {
-    std::fputs("qd1_coverage [REPETITIONS]: needed is a number from 1 on\n", stderr);
+    std::fputs("qd1_coverage [REPETITIONS]: REPETITIONS must be at least 1\n", stderr);
     return 2;
   }
   print_coverage(repetitions);

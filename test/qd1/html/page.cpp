@@ -128,7 +128,7 @@ TEST_CASE("a page of an experiment says what repeats, what does not, and what wa
                            "Not measured: no queues", "What cannot be compared here"})
     CHECK(contains(text, each));
   // It opens with the claims that are factors, where both are known.
-  CHECK(text.find("Published beside this machine") < text.find("What repeats"));
+  CHECK(text.find("Published and measured here") < text.find("What repeats"));
   CHECK(contains(text, "published 84×, here 22×"));
   CHECK_FALSE(contains(text, "published 0.96×"));
   qd1::reproduction cut = repeated();

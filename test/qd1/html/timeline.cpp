@@ -90,7 +90,7 @@ TEST_CASE("rates that are far apart are drawn on a logarithmic scale") {
 TEST_CASE("the page of short memory says what bound its steps, and shows their timeline") {
   const qd1::report run = short_of_memory();
   const std::string page = render(run);
-  CHECK(contains(page, "What file I/O takes when memory is short"));
+  CHECK(contains(page, "How fast file I/O is when memory is short"));
   CHECK(contains(page, "32\u00a0MiB, again, with ballast"));
   CHECK(contains(page, "Throughput, second by second"));
   const std::string verdict = verdict_of_memory(panels_of_memory(run).front());

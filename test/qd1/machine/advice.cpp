@@ -143,10 +143,10 @@ TEST_CASE("what guards Windows and its disks is pointed out") {
 TEST_CASE("memory that is dirty or short") {
   machine_facts machine = good_machine();
   machine.host.memory.dirty_bytes = 50;
-  check_single(machine, severity::warning, "50 B of memory wait to be written", "sync");
+  check_single(machine, severity::warning, "50 B of dirty memory wait to be written", "sync");
   machine = good_machine();
   machine.host.memory.available_bytes = 50;
-  check_single(machine, severity::warning, "only 50 B of memory are available", "");
+  check_single(machine, severity::warning, "only 50 B of memory is available", "");
 }
 
 TEST_CASE("limits of the process") {

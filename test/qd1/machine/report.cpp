@@ -180,7 +180,7 @@ TEST_CASE("whether a drive saves power is described, and differs between machine
   REQUIRE(found.size() == 1);
   CHECK(found[0].in_words() == "Device 2, power saving: on, wakes up within 100000 µs against off");
   b.devices[1].wake_up_limit = "any";
-  CHECK(describe(b).find("on, wakes up in any time") != std::string::npos);
+  CHECK(describe(b).find("on, wakes up within any time") != std::string::npos);
   b.devices[1].wake_up_limit.reset();
   CHECK(differences(a, b)[0].b == "not known");
 }

@@ -429,7 +429,7 @@ output_place allowed_place(const std::string& path) {
   if (S_ISDIR(place.status.st_mode)) throw usage_error(path + ": cannot be written: it is a directory");
   if (place.others_write)
     throw usage_error(path +
-                      ": cannot be written: it is no file, in a directory that others may write to; name a file");
+                      ": cannot be written: it is not a file, in a directory that others may write to; name a file");
   return place;
 }
 

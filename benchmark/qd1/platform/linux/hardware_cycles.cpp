@@ -19,8 +19,8 @@ std::string who_may() {
   std::ifstream file("/proc/sys/kernel/perf_event_paranoid");
   std::string level;
   if (!(file >> level)) return "";
-  return fmt::format("; perf_event_paranoid is {}: up to 1, or for root, it is allowed where no container forbids it",
-                     level);
+  return fmt::format(
+      "; perf_event_paranoid is {}: it must be at most 1, except for root, and a container may forbid it", level);
 }
 
 std::string reason_of(int error) {

@@ -85,7 +85,7 @@ std::string memory_group::try_to_enter(const std::string& above, std::uint64_t b
   const std::string limit = own_ + (unified_ ? "/memory.max" : "/memory.limit_in_bytes");
   std::string reason;
   if (!std::filesystem::exists(limit, failed))
-    reason = fmt::format("{}: hands no memory down to groups below it (cgroup.subtree_control)", above);
+    reason = fmt::format("{}: does not delegate memory to groups below it (cgroup.subtree_control)", above);
   if (reason.empty()) reason = put(limit, std::to_string(bytes));
   // What this process itself works with stays in memory; not everywhere is there a swap to be forbidden.
   put(own_ + (unified_ ? "/memory.swap.max" : "/memory.swappiness"), "0");

@@ -88,8 +88,8 @@ queue_setting::queue_setting(const std::string& device, const std::string& name,
   if (taken && value_in(path_) == value) return;
   ::close(lifeline_);
   if (keeper_ > 0) keeper_has_put_back();
-  throw usage_error(fmt::format("{}: {} could not be set: {}; it takes root, and a value that the device knows", path_,
-                                value, reason == 0 ? "the kernel took another one" : std::strerror(reason)));
+  throw usage_error(fmt::format("{}: {} could not be set: {}; this needs root, and a value that the device supports",
+                                path_, value, reason == 0 ? "the kernel chose another value" : std::strerror(reason)));
 }
 
 // Else it was killed, or the device is gone.
@@ -103,7 +103,7 @@ bool queue_setting::keeper_has_put_back() const noexcept {
 queue_setting::~queue_setting() {
   ::close(lifeline_);
   if (keeper_has_put_back() || put_setting(path_.c_str(), old_)) return;
-  std::fprintf(stderr, "qd1: %s: could not be put back to %s\n", path_.c_str(), old_.c_str());
+  std::fprintf(stderr, "qd1: %s: could not be restored to %s\n", path_.c_str(), old_.c_str());
 }
 
 }  // namespace qd1::platform

@@ -7,7 +7,7 @@ namespace qd1::platform {
 
 // A job object bounds what a process has committed; pages of files belong to the system.
 memory_group::memory_group(std::uint64_t) {
-  throw usage_error("Windows bounds no process's share of the memory that holds pages of files");
+  throw usage_error("Windows cannot limit how much memory holds pages of files for one process");
 }
 
 memory_group::~memory_group() {}

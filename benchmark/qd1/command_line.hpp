@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The program: what its arguments ask for is done, and the answer is the exit status.
+// The program: does what its arguments request, and returns the exit status.
 #pragma once
 
 namespace qd1 {

@@ -46,7 +46,7 @@ struct figure {
   bool in_experiments = false;            ///< tables of loads of qd1 reproduce have a column for it
   page_table on_page = page_table::none;
   bool is_compared = false;    ///< compare has a line for it
-  bool may_be_gated = true;    ///< a gate may ask for it
+  bool may_be_gated = true;    ///< a gate may name it
   bool of_one_sample = false;  ///< which may be the host's noise
   bool more_is_better = false;
 };
@@ -64,7 +64,7 @@ std::vector<const figure*> figures_of_loads(std::span<const series* const> rows)
 /// Those of tables of short memory, in the same order.
 std::vector<const figure*> figures_of_shortages();
 
-/// Percentiles of tables of loads and of short memory: those that were asked for, or the usual three.
+/// Percentiles of tables of loads and of short memory: those that were requested, or the usual three.
 std::vector<double> percentiles_of_loads(const settings& settings);
 
 /// nullptr: there is none of that name.

@@ -66,7 +66,7 @@ struct load {
   std::optional<std::uint64_t> only;  ///< of the targets given, the one that is used alone, counted from 0
   qd1::order order = order::random;
   std::optional<double> theta = {};  ///< of the order zipf: see measure/zipf.hpp
-  double share = 1;  ///< part of the operations that are of this series; the others are in flight beside it
+  double share = 1;  ///< fraction of the operations in this series; the others are in flight at the same time
 
   std::uint64_t in_flight() const { return workers * depth * targets; }
   /// One transfer at a time, in any order.
@@ -106,7 +106,7 @@ struct interval {
 
 /// What a 95 % interval covers.
 enum class scope : std::uint8_t {
-  within_run,   ///< what this run would have measured had it gone on under the same conditions
+  within_run,   ///< what this run would have measured if it had continued under the same conditions
   between_runs  ///< what another run of the same thing measures on average
 };
 template <>
@@ -148,7 +148,7 @@ struct latency {
   std::vector<double> shares = {};
 };
 
-/// A part of the time of a series, for seeing how it went along.
+/// A part of the time of a series, to show how it changed.
 struct slice {
   double start = 0;    ///< seconds of the series that had been measured before
   double seconds = 0;  ///< its length
@@ -180,8 +180,8 @@ struct round_percentile {
   double ns = 0;
 };
 
-/// A part of a series. A run goes around its series again and again, each time from opening the file on, so rounds of
-/// one series differ by what the host, the device and chance did over the whole time of the run.
+/// A part of a series. A run cycles through its series, and opens the file again for each round, so rounds of one
+/// series differ by what the host, the device and chance did over the whole time of the run.
 struct round {
   double start = 0;                        ///< seconds since the run began to measure
   std::optional<std::uint64_t> processor;  ///< on which it began, by the system's number
@@ -192,17 +192,17 @@ struct round {
   qd1::disturbance disturbance;
 };
 
-/// Who really carried out the operations.
+/// What actually carried out the operations.
 struct service {
   std::string engine;           ///< "io_uring", "pool", or "system calls", "memory copies" of the blocking form
-  std::string reason;           ///< why not the engine that was wanted
+  std::string reason;           ///< why not the engine that was requested
   std::uint64_t by_call = 0;    ///< blocking calls
   std::uint64_t by_inline = 0;  ///< asynchronous, served at once by an attempt that cannot wait
   std::uint64_t by_ring = 0;
   std::uint64_t by_worker = 0;
-  /// That were asked for and had ("polled", "in registered memory"), by some of the workers at least.
+  /// Requested and available ("polled", "in registered memory"), to at least some of the workers.
   std::vector<std::string> features = {};
-  /// … and not had, with the reason: "polled: the device has no queue that can be polled".
+  /// Requested and unavailable, with the reason: "polled: the device has no queue that can be polled".
   std::vector<std::string> lacking = {};
 };
 
@@ -221,7 +221,7 @@ struct verification {
   std::optional<std::uint64_t> device_operations;
   std::uint64_t merged_operations = 0;  ///< that the kernel merged with a neighbor before the device got it
   std::uint64_t application_operations = 0;
-  std::optional<std::uint64_t> fetched_bytes = {};  ///< that this process had read from devices, where that is asked
+  std::optional<std::uint64_t> fetched_bytes = {};  ///< that were read from devices for this process
   std::optional<std::uint64_t> cached_pages_before;
   std::optional<std::uint64_t> cached_pages_after;
 };
@@ -236,8 +236,8 @@ enum class bound : std::uint8_t {
   unknown,
   by_nothing,      ///< the device did nearly nothing
   by_latency,      ///< it mostly slept until the device was done, one transfer after the other
-  by_dirty_limit,  ///< who writes was made to wait, since too much was dirty
-  by_reclaim,      ///< who needs a page waited until others had been written back
+  by_dirty_limit,  ///< writers were made to wait, because too much was dirty
+  by_reclaim,      ///< allocations waited until other pages had been written back
   by_processor     ///< it mostly computed
 };
 
@@ -252,10 +252,10 @@ struct enumerators<bound> {
 struct shortage {
   std::string how;                          ///< memory was made short: "control group limit of 256 MiB"
   std::optional<std::uint64_t> dirty_most;  ///< bytes at the ends of the seconds, with what is being written back
-  /// Bytes; beyond the middle between the two the kernel makes those wait who write.
+  /// Bytes; above the middle between the two, the kernel makes writers wait.
   std::optional<std::uint64_t> dirty_limit, dirty_background_limit;
   std::string dirty_limit_source;           ///< "20% of the machine's available memory"
-  std::optional<std::uint64_t> limit_hits;  ///< how often the control group was full, and had to throw pages out
+  std::optional<std::uint64_t> limit_hits;  ///< how often the control group was full, and had to evict pages
   qd1::bound bound = bound::unknown;
 };
 
@@ -266,7 +266,7 @@ struct contribution {
   double iops = 0;
   std::optional<double> p50, p99;  ///< ns
   double max = 0;                  ///< ns
-  std::string straggles;           ///< in what it is behind the others; empty: in nothing
+  std::string straggles;           ///< the figures in which it lags behind the others; empty: none
   // Of repeated runs, the figures by which the runs are compared.
   std::optional<std::uint64_t> seed = {};
   std::optional<estimate> mean = {};         ///< ns
@@ -285,7 +285,7 @@ struct series {
   qd1::work work;
   std::string not_available;         ///< why this could not be run here; empty: it was
   std::vector<std::string> invalid;  ///< why its figures must not be believed; empty: they may
-  std::vector<std::string> notes;    ///< what else one should know
+  std::vector<std::string> notes;    ///< other remarks
   bool complete = true;              ///< false: interrupted
   qd1::service service;
   qd1::latency latency;       ///< of all rounds together
@@ -344,13 +344,13 @@ struct timer_facts {
   std::string source;    ///< "TSC (invariant)", "system counter" (ARM64), "clock_gettime"
   std::string reason;    ///< why it is not the processor's counter
   double tick_ns = 0;    ///< its resolution
-  double floor_ns = 0;   ///< median of two readings with nothing between: no latency can be told below it
+  double floor_ns = 0;   ///< median time of two readings with nothing between: no latency below it can be measured
   double deviation = 0;  ///< of CLOCK_MONOTONIC over the whole run, relative
 };
 
 /// Gaps in a spinning loop on the measuring CPU: what the host, not the device, adds.
 struct noise {
-  double seconds = 0;     ///< how long was looked
+  double seconds = 0;     ///< how long it spun
   double max_ns = 0;      ///< the longest gap
   std::vector<bin> gaps;  ///< those that are more than a microsecond
 };
@@ -365,7 +365,7 @@ struct settings {
   std::string engine;           ///< "auto", "uring", "pool"
   std::uint64_t seed = 0;
   std::vector<std::string> targets = {};  ///< of qd1 depth: as given
-  std::vector<double> percentiles = {};   ///< that were asked for, as fractions; empty: the standard ones
+  std::vector<double> percentiles = {};   ///< as requested, as fractions; empty: the standard ones
   std::string profile = {};               ///< of qd1 run --profile: its name
   std::uint64_t repeat = 1;               ///< runs that were requested
 };
@@ -390,7 +390,7 @@ std::string file_title(const work& work);
 /// As CrystalDiskMark and KDiskMark name what is measured: "SEQ1M Q8T1", "RND4K Q32T1".
 std::string mark_name(const work& work);
 
-/// Memory around one of several runs. Each has its own, and on a machine of its own, perhaps.
+/// Memory before and after one of several runs, which may be on different machines.
 struct run_memory {
   std::string name;  ///< of the run, as contributions have it
   memory_facts before, after;

@@ -23,8 +23,8 @@ std::string grouped(std::uint64_t number, char separator = ' ');
 /// 0.99934: "p99.93": the percentile up to which a series can be trusted, rounded down.
 std::string trusted_text(double fraction);
 
-/// The exponent of Zipf's law. What fio takes if `random_distribution=zipf` is given without one (FIO_DEF_ZIPF in its
-/// fio.h), and what may be asked for.
+/// The exponent of Zipf's law: what fio uses if `random_distribution=zipf` is given without one (FIO_DEF_ZIPF in its
+/// fio.h), and the range that may be requested.
 inline constexpr double usual_theta = 1.1;
 inline constexpr double least_theta = 0.01;
 inline constexpr double greatest_theta = 10;

@@ -44,12 +44,11 @@ class exports {
   void declare(options& to, bool of_experiments = false);
   /// Opens all of them, so that a mistake in a path costs no measurement. Throws usage_error.
   void open();
-  /// Writes all of them, also if one fails. Before anything is printed: a reader of standard output that has gone does
-  /// not cost the files. Returns why those that failed did.
+  /// Writes all of them, even if one fails. Call it before anything is printed, so that a closed standard output does
+  /// not cost the files. Returns the reasons of those that failed.
   std::vector<std::string> write(const report& found);
   std::vector<std::string> write(const reproduction& found);
-  /// Prints a text, unless a format goes to standard output. What cannot be printed is left to command_line() to
-  /// report.
+  /// Prints a text, unless a format goes to standard output. command_line() reports what could not be printed.
   void show(const std::string& text) const;
 
   /// A format goes to standard output, so nothing else may.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs beside each other: what differs in their surroundings first, then by how much their figures do.
+// Runs compared: first how their environments differ, then by how much their figures do.
 #pragma once
 
 #include "failure.hpp"

@@ -13,7 +13,7 @@
 
 namespace qd1 {
 
-/// Less than this is no difference: runs of the same thing differ by a few per cent, whatever their rounds say.
+/// Less than this is no difference: runs of the same thing differ by a few percent, whatever their rounds show.
 constexpr double negligible = 1.05;
 /// A difference of this size must be found: an interval that is too wide for it is inconclusive.
 constexpr double notable = 1.10;
@@ -26,7 +26,7 @@ std::string_view name(difference found);
 struct round_figure {
   double value = 0;  ///< more than 0
   std::optional<std::uint64_t> processor;
-  bool disturbed = false;  ///< others had the processor
+  bool disturbed = false;  ///< others had the CPU
 };
 
 struct decision {
@@ -36,11 +36,11 @@ struct decision {
   double now = 0;
   std::optional<estimate> ratio;                ///< now / base; none: too few rounds
   std::optional<std::uint64_t> rounds_needed;   ///< inconclusive: of each run, for a verdict
-  std::optional<std::uint64_t> repeats_needed;  ///< inconclusive: rounds do not help, that many runs of each would
+  std::optional<std::uint64_t> repeats_needed;  ///< inconclusive: not rounds, but this many runs of each would help
   std::string remark;                           ///< why it is inconclusive, and what was left out
   std::string missing;                          ///< how many rounds or runs lack the figure; empty: none
-  std::size_t base_runs = 0, now_runs = 0;      ///< it was decided by these numbers of runs; 0: by rounds
-  double spread = 0;                            ///< by rounds: that runs are assumed to differ, as a part of 1
+  std::size_t base_runs = 0, now_runs = 0;      ///< the numbers of runs that decided it; 0: rounds did
+  double spread = 0;                            ///< by rounds: the assumed spread of runs, as a fraction
 };
 
 /// The least number of runs of each side for decide_by_runs().
@@ -53,11 +53,11 @@ constexpr double run_spread_in_turns = 0.01;
 
 /// Rounds are compared within their CPU, if the CPUs of all rounds are known: CPUs may differ by more than the runs do.
 /// The logarithms of each run are averaged over their middle half (midmean), whose variance allows for rounds that
-/// depend on one another. The interval of the ratio (95 %) adds the spread of runs. Where the rounds of a run follow
-/// one another so closely that independent ones would do so once in 50 times, or stay on one of two levels for several
-/// rounds, the run may have been anywhere within their range: the interval is as wide as that range at least.
+/// depend on one another. The interval of the ratio (95 %) adds the spread of runs. Where neighboring rounds of a run
+/// are so much alike that independent ones would be once in 50 times, or stay on one of two levels for several rounds,
+/// the run may have been anywhere within their range: the interval is at least as wide as that range.
 ///
-/// faster, slower: by 5 % at least, and the interval does not hold 1. none: the whole interval is within 10 %, so a
+/// faster, slower: by at least 5 %, and the interval does not contain 1. none: the whole interval is within 10 %, so a
 /// difference of a tenth would have been seen. Else inconclusive.
 ///
 /// A round that lacks the figure has too few samples, and may be a slow one. If more than one in twenty do, there is no
@@ -67,8 +67,8 @@ constexpr double run_spread_in_turns = 0.01;
 decision decide(std::span<const round_figure> base, std::span<const round_figure> now, bool in_turn = false,
                 bool more_is_better = false);
 
-/// The same from a figure of each of several runs on either side, three at least, whose spread is measured and need not
-/// be assumed. faster, slower: even the interval of 99 % does not hold 1. No verdict if a run lacks the figure.
+/// The same from a figure of each of several runs on either side, at least three, whose spread is measured and not
+/// assumed. faster, slower: even the interval of 99 % does not contain 1. No verdict if a run lacks the figure.
 decision decide_by_runs(std::span<const double> base, std::span<const double> now, bool more_is_better = false);
 
 }  // namespace qd1

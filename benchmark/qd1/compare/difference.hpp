@@ -14,7 +14,7 @@ namespace qd1 {
 /// than a twentieth of all CPU time, count as disturbed. In turn, if both series took turns with each other: see
 /// pairs_in_turn().
 ///
-/// decide_by_runs() instead, by any figure that runs have, if both series hold three repeated runs at least and took no
+/// decide_by_runs() instead, by any figure that runs have, if both series have at least three repeated runs and took no
 /// turns.
 decision compare(const series& base, const series& now, std::string_view figure);
 

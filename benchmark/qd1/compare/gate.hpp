@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Conditions on a run, for machines that decide.
+// Conditions on a run, checked automatically.
 #pragma once
 
 #include "failure.hpp"

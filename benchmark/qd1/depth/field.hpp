@@ -28,11 +28,11 @@ struct field {
   machine_facts machine;  ///< the host, and the devices under all targets
   engine_choice engine;
   bool timed = true;    ///< the clock is read for each transfer
-  bool pinned = false;  ///< each worker keeps to a processor
+  bool pinned = false;  ///< each worker stays on one CPU
   bool once = false;    ///< cold steps read no block twice, and end when all have been read; of one worker
   /// Dirty memory, with what is being written back; none: that of the machine.
   std::function<std::optional<std::uint64_t>()> dirty_bytes = {};
-  const platform::hardware_cycles* cycles = nullptr;  ///< of this process; none: they are not asked for
+  const platform::hardware_cycles* cycles = nullptr;  ///< of this process; none: they are not counted
 };
 
 }  // namespace qd1

@@ -9,11 +9,12 @@
 
 namespace qd1 {
 
-/// Transfers that are larger than the device takes, and so were cut by the kernel.
+/// Transfers that the kernel split, because they are larger than what it sends to the device at once.
 std::string split(const series& of, const machine_facts& machine);
 
-/// Mean latency times throughput is what was in flight, whatever the distribution (Little's law): what contradicts that
-/// was not counted right. `kinds`: the reads and writes of one load, since together they are what was in flight.
+/// Mean latency times throughput is the number of transfers in flight, whatever the distribution (Little's law).
+/// Figures that contradict it were counted wrong. `kinds`: the reads and writes of one load, which are in flight
+/// together.
 std::string contradiction(const std::vector<series>& kinds);
 
 }  // namespace qd1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Takes down what one worker's transfers took.
+// Records how long one worker's transfers took.
 #pragma once
 
 #include "depth/window.hpp"
@@ -26,7 +26,7 @@ struct second_of_window {
 /// What is known of the reads of a worker, or of its writes.
 struct transfers {
   std::uint64_t started = 0;  ///< in all, before and after the window as well
-  std::uint64_t counted = 0;  ///< over within the window
+  std::uint64_t counted = 0;  ///< completed within the window
   histogram latencies;        ///< of those, where the clock is read
   std::vector<second_of_window> seconds;
 
@@ -45,8 +45,8 @@ struct transfers {
 /// For one thread.
 class ledger {
  public:
-  /// Where the clock is not read for every transfer (`timed` is false), it is for one of `unread`, to notice the
-  /// window's end, and nothing is known of latencies.
+  /// If the clock is not read for every transfer (`timed` is false), it is read for one of `unread`, to notice the
+  /// window's end, and latencies are unknown.
   ledger(const clock& clock, const window& window, bool timed, std::uint64_t block)
       : clock_(clock), window_(window), timed_(timed), block_(block), ticks_a_second_(clock.ticks(1)) {}
 

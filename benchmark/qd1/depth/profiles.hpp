@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Presets that people know from CrystalDiskMark and KDiskMark: a handful of loads that together describe a device.
+// Presets known from CrystalDiskMark and KDiskMark: a few loads that together describe a device.
 #pragma once
 
 #include "depth/step.hpp"

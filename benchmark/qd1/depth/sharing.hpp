@@ -14,8 +14,8 @@ namespace qd1 {
 /// one target needs.
 std::vector<std::string> shared_by(const std::vector<target>& targets);
 
-/// Notes in each series of all targets together what is left of the sum of them, and what they share where that is
-/// little.
+/// Notes in each series of all targets together which fraction of the sum of single targets it reaches, and if that is
+/// little, what the targets share.
 void note_scaling(report& run, const std::vector<target>& targets);
 
 }  // namespace qd1

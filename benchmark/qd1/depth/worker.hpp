@@ -18,7 +18,7 @@ namespace qd1 {
 struct engine_choice {
   std::string name = "auto";      ///< "auto", "uring", "pool"
   std::string waiting = "sleep";  ///< "sleep", "spin", "adaptive"
-  bool polled = false;            ///< completions are asked for, where the device has queues for that
+  bool polled = false;            ///< the device is polled for completions, where it has queues for that
   bool registered = false;        ///< transfers are in memory that the context has registered
 };
 
@@ -28,10 +28,10 @@ struct duty {
   double reads = 1;  ///< part of the transfers that read
   std::string path;
   offset_share share;                      ///< of the path's offsets
-  std::optional<std::uint64_t> processor;  ///< the one that it keeps to
+  std::optional<std::uint64_t> processor;  ///< the one that it stays on
   engine_choice engine;
   bool timed = true;  ///< the clock is read for each transfer
-  bool once = false;  ///< no block twice: when all have had their turn the window is closed
+  bool once = false;  ///< no block twice: when all have been read the window is closed
 };
 
 class worker {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a report's loads show together: where more depth stops paying off, and what is left of several targets'
-// throughput.
+// What a report's loads show together: where more depth stops paying off, and which fraction of their sum several
+// targets reach.
 #pragma once
 
 #include "report.hpp"

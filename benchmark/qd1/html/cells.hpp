@@ -10,8 +10,8 @@
 
 namespace qd1::html {
 
-/// A table whose semantics survive that its rows become cards: browsers drop them with the display of a table, and so
-/// the roles are said.
+/// A table that keeps its semantics when its rows become cards: browsers drop them along with `display: table`, so the
+/// roles are explicit.
 node table(std::string_view name, std::string_view caption, const std::vector<std::string>& columns, nodes rows);
 
 /// `column`: its heading, which a card repeats.

@@ -30,8 +30,8 @@ enum class side { left, right };
 node horizontal_grid(const std::vector<tick>& ticks, side labels = side::left);
 node vertical_grid(const std::vector<tick>& ticks);
 
-/// Names at the left edge, in the order of the curves, moved apart where these lie close to each other. At the left, as
-/// the tails of all modes meet in what the host does to them.
+/// Names at the left edge, in the order of the curves, moved apart where these lie close to each other. At the left,
+/// because the host's noise makes the tails of all modes meet.
 node start_labels(std::vector<start_label> labels);
 
 /// A line of the hue of `which`. `extra`: more classes. The read-out under the pointer goes by its name.
@@ -43,7 +43,7 @@ node stretched(nodes shapes);
 /// The figure. `kind` and the ends of the axes are what the read-out under the pointer needs to know.
 struct chart {
   std::string title;
-  std::string description;  ///< for who cannot see it
+  std::string description;  ///< for screen readers
   std::string kind;
   attribute_list axes;
   nodes layers;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Throughput and latency over depth: what each further transfer in flight brings, and what it costs.
+// Throughput and latency over depth: what each further transfer in flight gains, and what it costs.
 #pragma once
 
 #include "markup.hpp"

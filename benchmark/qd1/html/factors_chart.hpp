@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a publication claims, beside what was found here: each as one figure divided by another, so that machines of any
-// speed compare.
+// What a publication claims, beside what was found here: each as a ratio of two figures, so that machines of any speed
+// compare.
 #pragma once
 
 #include "markup.hpp"

@@ -11,7 +11,7 @@ namespace qd1::html {
 /// One for each ladder of the run.
 std::vector<panel> panels_of_loads(const report& run);
 
-/// What the ladder shows, in a sentence: where more depth stops to pay, and what that costs.
+/// What the ladder shows, in a sentence: where more depth stops paying off, and what that costs.
 std::string verdict_of_load(const panel& from);
 
 }  // namespace qd1::html

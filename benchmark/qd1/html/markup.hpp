@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// HTML and SVG as a tree. Whatever goes in as text comes out as text: escaping is nobody's task but to_string's.
+// HTML and SVG as a tree. Whatever goes in as text comes out as text: only to_string() escapes.
 #pragma once
 
 #include <string>
@@ -43,11 +43,11 @@ inline node element(std::string_view tag, attribute_list attributes = {}, nodes 
   return {tag, std::move(attributes), std::move(children)};
 }
 
-/// Markup that is both HTML 5 and well-formed XML. The contents of `style` and `script` are not escaped, as HTML wants
-/// it: they have to be this program's own, without `<` and `&`.
+/// Markup that is both HTML 5 and well-formed XML. The contents of `style` and `script` are not escaped, as HTML
+/// requires: they must be this program's own, without `<` and `&`.
 std::string to_string(const node& root);
 
-/// Text for markup: the five characters that mean something, and control characters, which XML has no way to say.
+/// Text for markup: escapes the five special characters, and control characters, which XML cannot express.
 std::string escaped(std::string_view text);
 
 }  // namespace qd1::html

@@ -7,8 +7,8 @@
 
 namespace qd1::html {
 
-/// `names_fastest`: the bars of series that surely differ from the fastest say by how much. Without it they are drawn
-/// in order, and nothing is claimed: where the sentence above them compares by other means, or nothing at all.
+/// `names_fastest`: the bars of series that certainly differ from the fastest say by how much. Without it they are
+/// drawn in order and claim nothing, for pages whose sentence above them compares by other means, or not at all.
 node overview(const panel& from, bool names_fastest = true);
 
 }  // namespace qd1::html

@@ -18,7 +18,7 @@ struct point {
 inline constexpr int path_width = 8000;
 inline constexpr int path_height = 3200;
 
-/// A subset of `line`, from which no point of it is further away than can be seen (Ramer, Douglas, Peucker).
+/// A subset of `line`. No point of the line is visibly away from it (Ramer, Douglas, Peucker).
 std::vector<point> simplified(std::span<const point> line);
 
 /// The `d` attribute: an absolute beginning, then integer steps.

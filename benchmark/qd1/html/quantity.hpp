@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Quantities as a reader takes them in: three digits and a unit.
+// Quantities as a person reads them: three digits and a unit.
 #pragma once
 
 #include "../figures.hpp"

@@ -24,7 +24,7 @@ class log_scale {
   /// At 1, 2 and 5 times powers of ten, or at those alone where that would be more than `most`.
   std::vector<tick> ticks(std::size_t most = 8) const;
 
-  /// log10 of the ends, for who has to go the other way.
+  /// log10 of the ends, for code that maps places back to values.
   double low() const { return low_; }
   double high() const { return high_; }
 
@@ -33,8 +33,8 @@ class log_scale {
   double high_;
 };
 
-/// For how much or how many: linear from zero on, or logarithmic where `low` is given and the two are far apart. The
-/// upper end is moved outwards to a round number, the lower one of a logarithmic scale, too.
+/// For amounts and counts: linear from zero, or logarithmic if `low` is given and the two are far apart. The upper end
+/// is moved outwards to a round number, and so is the lower one of a logarithmic scale.
 class count_scale {
  public:
   explicit count_scale(double high, double low = 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// How the latency went along while a series ran: drift, pauses, a device that becomes slower.
+// How the latency changed while a series ran: drift, pauses, a device that becomes slower.
 #pragma once
 
 #include "markup.hpp"
@@ -7,7 +7,7 @@
 
 namespace qd1::html {
 
-/// Empty if no series was looked at over time.
+/// Empty if no series has slices of time.
 node strips(const panel& from);
 
 }  // namespace qd1::html

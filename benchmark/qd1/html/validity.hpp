@@ -14,7 +14,7 @@ enum class standing { sound, incomplete, invalid };
 standing standing_of(const report& run);
 standing worst_of(std::span<const named_report> runs);
 
-/// Whether figures of the runs are of the same thing, as far as the machines go.
+/// Whether the machines of the runs are alike enough for their figures to be compared.
 bool comparable(std::span<const named_report> runs);
 
 /// A banner for each thing that is wrong. Nothing if all is well.

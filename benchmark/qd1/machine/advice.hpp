@@ -16,7 +16,7 @@ namespace qd1 {
 enum class severity : std::uint8_t {
   note,     ///< good to know when the figures are read
   warning,  ///< the figures would be different, or the tail cannot be trusted
-  severe,   ///< something else is measured than one thinks
+  severe,   ///< the run measures something else than intended
 };
 
 template <>

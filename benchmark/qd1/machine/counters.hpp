@@ -26,7 +26,7 @@ struct processor_time {
   std::optional<std::uint64_t> steal;  ///< absent where the system does not report it
   std::uint64_t idle = 0;              ///< waiting for devices included
 
-  /// Absent where that is not told, and while no time has passed.
+  /// Absent where the system does not report it, and while no time has passed.
   std::optional<double> steal_percent() const {
     if (total == 0 || !steal) return std::nullopt;
     return 100.0 * static_cast<double>(*steal) / static_cast<double>(total);
@@ -36,7 +36,7 @@ struct processor_time {
 struct machine_counters {
   std::optional<processor_time> processors;
   std::optional<std::uint64_t> waited_ns;      ///< by the calling thread, ready, for a processor
-  std::optional<std::uint64_t> throttled;      ///< how often processors were slowed for heat, each core for itself
+  std::optional<std::uint64_t> throttled;      ///< how often heat throttled processors, each core counted by itself
   std::optional<std::uint64_t> frequency_mhz;  ///< now, of the CPU in machine_facts; a difference keeps the later one
   std::vector<device_counters> devices;        ///< those of machine_facts that the system counts for
 

@@ -13,7 +13,7 @@ struct cpuid_facts {
   std::optional<bool> invariant_tsc;
   std::optional<bool> hypervisor;
   std::optional<std::string> hypervisor_name;
-  std::optional<bool> root_partition;  ///< of Hyper-V: this system has started it, and is none of its guests
+  std::optional<bool> root_partition;  ///< of Hyper-V: this system has started it, and is not one of its guests
 };
 
 /// All absent on another architecture.

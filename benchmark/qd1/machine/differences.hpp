@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// In what two machines differ, or one machine at two times, before anything is said about their figures.
+// How two machines differ, or one machine at two times, which comes before any comparison of figures.
 #pragma once
 
 #include <qd1/machine/facts.hpp>
@@ -12,7 +12,7 @@ namespace qd1 {
 struct machine_difference {
   std::string subject;   ///< "Processor, governor"
   std::string a, b;      ///< "not known" where one of them lacks it
-  bool forbids = false;  ///< their figures are of different things, and no ratio of them means anything
+  bool forbids = false;  ///< their figures measure different things, so ratios of them are meaningless
 
   /// One line: "Processor, governor: powersave against performance".
   std::string in_words() const;

@@ -11,7 +11,7 @@ namespace qd1 {
 /// one. Creates nothing.
 direct_facts find_direct(const std::string& path);
 
-/// The same of a file or device that may be opened for reading without an effect.
+/// The same for a file or device that can be opened for reading without side effects.
 direct_facts find_direct_of(const std::string& path);
 
 }  // namespace qd1

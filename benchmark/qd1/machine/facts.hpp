@@ -12,7 +12,7 @@
 
 namespace qd1 {
 
-/// A sleep of the processor while nothing runs: after a wait for the device it has to be woken from it.
+/// A sleep state of an idle processor: after a wait for the device, the processor has to wake up from it.
 struct idle_state {
   std::string name;
   std::optional<std::uint64_t> exit_latency_us;
@@ -28,8 +28,8 @@ struct cpu_facts {
   std::vector<std::string> core_kinds;
   std::optional<std::uint64_t> core_kinds_allowed;  ///< the number of those on which this process may run
   std::optional<bool> simultaneous_threads;         ///< two threads share a core
-  std::optional<std::string> isolated;              ///< list of threads kept free of others' work
-  std::optional<std::uint64_t> current;             ///< the thread this was found out on
+  std::optional<std::string> isolated;              ///< list of threads kept free of other work
+  std::optional<std::uint64_t> current;             ///< the thread on which these facts were read
   std::optional<std::uint64_t> frequency_mhz;       ///< of `current`, at that moment
   std::optional<std::uint64_t> lowest_mhz, highest_mhz;
   std::optional<std::string> frequency_driver, governor, energy_preference;
@@ -63,8 +63,8 @@ struct virtual_facts {
 struct memory_facts {
   std::optional<std::uint64_t> total_bytes, available_bytes, dirty_bytes, writeback_bytes;
   std::optional<std::uint64_t> swap_total_bytes, swap_free_bytes;
-  /// More dirty memory than that, and who writes is made to wait; than the background limit, and the kernel starts
-  /// to write.
+  /// Above this much dirty memory, writers are made to wait; above the background limit, the kernel starts to write
+  /// back.
   std::optional<std::uint64_t> dirty_limit_bytes, dirty_background_limit_bytes;
   std::optional<std::string> dirty_setting, dirty_background_setting;  ///< where the limits come from: "20%"
   std::optional<std::string> huge_pages;                               ///< transparent ones: always, madvise, never
@@ -74,7 +74,7 @@ struct memory_facts {
 struct limit_facts {
   std::optional<std::uint64_t> memory_bytes, memory_used_bytes;  ///< of its group, page cache included
   std::optional<double> cpus;                                    ///< processor time per time
-  std::vector<std::string> io;                                   ///< per device, as the system words it
+  std::vector<std::string> io;                                   ///< per device, in the system's words
   std::optional<std::uint64_t> locked_memory_bytes;
   std::optional<std::string> io_uring;  ///< allowed, restricted, forbidden
   /// How its threads get CPUs and the device, where that is not as usual: "idle", "batch", "real time".
@@ -89,14 +89,14 @@ struct host_facts {
   virtual_facts virtualization;
   memory_facts memory;
   limit_facts limits;
-  std::optional<std::string> virus_scanner;  ///< of Windows: one that looks at files when they are opened
+  std::optional<std::string> virus_scanner;  ///< of Windows: one that scans files when they are opened
 };
 
 /// Whether a file there can be read and written without the page cache.
 struct direct_facts {
   std::optional<bool> possible;
   std::optional<std::uint64_t> memory_alignment, read_alignment, write_alignment;
-  std::optional<std::string> reason;  ///< where that is known from, or why it is not possible
+  std::optional<std::string> reason;  ///< how that is known, or why it is not possible
 };
 
 struct filesystem_facts {

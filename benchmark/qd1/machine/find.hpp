@@ -21,8 +21,8 @@ void find_priorities(limit_facts& of);
 /// Memory as it is now.
 memory_facts find_memory();
 
-/// How often the control groups of this process have met their limit of memory so far, and had to throw pages out.
-/// None where the system does not report it.
+/// How often the control groups of this process have reached their memory limit so far, and had to evict pages. None
+/// where the system does not report it.
 std::optional<std::uint64_t> memory_limit_hits();
 
 /// How long the calling thread has been ready so far, and waited for a CPU, in nanoseconds. None where the system does

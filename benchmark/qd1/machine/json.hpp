@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The facts and counters as JSON: one key a member, absent where the fact is.
+// The facts and counters as JSON: one key per member, absent where the fact is unknown.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

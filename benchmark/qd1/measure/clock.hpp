@@ -14,7 +14,7 @@ namespace qd1 {
 /// The processor's counter where it can be trusted, since reading it costs about 10 ns; else the system's clock.
 class clock {
  public:
-  /// Takes a tenth of a second, to measure the counter against the system's clock.
+  /// Takes a tenth of a second, to calibrate the counter by the system's clock.
   static clock calibrated();
 
   std::uint64_t before() const noexcept { return by_cycles_ ? platform::cycles_before() : platform::monotonic_ns(); }

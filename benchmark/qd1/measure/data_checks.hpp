@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What about the file and its data bears on the figures of a finished run, said in words.
+// How the file and its data affected the figures of a finished run, in words.
 #pragma once
 
 #include "measure/data_file.hpp"
@@ -18,8 +18,8 @@ class data_checks {
  public:
   explicit data_checks(const data_file& file);
 
-  /// Makes reads invalid that no device had to be asked for. Notes data that compress or repeat, blocks that the file
-  /// shares with others, and that somebody else has changed it.
+  /// Makes reads invalid that needed no device. Notes data that compress or repeat, blocks that the file shares with
+  /// others, and changes by another process.
   void judge(report& run) const;
 
  private:

@@ -21,8 +21,8 @@ struct data_file_request {
 
 class data_file {
  public:
-  /// Throws usage_error where that cannot be, or might do harm, and interruption if the user ends it meanwhile. What it
-  /// has created by then is removed.
+  /// Throws usage_error if that is impossible or might do harm, and interruption if the user interrupts it. What it has
+  /// created by then is removed.
   explicit data_file(const data_file_request& request);
   data_file(const data_file&) = delete;
   data_file& operator=(const data_file&) = delete;

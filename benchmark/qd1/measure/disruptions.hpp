@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What may happen to the process and its clock while a run goes on, and makes its figures mean something else.
+// What may happen to the process and its clock during a run, and change the meaning of its figures.
 #pragma once
 
 #include "measure/clock.hpp"
@@ -19,7 +19,7 @@ class disruptions {
   /// `seconds_suspended`: for how long the machine has been suspended since it was booted. Tests suspend it.
   explicit disruptions(const clock& clock, std::function<double()> seconds_suspended = platform::seconds_suspended);
 
-  /// Notes what has happened. All series are invalid if the clock went at another speed than the system's.
+  /// Notes what has happened. All series are invalid if the clock ran at another speed than the system's.
   void judge(report& run) const;
 
  private:
@@ -40,8 +40,8 @@ class disruptions {
   std::vector<std::uint64_t> processors_;
 };
 
-/// "the clock counted 49.35 s while …", if the system ran for `real` seconds; empty if they agree, as far as that can
-/// be told if they were not read at the same time, but up to `apart` seconds from each other.
+/// "the clock counted 49.35 s while …", if the system ran for `real` seconds; empty if they agree,
+/// given that they were read up to `apart` seconds from each other.
 std::string clock_complaint(double own, double real, double apart = 0);
 
 }  // namespace qd1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Ctrl-C and what else asks a process to end: the series under way ends, and what there is gets written.
+// Ctrl-C and the other requests to end a process: the current series ends, and what was measured is written.
 #pragma once
 
 #include "platform/process.hpp"

@@ -71,7 +71,7 @@ qio::task<qio::result<std::size_t>> write_and_flush_asynchronously(File& file, s
   co_return written;
 }
 
-/// The same as repeat(), of what `start(offset)` answers when it is awaited.
+/// The same as repeat(), for awaited results of `start(offset)`.
 template <class Start>
 qio::task<void> repeat_asynchronously(const transfer_loop& loop, recorder& recorder, Start start) {
   while (recorder.wants_more()) {

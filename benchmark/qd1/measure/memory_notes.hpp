@@ -11,7 +11,7 @@ namespace qd1 {
 /// At a round's end: that more memory is dirty than the background limit. Empty: it is not.
 std::string throttling_note();
 
-/// That the control group met its limit since it had been met `before` times. Empty: it did not, or that is unknown.
+/// That the control group reached its limit more than `before` times. Empty: it did not, or that is unknown.
 std::string memory_limit_note(std::optional<std::uint64_t> before);
 
 }  // namespace qd1

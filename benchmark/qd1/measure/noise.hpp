@@ -9,12 +9,12 @@
 
 namespace qd1 {
 
-/// Spins on the CPU that it is called on, and takes down when it was not let run.
+/// Spins on the CPU that it is called on, and records the gaps in which it did not run.
 noise listen(const clock& clock, double seconds);
 
-/// Up to which percentile a series is its own. A gap of the host that is at least a tenth of the median disturbs the
-/// transfers in flight, and in an open loop also those that arrive during it. If no such gap was heard, there may be 3
-/// in the time of listening, by 95 %.
+/// The percentile up to which the host's noise cannot explain a series. A gap of the host that is at least a tenth of
+/// the median disturbs the transfers in flight, and in an open loop also those that arrive during it. If no such gap
+/// was heard, up to 3 in the time of listening are assumed (95 %).
 std::optional<double> trusted_fraction(const series& series, const noise& before, const noise& after);
 
 }  // namespace qd1

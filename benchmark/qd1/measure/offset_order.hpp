@@ -19,8 +19,8 @@ struct offset_share {
 };
 
 /// Random: each transfer takes any block, all equally likely. Sequential: from a block that depends on the seed, and
-/// from block 0 again after the last; threads begin at equal distances, and go on from round to round. Zipf: see
-/// zipf_offsets().
+/// from block 0 again after the last; threads begin at equal distances, and each round continues where the previous one
+/// ended. Zipf: see zipf_offsets().
 offset_source offsets_of(const work& work, const offset_share& share);
 
 /// Throws usage_error for cold reads in an order that reads popular blocks again and again.

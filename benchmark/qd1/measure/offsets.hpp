@@ -65,7 +65,7 @@ class scattered {
  private:
   static int bits_of(std::uint64_t number) noexcept { return static_cast<int>(std::bit_width(number)); }
 
-  // Each step can be undone on so many bits, so no two numbers become the same.
+  // Each step is invertible on that many bits, so no two numbers become the same.
   std::uint64_t mixed(std::uint64_t number) const noexcept {
     for (int turn = 0; turn < 3; ++turn) {
       number = (number * 0x9e3779b97f4a7c15 + salt_) & mask_;

@@ -30,7 +30,7 @@ struct place {
 
 void show_round(const place& at, const std::string& what);
 
-/// What follows is that run of so many, counted from 0, each of which takes as long.
+/// From here on, `run` of `runs` is measured, counted from 0. All take equally long.
 void begin_run(std::uint64_t run, std::uint64_t runs);
 /// "run 2/5, "; empty: there is one run.
 std::string run_text();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Takes down what each transfer of a round took, and what went wrong.
+// Records how long each transfer of a round took, and what went wrong.
 #pragma once
 
 #include "measure/clock.hpp"
@@ -61,7 +61,7 @@ class recorder {
   // The results, once it has ended.
   const histogram& latencies() const noexcept { return histogram_; }
   double seconds() const noexcept { return clock_.seconds(last_ - first_); }
-  double busy_seconds() const noexcept { return clock_.seconds(busy_); }  ///< in which a transfer was under way
+  double busy_seconds() const noexcept { return clock_.seconds(busy_); }  ///< in which a transfer was in flight
   double waiting() const noexcept { return schedule_.waiting(last_ < deadline_ ? last_ : deadline_); }
   std::uint64_t last() const noexcept { return last_; }  ///< when it ended, by the clock
   std::vector<slice> slices() const;

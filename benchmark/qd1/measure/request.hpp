@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What every measurement is asked for, whatever it measures. The options for it are declared in commands/common.cpp.
+// What every request for a measurement contains. The options for it are declared in commands/common.cpp.
 #pragma once
 
 #include "figures.hpp"

@@ -17,8 +17,8 @@ report begun_report(const std::string& command_line);
 /// The same with the settings that all measurements have. `seed`: of this run.
 report begun_report(const measurement_request& request, std::uint64_t seed);
 
-/// Calls `measure`, which fills the series. Adds what the host and the machine did before, meanwhile and afterwards,
-/// and what follows from it for the figures. The report knows its machine already.
+/// Calls `measure`, which fills the series. Adds what the host and the machine did before, during and after it,
+/// and what that means for the figures. The report knows its machine already.
 void measure_amid(report& out, const clock& clock, const std::function<void()>& measure);
 
 }  // namespace qd1

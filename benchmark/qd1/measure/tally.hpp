@@ -16,7 +16,7 @@
 
 namespace qd1 {
 
-/// What else is known about a round than what its transfers took.
+/// What is known about a round besides the latencies of its transfers.
 struct round_facts {
   double start = 0;  ///< seconds since the run began to measure
   std::optional<std::uint64_t> processor;
@@ -65,8 +65,8 @@ class tally {
 struct open_loop {
   double samples = 0;
   double seconds = 0;
-  double busy = 0;     ///< seconds in which a transfer was under way
-  double waiting = 0;  ///< that should have begun, and had not at the end
+  double busy = 0;     ///< seconds in which a transfer was in flight
+  double waiting = 0;  ///< transfers that should have begun, but had not at the end
 };
 
 /// "RATE NOT REACHED: …", with the cause; empty if the rate was reached.
@@ -79,7 +79,7 @@ sampled_round sampled(const histogram& round, std::optional<std::uint64_t> proce
 latency summary(const histogram& samples, std::vector<sampled_round> rounds,
                 const std::vector<double>& fractions = standard_percentiles());
 
-/// Of those percentiles, the ones that a round with so many samples tells.
+/// Of those percentiles, the ones for which a round with that many samples has enough.
 std::vector<round_percentile> quantiles(const histogram& samples,
                                         const std::vector<double>& fractions = standard_percentiles());
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs that measure in turn, so that whatever the host does meets all of them alike.
+// Runs that measure in turn, so that whatever the host does affects all of them alike.
 #pragma once
 
 #include "platform/file.hpp"
@@ -10,8 +10,8 @@
 
 namespace qd1 {
 
-/// A turn, as long as it exists. Those who name the same file have one at a time; one who ends, however that is, leaves
-/// the turn to the others.
+/// A turn, as long as it exists. Of the processes that name the same file, one has the turn at a time. One that ends,
+/// in whatever way, leaves it to the others.
 class turns {
  public:
   /// Waits for the first turn.
@@ -19,7 +19,7 @@ class turns {
   turns(const turns&) = delete;
   turns& operator=(const turns&) = delete;
 
-  /// One of those who wait has the next turn, before this one has another. Nobody waits: nothing happens.
+  /// One of those that wait gets the next turn, before this one gets another. If none waits, nothing happens.
   void pass();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// How buffered transfers do while memory is enough, short, or full.
+// How fast buffered transfers are while memory is enough, short, or full.
 #pragma once
 
 #include "measure/request.hpp"
@@ -22,8 +22,7 @@ struct memory_request : measurement_request {
 /// An eighth of what is available here, as a power of two, so that runs can be compared; 1 GiB at most.
 std::uint64_t default_memory();
 
-/// Throws usage_error where that cannot be done: where memory cannot be made short, or the system does not report which
-/// pages are in it.
+/// Throws usage_error if memory cannot be made short, or if the system does not report which pages are in it.
 report measure_memory(const memory_request& request);
 
 /// A report for each of the repeated runs, all of the same file.

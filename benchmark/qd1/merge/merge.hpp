@@ -14,13 +14,13 @@ struct named_run {
   report run;
 };
 
-/// Series of the same work become one, their bins added up without loss. If the runs went on at the same time, their
-/// operations per second are added up, unless they took turns. If they are repetitions (same settings, same machine, at
+/// Series of the same work become one, their bins added up without loss. If the runs took place at the same time, their
+/// operations per second are added, unless they took turns. If they are repetitions (same settings, same machine, at
 /// different times), the report is that of repeated(). Differences between them are noted. Throws usage_error if no
 /// work is common to all.
 report merged(const std::vector<named_run>& runs);
 
-/// The same of runs that are known to have gone on at the same time.
+/// The same for runs that are known to have taken place at the same time.
 report merged_side_by_side(const std::vector<named_run>& runs);
 
 /// Runs of the same thing, in the order of time, as one. Figures are geometric means over the runs, with intervals

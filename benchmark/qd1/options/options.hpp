@@ -22,7 +22,7 @@ struct option {
   std::string name;   ///< "--block"; of an argument without a name: "PATH"
   std::string value;  ///< "SIZE": what follows; empty: a flag
   std::string help;
-  std::string preset;                   ///< what holds where it is not given; empty: the help says it
+  std::string preset;                   ///< the default; empty: the help text has it
   std::vector<std::string> choices;     ///< all values that it takes; empty: any
   std::string needs;                    ///< another option, without which this one has no meaning
   std::string decides;                  ///< "which blocks are measured": what is left to no other option …

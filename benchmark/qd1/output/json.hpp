@@ -11,7 +11,7 @@ namespace qd1 {
 
 std::string json(const report& report);
 
-/// The report that json() wrote, as far as it takes to compare and to draw it. Throws usage_error, which names
+/// Reads what json() wrote, enough to compare and to draw it. Throws usage_error, which names
 /// `source`.
 report read_json(const std::string& text, const std::string& source);
 

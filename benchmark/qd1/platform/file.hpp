@@ -62,14 +62,14 @@ class device_claim {
   [[maybe_unused]] qio::platform::native_handle handle_;
 };
 
-/// The device that shows the contents of this file ("loop0"), as losetup(8) makes them; empty if there is none. Who
-/// overwrites the file overwrites what is mounted there.
+/// The device that shows the contents of this file ("loop0"), as losetup(8) makes them; empty if there is none.
+/// Overwriting the file overwrites what is mounted there.
 std::string device_over(const std::string& path);
 
-/// Marks the file itself as written entirely by qd1 and unchanged since. Does nothing where the file
-/// system cannot keep that. The mark is believed of files that only this user may write to: then nobody else can have
-/// put it there. It names the file, so that a copy does not have it, and the time when it was put, so that it ends with
-/// any later change, be it one of times.
+/// Marks the file itself as written entirely by qd1 and unchanged since. Does nothing where the file system cannot keep
+/// that. The mark counts only on files that only this user may write to: then nobody else can have set it. It contains
+/// the identity of the file, so a copy does not have it, and the time when it was set, so any later change ends it,
+/// even one of times.
 void mark_as_made_by_qd1(const std::string& path);
 bool is_made_by_qd1(const std::string& path);
 
@@ -104,8 +104,8 @@ std::optional<std::uint64_t> cached_pages(const std::string& path, std::uint64_t
 /// None where the file system does not report it.
 std::optional<std::uint64_t> bytes_without_data(const std::string& path, std::uint64_t bytes);
 
-/// How many of them share their blocks with another file, or a snapshot: the first write to each goes elsewhere. None
-/// where the file system does not report it.
+/// How many of them share their blocks with another file, or a snapshot: the first write to each allocates new blocks.
+/// None where the file system does not report it.
 std::optional<std::uint64_t> shared_bytes(const std::string& path, std::uint64_t bytes);
 
 /// Whether qio::open_options::pattern has an effect on mappings.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What processors really did for this process, by their own count. Not the time stamp counter (cycles.hpp), which goes
-// on at one rate whatever the processor does.
+// The cycles that processors spent on this process, by their own count. Not the time stamp counter (cycles.hpp), which
+// runs at one rate whatever the processor does.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class hardware_cycles {
   hardware_cycles& operator=(const hardware_cycles&) = delete;
   ~hardware_cycles();
 
-  /// So far. None where they cannot be counted, or the counter was shared with others, and so did not count all.
+  /// So far. None where they cannot be counted, or if the counter was shared with others, so that it missed some.
   std::optional<std::uint64_t> counted() const noexcept;
 
   /// Why they cannot be counted; empty: they are.

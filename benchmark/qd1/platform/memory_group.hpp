@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A bound to the memory of this process that includes the pages of its files.
+// A limit on the memory of this process that includes the pages of its files.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace qd1::platform {
 
-/// A control group of this process's own, as long as it exists. What the process has in memory already counts where it
-/// came there, so only what comes from now on is bounded.
+/// A control group of this process's own, as long as it exists. What the process has in memory already still counts in
+/// its old group, so the limit applies only to what comes from now on.
 class memory_group {
  public:
   /// Enters the group. Removes groups that ended processes left behind. Throws usage_error, with the reason, if such a
@@ -17,11 +17,11 @@ class memory_group {
   explicit memory_group(std::uint64_t bytes);
   memory_group(const memory_group&) = delete;
   memory_group& operator=(const memory_group&) = delete;
-  /// Goes back to the group it came from, and removes this one.
+  /// Returns to the group it came from, and removes this one.
   ~memory_group();
 
-  /// Whether the kernel also makes those wait who have too much dirty memory in this group, whatever the machine has
-  /// (version 2). Where it does not, who needs memory in a full group waits until dirty pages have been written.
+  /// Whether the kernel also throttles writers by the dirty memory of this group, whatever the machine has (version 2).
+  /// If not, allocations in a full group wait until dirty pages have been written.
   bool limits_dirty_memory() const noexcept { return unified_; }
 
   /// Dirty memory that counts here, with what is being written back.
@@ -35,7 +35,7 @@ class memory_group {
   bool unified_ = false;
 };
 
-/// If memory runs out, the system ends this process, and not another one, where it can be told so.
+/// If memory runs out, the system ends this process rather than another one, where it supports that.
 void end_this_process_first() noexcept;
 
 }  // namespace qd1::platform

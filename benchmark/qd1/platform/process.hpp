@@ -19,16 +19,18 @@ std::string why_no_cycles();
 /// Processor time of this process, user and system, of all threads, in seconds.
 double processor_seconds() noexcept;
 
-/// In what steps that is counted, in seconds.
+/// The resolution of that time, in seconds.
 double processor_seconds_step() noexcept;
 
-/// Bytes that this process has had read from devices so far, by all threads. None where the system does not report it.
+/// Bytes that have been read from devices for this process so far, by all threads. None where the system does not
+/// report it.
 std::optional<std::uint64_t> bytes_fetched();
 
-/// Whether another process has the file open, of those that this one may look at.
+/// Whether another process has the file open, among those that this one may inspect.
 bool is_open_elsewhere(const std::string& path);
 
-/// Counts from the first call on how often this process was stopped and continued. None where that is not told.
+/// Counts from the first call on how often this process was stopped and continued. None where the system does not
+/// report it.
 std::optional<std::uint64_t> times_stopped() noexcept;
 
 /// Seconds since the system was started, of a clock of its own that no library comes between; and how many of them it

@@ -21,10 +21,10 @@ class ballast {
  private:
   void touch_more();
 
-  // Allocators keep what they are given back for the next time, and the machine would not have it when this ends. What
-  // is so large they do not keep: glibc up to 32 MiB (mallopt(3), M_MMAP_THRESHOLD).
+  // Allocators keep freed memory for reuse, so the machine would not get it back when this ends. They return blocks of
+  // this size: glibc keeps up to 32 MiB (mallopt(3), M_MMAP_THRESHOLD).
   static constexpr std::size_t chunk_bytes = std::size_t(64) << 20;
-  static constexpr std::size_t step_bytes = std::size_t(4) << 20;  // between two questions
+  static constexpr std::size_t step_bytes = std::size_t(4) << 20;  // between two calls of available()
 
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
   std::uint64_t touched_ = 0;

@@ -12,12 +12,12 @@
 
 namespace qd1 {
 
-/// Memory made short for what this process does from now on, until destroyed. Pages that are in memory already count
-/// where they came there: data to measure under pressure has to be dropped from the page cache first.
+/// Makes memory short for what this process does from now on, until destroyed. Pages that are in memory already still
+/// count in the old group, so data to measure under pressure must be dropped from the page cache first.
 class memory_pressure {
  public:
   /// Leaves about `bytes` for the pages of this process's files and for its own memory: by a control group
-  /// (needs root, or a group that was handed to this user), else by touching memory until no more than that is
+  /// (needs root, or a group that is delegated to this user), else by touching memory until no more than that is
   /// available on the machine. Throws usage_error if neither is possible, or if the latter would leave the machine less
   /// than 256 MiB.
   explicit memory_pressure(std::uint64_t bytes);

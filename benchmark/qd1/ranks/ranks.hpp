@@ -18,7 +18,7 @@ class job {
   job& operator=(const job&) = delete;
   ~job();
 
-  /// Ends all ranks, if there are several: one that cannot go on must not leave the others waiting.
+  /// Ends all ranks, if there are several: one that cannot continue must not leave the others waiting.
   static void give_up(int status) noexcept;
 };
 
@@ -27,7 +27,7 @@ namespace ranks {
 /// Whether there are others in the job.
 bool are_several() noexcept;
 
-/// Until all ranks have come here.
+/// Waits until all ranks have called it.
 void wait_for_all();
 
 /// The texts of all ranks, in their order, at the first one; nothing at the others. At most 2 GiB altogether.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The mistake of 2017, made on purpose: direct transfers at offsets that are no multiple of the block, taken for fast
-// ones since the programs ignored their results.
+// The mistake of 2017, made on purpose: direct transfers at offsets that are not multiples of the block, taken for fast
+// ones because the programs ignored their results.
 #pragma once
 
 #include "reproduce/reproduction.hpp"

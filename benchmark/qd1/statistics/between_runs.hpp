@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What repeated runs say about another run.
+// What repeated runs show about another run.
 #pragma once
 
 #include "report.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A histogram of latencies in picoseconds, over all that 64 bits can say.
+// A histogram of latencies in picoseconds, over the whole range of 64 bits.
 #pragma once
 
 #include "report.hpp"
@@ -27,7 +27,7 @@ class basic_histogram {
     maximum_ = std::max(maximum_, picoseconds);
   }
 
-  /// As many samples as are in a bin that bins() has told, without loss but for those of the sum, minimum and maximum.
+  /// Adds the samples of a bin that bins() returned, without loss except for the sum, minimum and maximum.
   void add(const bin& from) noexcept {
     const auto picoseconds = static_cast<std::uint64_t>(std::llround(from.ns * 1000));
     counts_[index(picoseconds)] += from.count;

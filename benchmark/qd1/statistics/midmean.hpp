@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where values lie that come one after the other, depend on those before them, and now and then go astray.
+// The location of values in a sequence that depend on those before them and have outliers.
 #pragma once
 
 #include <span>

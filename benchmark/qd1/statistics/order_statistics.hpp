@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a sample says about a percentile, whatever the distribution is.
+// What a sample shows about a percentile, whatever the distribution is.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct rank_interval {
   std::uint64_t high;
 };
 
-/// The ranks between whose samples the percentile lies with a confidence of 95 %, 2.5 % missing on either side at most.
+/// The ranks between whose samples the percentile lies with a confidence of 95 %, with at most 2.5 % beyond either end.
 /// The number of samples below a percentile is distributed binomially, so nothing is assumed about the distribution,
 /// but that samples are independent. None if there are too few samples for both ends to exist.
 std::optional<rank_interval> percentile_ranks(double fraction, std::uint64_t samples);

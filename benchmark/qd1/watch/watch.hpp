@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// One transfer per interval, for as long as somebody watches.
+// One transfer per interval, until the user interrupts.
 #pragma once
 
 #include "watch/watched.hpp"

@@ -14,13 +14,13 @@ namespace qd1 {
 
 /// A transfer that took longer than this many times the median of those before it is an outlier.
 inline constexpr double outlier_factor = 5;
-/// Transfers that the median is of, at least.
+/// The least number of transfers for that median.
 inline constexpr std::uint64_t enough_for_outliers = 10;
 
 struct watched_transfer {
   std::uint64_t number = 0;           ///< counted from 1
   double ns = 0;                      ///< latency
-  std::optional<double> times_usual;  ///< of an outlier: so many times the median of those before it
+  std::optional<double> times_usual;  ///< of an outlier: its multiple of the median of those before it
 };
 
 /// What is watched.
@@ -44,7 +44,7 @@ struct watched {
   std::vector<std::string> invalid;  ///< why the figures must not be believed; empty: they may
 };
 
-/// Adds a transfer, and says whether it is an outlier.
+/// Adds a transfer, and returns whether it is an outlier.
 watched_transfer record(watched& to, std::uint64_t picoseconds);
 
 }  // namespace qd1

@@ -25,7 +25,7 @@ memory_groups find_memory_groups(const tree& system);
 /// The limits of this process' control groups, of either version, and what io_uring is allowed to.
 limit_facts find_limits(const tree& system, const std::vector<mount>& mounts);
 
-/// How often these groups have met their limit of memory, or the one beyond which they are slowed.
+/// How often these groups have reached their memory limit, or the one beyond which they are throttled.
 std::optional<std::uint64_t> memory_limit_hits(const tree& system);
 
 /// The group that /proc/self/cgroup names for a version 1 controller, or for version 2 ("").

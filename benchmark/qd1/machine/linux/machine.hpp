@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// All that files tell, put together; apart from the system calls, so that it works on a copy of another machine's
-// files.
+// All facts that files contain; without the system calls, so that it works on a copy of another machine's files.
 #pragma once
 
 #include <qd1/machine/counters.hpp>

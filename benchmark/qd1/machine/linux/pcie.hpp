@@ -9,7 +9,7 @@
 
 namespace qd1::linux_system {
 
-/// Where a device hangs on PCI. `device`: its directory under /sys/devices, without links.
+/// Where a device is attached to PCI. `device`: its directory under /sys/devices, without links.
 std::optional<pcie_facts> find_pcie(const tree& system, const std::filesystem::path& device);
 
 }  // namespace qd1::linux_system

@@ -30,7 +30,7 @@ struct choice {
 };
 choice to_choice(std::string_view text);
 
-/// "0-3,8": 0, 1, 2, 3, 8. Empty if it is no such list, which ascends, or has numbers that no machine has.
+/// "0-3,8": 0, 1, 2, 3, 8. Empty if it is not an ascending list, or has numbers that no machine has.
 std::vector<std::uint64_t> to_cpu_list(std::string_view text);
 
 }  // namespace qd1::linux_system

@@ -166,7 +166,7 @@ void on_link(const device_facts& device, all_advice& out) {
        fmt::format("the link of {} runs at {:g} GT/s x{} of {:g} GT/s x{}", device.name, pcie.speed_gts.value_or(0),
                    pcie.lanes.value_or(0), pcie.highest_speed_gts.value_or(0), pcie.highest_lanes.value_or(0)),
        fmt::format("The slot, a cable or power saving limits its bandwidth{}.",
-                   is_address ? fmt::format(" (see lspci -vv -s {})", pcie.address) : ""),
+                   is_address ? fmt::format(" (lspci -vv -s {} shows details)", pcie.address) : ""),
        std::nullopt});
 }
 

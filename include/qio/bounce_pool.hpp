@@ -38,8 +38,9 @@ struct bounce_pool_options {
 /// Blocking operations never wait for a slot, because only the thread that they block could free one: they fail with
 /// std::errc::no_buffer_space if asynchronous operations hold all slots.
 ///
-/// A pool serves any number of files of one context (or of none), on that context's thread. It must outlive the
-/// operations that use it (checked where QIO_CHECKS is 1). It may be moved while they are in flight.
+/// A pool serves any number of files of one context, on that context's thread, or files without a context, on one
+/// thread at a time. It must outlive the operations that use it (checked where QIO_CHECKS is 1). It may be moved while
+/// they are in flight.
 class [[nodiscard]] bounce_pool {
  public:
   /// Allocates its memory. Fails with std::errc::invalid_argument if `slots` or `slot_bytes` is 0 or `slot_bytes`

@@ -271,7 +271,7 @@ class [[nodiscard]] basic_context {
   /// io_uring less, above all for direct files: the kernel has pinned the pages already, instead of pinning them for
   /// each transfer. The memory counts as locked (RLIMIT_MEMLOCK, unless the process has CAP_IPC_LOCK), twice if the
   /// context polls. If the kernel refuses to register it, or the engine is not io_uring, it is ordinary memory, and
-  /// explain() reports why ("registered memory"). Child processes do not inherit it.
+  /// explain() reports why ("registered memory"). Child processes do not inherit registered memory.
   std::span<std::byte> registered_memory() noexcept { return loop().memory(); }
 
   /// How often a context over io_uring waited asleep and awake: see wait_policy. With another engine, all are zero.

@@ -11,7 +11,7 @@
 
 namespace qio::inline QIO_CONFIGURATION {
 
-/// One line: "engine: pool (io_uring is forbidden: ...)".
+/// One line: "fallback: from io_uring (io_uring is forbidden: ...)".
 struct fact {
   std::string name;    ///< "engine", "alignment", "inline reads" ...
   std::string value;   ///< "io_uring", "512", "off" ...

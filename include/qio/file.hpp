@@ -105,14 +105,14 @@ operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity
 /// Pipes, sockets and terminals have no offsets and cannot be opened (errc::no_offsets; Windows opens named pipes).
 ///
 /// Threads. Several threads may call blocking operations at once, except resize() and close(). Asynchronous operations
-/// belong to the context's thread. So does closing a file that has had any, unless none is in flight and the context is
-/// not running. If something else extends a mapped file (another handle, or an asynchronous write) while one of its
-/// threads writes just below the new end, the kernel may zero what was written: it clears the rest of the old last
-/// page.
+/// belong to the context's thread. So does closing a file that has had any, unless none is in flight and that thread no
+/// longer runs the context. If something else extends a mapped file (another handle, or an asynchronous write) while
+/// one of its threads writes just below the new end, the kernel may zero what was written: it clears the rest of the
+/// old last page.
 ///
 /// Allocation. Opening, adopting and sharing a file, async_close(), explain() and error messages allocate, as may the
-/// growth of a mapped file; nothing else does. Without memory for that, they throw std::bad_alloc, or fail with
-/// std::errc::not_enough_memory (async_open(), on a worker thread).
+/// growth of a mapped file and an operation that starts a worker thread; nothing else does. If memory is exhausted,
+/// they throw std::bad_alloc; async_open(), once it runs, fails with std::errc::not_enough_memory instead.
 template <file_mode Mode, class Engine = no_engine>
 class [[nodiscard]] basic_file {
  public:
@@ -343,8 +343,9 @@ class [[nodiscard]] basic_file {
   /// Carries out all reads of the span, and stores the answer of each: what read_at() would return. Returns the number
   /// of reads that failed. The reads may overlap and take place in any order. Each fails by itself: if one is
   /// misaligned for a direct file, the others still take place. If the file is closed, the batch fails, and all answers
-  /// are that error. Reads of a cached file that miss the page cache wait for the device together, those of other modes
-  /// one after another; those of an asynchronous batch always wait together.
+  /// are that error. Reads of a cached file wait for the device together, up to 64, if the first of them misses the
+  /// page cache (not on tmpfs and overlay); reads of other modes wait one after another. An asynchronous batch has as
+  /// many reads in flight as the engine can.
   result<std::size_t> read_many(std::span<read_request> requests) const {
     if (!is_open()) return detail::refuse_each(requests, not_open());
     return detail::read_each(*state_, requests);

@@ -52,13 +52,14 @@ struct open_options {
   ///
   /// This option also applies to async_sync(). No sync is skipped, but on the same file systems a sync is served
   /// immediately if the file has not changed since the previous sync and such syncs do not wait, as on btrfs. (On tmpfs
-  /// no sync waits, and each is served immediately.)
+  /// no sync waits, and each is served immediately, even with `never`.)
   inline_transfers inline_writes = inline_transfers::automatic;
-  /// async_open() of an existing file opens it immediately if the kernel has every name on the path in memory (Linux
-  /// 5.12) and the file system is one of those above; async_close() closes it immediately unless it is mapped, was
-  /// truncated, or has no name any more. A worker thread takes more than ten times as long, and always opens direct
-  /// files if the context polls, because probing the device takes a transfer. A wait pauses this as for reads. With
-  /// `always`, also on other file systems. Use `never` if this thread answers permission events (fanotify(7)).
+  /// async_open() with creation::open_existing opens the file immediately if the kernel has every name on the path in
+  /// memory (Linux 5.12), the file system is one of those above, and the context has opened a file there before.
+  /// async_close() closes a file immediately unless it is mapped, was resized, or has no name any more. A worker thread
+  /// takes more than ten times as long, and always opens direct files if the context polls, because probing the device
+  /// takes a transfer. A wait pauses this as for reads. With `always`, also on other file systems. Use `never` if this
+  /// thread answers permission events (fanotify(7)).
   inline_transfers inline_opening = inline_transfers::automatic;
   /// A write succeeds only when its data is durable, along with everything that is needed to read it back, such as the
   /// new size: as if these bytes had been synced with data_and_size (O_DSYNC; FILE_FLAG_WRITE_THROUGH, which not every
@@ -80,10 +81,11 @@ struct open_options {
   std::uint64_t reservation = 0;
   /// For mapped files only: whether blocking transfers are copies in memory. A copy faults if another process truncates
   /// the file or the device fails. So that the transfer still returns a result, the first such open in a process
-  /// installs a handler: for SIGBUS, or on Windows a vectored exception handler. It passes all other faults on to the
-  /// previous handler; an ignored SIGBUS stays ignored. If the program replaces the handler later, transfers become
-  /// system calls until it restores it (the library notices within 10 ms, or at the next open of a mapped file). If
-  /// false, the library installs no handler, and blocking transfers are system calls; views are not affected.
+  /// installs a handler: for SIGBUS, or on Windows a vectored exception handler. It passes every other SIGBUS on to the
+  /// previous handler; if SIGBUS was ignored, one that was sent stays ignored. If the program replaces the handler
+  /// later, transfers become system calls until it restores it (the library notices within 10 ms, or at the next open
+  /// of a mapped file). If false, the library installs no handler, and blocking transfers are system calls; views are
+  /// not affected.
   bool guards_copies = true;
   /// io_uring: whether the ring may hold the file itself once it has been busy, which saves up to 2% of a direct read's
   /// CPU time (Linux 6.14 and later). If the process is killed, the kernel releases such a file, and with it the file's

@@ -81,7 +81,7 @@ struct open_options {
   std::uint64_t reservation = 0;
   /// For mapped files only: whether blocking transfers are copies in memory. A copy faults if another process truncates
   /// the file or the device fails. So that the transfer still returns a result, the first such open in a process
-  /// installs a handler: for SIGBUS, or on Windows a vectored exception handler. It passes every other SIGBUS on to the
+  /// installs a handler: for SIGBUS, or on Windows a vectored exception handler. It passes everything else on to the
   /// previous handler; if SIGBUS was ignored, one that was sent stays ignored. If the program replaces the handler
   /// later, transfers become system calls until it restores it (the library notices within 10 ms, or at the next open
   /// of a mapped file). If false, the library installs no handler, and blocking transfers are system calls; views are

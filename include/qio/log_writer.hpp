@@ -96,8 +96,8 @@ task<result<log_writer<Mode, Engine>>> open_log(basic_file<Mode, Engine> file, V
 }
 
 /// Reads a log without changing it, up to where it ends or where `visit` returns false. The result's tail shows why it
-/// ended there. `file` is borrowed. Fails with errc::not_a_log if it is not a log, or if its creation was not completed.
-/// Allocates.
+/// ended there. `file` is borrowed. Fails with errc::not_a_log if it is not a log, or if its creation was not
+/// completed. Allocates.
 template <file_mode Mode, class Engine, std::predicate<const log_record&> Visit>
 task<result<log_contents>> read_log(basic_file<Mode, Engine>& file, Visit visit) {
   detail::log_reader<basic_file<Mode, Engine>> reader(file);

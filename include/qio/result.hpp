@@ -387,7 +387,7 @@ class error {
   /// of the first write in the span; for errc::log_damaged, see open_log(). 0 if there is none.
   std::uint64_t given() const noexcept { return is_qio() ? given_ : 0; }
   /// What given() must be a multiple of, or must not exceed. For errc::untorn_length, a valid length; for
-  /// errc::overlapping_writes, the index of the second write; for errc::log_damaged, see open_log(). 0 if there is none.
+  /// errc::overlapping_writes, the index of the second write; for errc::log_damaged, see open_log(). Else 0.
   std::uint64_t needed() const noexcept { return is_qio() ? needed_ : 0; }
   /// The number of bytes that a failed, canceled or timed-out transfer had moved before it stopped. They are the first
   /// bytes of the buffer that was read into, or of the range of the file that was written.

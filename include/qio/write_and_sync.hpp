@@ -24,8 +24,8 @@ namespace qio::inline QIO_CONFIGURATION {
 struct synced_write {
   /// The number of bytes written, which is the buffer's size, or the error of the write.
   result<std::size_t> written = error(std::make_error_code(std::errc::operation_canceled));
-  /// The result of the sync. If the write failed, there was no sync, and this is the error of the write; if the write was
-  /// canceled but completed, std::errc::operation_canceled.
+  /// The result of the sync. If the write failed, there was no sync, and this is the error of the write; if the write
+  /// was canceled but completed, std::errc::operation_canceled.
   result<void> synced = error(std::make_error_code(std::errc::operation_canceled));
 };
 

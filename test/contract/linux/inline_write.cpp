@@ -122,11 +122,12 @@ PROMISE(durable_request_not_inline, attempting, "a write with .durable goes to t
 PROMISE(partial_pages, attempting_unmapped, "a write to a part of a page that is not cached goes to the engine") {
   if (is_off(w)) QIO_SKIP("no inline writes here");
   if (os::is_in_memory(w.where.path())) QIO_SKIP("every page of a file is in memory");
-  auto file = w.with(8 * 4096 + 100);
-  auto source = memory::with_pattern(0, 3 * 4096);
+  const std::size_t page = qio::platform::page_size();
+  auto file = w.with(8 * page + 100);
+  auto source = memory::with_pattern(0, 3 * page);
   const auto write = [&](std::uint64_t offset, std::size_t bytes) {
     REQUIRE(drop_from_cache(file));
-    return is_inline(w, file, [&] { return file.async_write_at(offset, source.part(offset % 4096, bytes)); });
+    return is_inline(w, file, [&] { return file.async_write_at(offset, source.part(offset % page, bytes)); });
   };
   // Asking whether a page is cached makes the kernel read it, and a fast device may complete that before the answer. If
   // it always does, which the reads below show, this test cannot see anything. The reads alternate with the writes,
@@ -135,7 +136,7 @@ PROMISE(partial_pages, attempting_unmapped, "a write to a part of a page that is
   const auto is_given_away = [&](std::uint64_t offset, std::size_t bytes) {
     int missed = 0;
     for (int tries = 0; tries < 100; ++tries) {
-      static_cast<void>(write(0, 4096));  // the page written last counts as cached
+      static_cast<void>(write(0, page));  // the page written last counts as cached
       if (!write(offset, bytes)) return true;
       REQUIRE(drop_from_cache(file));
       missed += !is_cached(file, offset);
@@ -145,19 +146,19 @@ PROMISE(partial_pages, attempting_unmapped, "a write to a part of a page that is
   };
   const auto waited = [&] { return file.statistics().blocked_submissions != 0; };
   memory byte(1);
-  REQUIRE(file.read_at(8 * 4096, byte.all()).value() == 1);  // the last page; the others may come with it
-  if (!may_be_inline(w, file, [&] { return file.async_write_at(8 * 4096 + 50, source.part(50, 10)); }))
+  REQUIRE(file.read_at(8 * page, byte.all()).value() == 1);  // the last page; the others may come with it
+  if (!may_be_inline(w, file, [&] { return file.async_write_at(8 * page + 50, source.part(50, 10)); }))
     QIO_SKIP("the file system does not report what is in its cache");
 
-  CHECK((write(0, 4096) || waited()));         // whole pages need not be read
-  CHECK(is_given_away(4096 + 50, 100));        // within a page
-  CHECK(is_given_away(2 * 4096 + 50, 4046));   // to the end of a page
-  CHECK(is_given_away(3 * 4096, 4097));        // into the next page
-  CHECK(is_given_away(5 * 4096 + 1, 8000));    // both
-  CHECK((write(10 * 4096, 100) || waited()));  // past the end of the file there is nothing to read
+  CHECK((write(0, page) || waited()));                 // whole pages need not be read
+  CHECK(is_given_away(page + 50, 100));                // within a page
+  CHECK(is_given_away(2 * page + 50, page - 50));      // to the end of a page
+  CHECK(is_given_away(3 * page, page + 1));            // into the next page
+  CHECK(is_given_away(5 * page + 1, 2 * page - 192));  // both
+  CHECK((write(10 * page, 100) || waited()));          // past the end of the file there is nothing to read
   // One record after another, each in the page where the previous one ended.
   for (std::size_t i = 1; i < 100; ++i)
-    CHECK(may_be_inline(w, file, [&] { return file.async_write_at(10 * 4096 + i * 100, source.part(0, 100)); }));
+    CHECK(may_be_inline(w, file, [&] { return file.async_write_at(10 * page + i * 100, source.part(0, 100)); }));
   if (cannot_be_seen) QIO_SKIP("the device is so fast that a page is cached before the kernel says whether it is");
 }
 

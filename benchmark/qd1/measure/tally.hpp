@@ -79,7 +79,7 @@ sampled_round sampled(const histogram& round, std::optional<std::uint64_t> proce
 latency summary(const histogram& samples, std::vector<sampled_round> rounds,
                 const std::vector<double>& fractions = standard_percentiles());
 
-/// Of those percentiles, the ones for which a round with that many samples has enough.
+/// Those of the percentiles for which a round has enough samples.
 std::vector<round_percentile> quantiles(const histogram& samples,
                                         const std::vector<double>& fractions = standard_percentiles());
 

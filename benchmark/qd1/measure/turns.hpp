@@ -10,8 +10,8 @@
 
 namespace qd1 {
 
-/// A turn, as long as it exists. Of the processes that name the same file, one has the turn at a time. One that ends,
-/// in whatever way, leaves it to the others.
+/// Holds a turn for as long as it exists. One of the processes that name the same file has the turn at a time. A
+/// process that ends, in any way, passes it on to the others.
 class turns {
  public:
   /// Waits for the first turn.

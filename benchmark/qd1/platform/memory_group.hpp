@@ -8,8 +8,8 @@
 
 namespace qd1::platform {
 
-/// A control group of this process's own, as long as it exists. What the process has in memory already still counts in
-/// its old group, so the limit applies only to what comes from now on.
+/// A control group for this process alone, which ends with this object. What the process has in memory already still
+/// counts in its old group, so the limit applies only to what comes from now on.
 class memory_group {
  public:
   /// Enters the group. Removes groups that ended processes left behind. Throws usage_error, with the reason, if such a

@@ -10,6 +10,7 @@
 #include <qio/operation.hpp>
 #include <qio/operation_options.hpp>
 #include <qio/request/request.hpp>
+#include <qio/result.hpp>
 #include <qio/system/platform.hpp>
 
 #include <cstddef>
@@ -60,6 +61,21 @@ struct file_access {
   template <class File>
   static auto drop_pages_of(File& file) {
     return file.template operation_of<void>([&](request& r) { file.describe_drop(r); });
+  }
+  /// Whether other files use its handle. The file must be open.
+  template <class File>
+  static bool is_shared(const File& file) noexcept {
+    return file.state_->is_shared();
+  }
+  /// Locks the file for its handle, until that is closed, without waiting. False if another handle has locked it. A
+  /// ring keeps registered files open for a while after their process was killed, and with them their locks; so the
+  /// file is none of these from now on. None of its operations may be in flight.
+  template <class File>
+  static result<bool> lock_exclusively(File& file) {
+    auto& opened = file.state_->file;
+    file.loop_->end(opened.activity);
+    opened.activity.system.may_have_slot = false;
+    return opened.files.lock_exclusively(opened.handle);
   }
   /// An operation with work of its own: `describe(work)` fills it in.
   template <class Work, class File, class Describe>

@@ -120,6 +120,7 @@ class simulated_disk {
     contents of;
     access granted;
     bool writes_durably;
+    bool is_locked = false;
   };
 
   // `from` is empty for a file that was created, `to` for one that was removed.
@@ -234,6 +235,16 @@ class simulated_disk {
     if (file->granted == access::read) return failure(platform::not_opened_for);
     file->of->resize(bytes);
     return success();
+  }
+
+  // As on a real system, it is no call to the disk.
+  result<bool> lock_exclusively(std::uint64_t number) {
+    const auto own = open_.find(number);
+    if (own == open_.end()) return failure(std::errc::bad_file_descriptor);
+    for (const auto& [other, file] : open_)
+      if (other != number && file.is_locked && file.of == own->second.of) return false;
+    own->second.is_locked = true;
+    return true;
   }
 
   result<void> close(std::uint64_t number) {

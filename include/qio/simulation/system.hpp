@@ -114,6 +114,9 @@ class simulated_system {
     if (bytes > detail::max_offset) return error(errc::offset_too_large, bytes, detail::max_offset);
     return disk_->resize(platform::number_of(handle), bytes);
   }
+  result<bool> lock_exclusively(platform::native_handle handle) const {
+    return disk_->lock_exclusively(platform::number_of(handle));
+  }
   result<void> close(platform::native_handle handle) const { return disk_->close(platform::number_of(handle)); }
 
  private:

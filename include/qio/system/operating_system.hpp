@@ -59,6 +59,10 @@ struct operating_system {
   static result<void> resize(platform::native_handle handle, std::uint64_t bytes) noexcept {
     return platform::resize(handle, bytes);
   }
+  /// Locks the file for this handle, until it is closed. False if another handle has locked it.
+  static result<bool> lock_exclusively(platform::native_handle handle) noexcept {
+    return platform::lock_exclusively(handle);
+  }
   static result<void> close(platform::native_handle handle) noexcept { return platform::close(handle); }
 };
 

@@ -9,6 +9,7 @@
 #include <qio/system/linux/directory.hpp>
 #include <qio/system/linux/event.hpp>
 #include <qio/system/linux/known_file_systems.hpp>
+#include <qio/system/linux/lock.hpp>
 #include <qio/system/linux/open.hpp>
 #include <qio/system/linux/page_cache.hpp>
 #include <qio/system/linux/transfer.hpp>
@@ -26,6 +27,7 @@
 #include <qio/system/windows/guarded_copy.hpp>
 #include <qio/system/windows/handle.hpp>
 #include <qio/system/windows/known_file_systems.hpp>
+#include <qio/system/windows/lock.hpp>
 #include <qio/system/windows/mapping.hpp>
 #include <qio/system/windows/open.hpp>
 #include <qio/system/windows/page_cache.hpp>

@@ -55,6 +55,7 @@ using ::GetOverlappedResult;
 using ::GetQueuedCompletionStatusEx;
 using ::GetVolumeInformationByHandleW;
 using ::GetVolumePathNameW;
+using ::LockFileEx;
 using ::MapViewOfFileEx;
 using ::MoveFileExW;
 using ::PostQueuedCompletionStatus;

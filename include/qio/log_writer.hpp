@@ -77,17 +77,22 @@ class [[nodiscard]] log_writer {
 };
 
 /// Opens a log for appending: recovers it, or creates it if the file is new. `file` must be open for reading and
-/// writing, and not be open elsewhere; the log takes it over. `visit` is called for each record, in order, from within
-/// this task. It returns whether the record is valid (by its checksum, for example). Every visited record is durable.
+/// writing; the log takes it over. `visit` is called for each record, in order, from within this task. It returns
+/// whether the record is valid (by its checksum, for example). Every visited record is durable.
+///
+/// One writer. The log is locked until it is destroyed, or its process ends: if it is open for appending elsewhere, in
+/// this process or another one, this fails with errc::log_is_open. So it does if other files use the handle
+/// (share_with). Linux: F_OFD_SETLK. A child process that was forked meanwhile, and has not called exec, keeps the lock
+/// as long as it has the handle. Reading needs no lock: see read_log().
 ///
 /// Fails with errc::log_damaged if acknowledged records are missing, or if `visit` rejects a record: all of its sectors
 /// are there, so a torn write is not the reason. given() is the offset of the damage and needed() the number of records
 /// before it, which were visited; read_log() reads them again. Fails with errc::not_a_log if the file has other
-/// contents. In both cases, the file is not changed.
+/// contents, with errc::log_version if the log has another format, and with errc::log_batch_too_large if its batches
+/// are larger than log_options::batch_limit. In all these cases, the file is not changed.
 ///
-/// A log is created in a file that is empty, or that has only zeros where the log fills it first. The log fills the
-/// file with zeros, log_options::extent bytes at a time. The name of a new file is durable after sync_directory(),
-/// which is up to the caller. Allocates.
+/// A log is created in a file that is empty or has only zeros. The log fills the file with zeros, log_options::extent
+/// bytes at a time. The name of a new file is durable after sync_directory(), which is up to the caller. Allocates.
 template <file_mode Mode, class Engine, std::predicate<const log_record&> Visit>
 task<result<log_writer<Mode, Engine>>> open_log(basic_file<Mode, Engine> file, Visit visit, log_options options = {}) {
   auto opened = std::make_unique<detail::log_writer_state<basic_file<Mode, Engine>>>(std::move(file), options);
@@ -97,13 +102,19 @@ task<result<log_writer<Mode, Engine>>> open_log(basic_file<Mode, Engine> file, V
 
 /// Reads a log without changing it, up to where it ends or where `visit` returns false. The result's tail shows why it
 /// ended there. `file` is borrowed. Fails with errc::not_a_log if it is not a log, or if its creation was not
-/// completed. Allocates.
+/// completed, with errc::log_version if the log has another format, and with errc::log_batch_too_large if its batches
+/// are larger than options.batch_limit, the only option that matters here. Allocates.
+///
+/// The log may be open for appending meanwhile, in any process. Then this returns all records that were acknowledged
+/// before it began, and perhaps later ones; log_end::torn may be a batch that is being written.
 template <file_mode Mode, class Engine, std::predicate<const log_record&> Visit>
-task<result<log_contents>> read_log(basic_file<Mode, Engine>& file, Visit visit) {
+task<result<log_contents>> read_log(basic_file<Mode, Engine>& file, Visit visit, log_options options = {}) {
   detail::log_reader<basic_file<Mode, Engine>> reader(file);
   auto header = co_await reader.read_header();
   if (!header) co_return header.error();
   if (!header.value()) co_return error(errc::not_a_log);
+  if (header.value()->largest > options.batch_limit)
+    co_return error(errc::log_batch_too_large, header.value()->largest, options.batch_limit);
   co_return co_await reader.read(*header.value(), visit);
 }
 

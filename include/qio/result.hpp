@@ -62,6 +62,10 @@ enum class errc : int {
   untorn_length,            ///< the length of an untorn write is not a power of two within atomic_write_limits()
   untorn_offset,            ///< the offset of an untorn write is not a multiple of its length
   untorn_buffers,           ///< an untorn write has several buffers
+  log_is_open,              ///< the log is open for appending elsewhere, or other files use its handle
+  log_version,              ///< the log has a format that this version of the library does not read
+  log_batch_too_large,      ///< the log's batches are larger than log_options::batch_limit
+  log_extent_too_large,     ///< log_options::extent is larger than an extent may be
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION
@@ -205,6 +209,11 @@ class qio_category final : public identified_category {
       case errc::untorn_buffers: return "an untorn write must have a single buffer";
       case errc::log_damaged:
         return "the log is damaged: acknowledged records are missing or wrong; read_log() reads those before";
+      case errc::log_is_open:
+        return "the log is open for appending elsewhere, in this process or another, or other files use its handle";
+      case errc::log_version: return "the log has a format that this version of qio does not read";
+      case errc::log_batch_too_large: return "the batches of the log are larger than log_options::batch_limit";
+      case errc::log_extent_too_large: return "log_options::extent is larger than an extent may be";
     }
     return "unknown qio error " + std::to_string(value);
   }
@@ -230,6 +239,8 @@ class qio_category final : public identified_category {
       case errc::untorn_length:
       case errc::untorn_offset:
       case errc::untorn_buffers:
+      case errc::log_batch_too_large:
+      case errc::log_extent_too_large:
       case errc::beyond_end: return std::errc::invalid_argument;
       case errc::offset_too_large: return std::errc::file_too_large;
       case errc::direct_not_supported:
@@ -244,7 +255,9 @@ class qio_category final : public identified_category {
       case errc::cannot_be_released:
       case errc::writeback_not_supported:
       case errc::untorn_not_supported:
+      case errc::log_version:
       case errc::cannot_be_shared: return std::errc::operation_not_supported;
+      case errc::log_is_open:
       case errc::handle_is_shared: return std::errc::device_or_resource_busy;
       case errc::leaves_directory: return std::errc::cross_device_link;  // as Linux reports it
       case errc::access_not_granted: return std::errc::bad_file_descriptor;
@@ -456,6 +469,16 @@ class error {
       case errc::log_damaged:
         return "the log is damaged at offset " + std::to_string(given_) + ", behind " + std::to_string(needed_) +
                " records, which read_log() reads: acknowledged records are missing or wrong";
+      case errc::log_version:
+        if (given_ == needed_) return code().message();  // it uses something that was added to that version
+        return "the log has format version " + std::to_string(given_) +
+               ", but this version of qio reads only version " + std::to_string(needed_);
+      case errc::log_batch_too_large:
+        return "the log has batches of up to " + std::to_string(given_) + " bytes, but log_options::batch_limit is " +
+               std::to_string(needed_) + ": raise it if you trust the file";
+      case errc::log_extent_too_large:
+        return "log_options::extent is " + std::to_string(given_) + " bytes, but may be at most " +
+               std::to_string(needed_);
       default: return code().message();
     }
   }

@@ -2,6 +2,7 @@
 #include "world.hpp"
 #include <qio/log_writer.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace contract {
@@ -50,20 +52,61 @@ qio::result<qio::log_contents> read_log(World& w, found_records& into) {
   return w.context->run(qio::read_log(file, std::ref(into)));
 }
 
+/// What opening the log fails with.
+template <class World>
+qio::error refusal(World& w, found_records& into, qio::log_options options = small) {
+  auto log = open_log(w, into, options);
+  return log ? qio::error() : log.error();
+}
+
 template <class Log>
 qio::task<qio::result<std::uint64_t>> append(Log& log, std::string text) {
   co_return co_await log.append(as_bytes(text));
 }
 
-/// Changes bytes of the log on the disk.
-template <class World>
-void overwrite(World& w, std::uint64_t offset, std::size_t bytes, std::byte value) {
+/// Changes bytes of the log on the disk: `change` gets them.
+template <class World, class Change>
+void edit(World& w, std::uint64_t offset, std::size_t bytes, Change change) {
   auto file = w.open("log", access::read_write, creation::open_existing).value();
   const std::uint64_t unit = w.unit, begin = offset / unit * unit;
   memory block(static_cast<std::size_t>((offset + bytes + unit - 1) / unit * unit - begin));
-  REQUIRE(file.read_at(begin, block.all()).value() == block.all().size());
-  std::memset(block.data() + (offset - begin), static_cast<int>(value), bytes);
+  REQUIRE(file.read_at(begin, block.all()));  // zeros past the end
+  change(block.part(static_cast<std::size_t>(offset - begin), bytes));
   REQUIRE(file.write_at(begin, block.all()));
+}
+template <class World>
+void overwrite(World& w, std::uint64_t offset, std::size_t bytes, std::byte value) {
+  edit(w, offset, bytes, [value](std::span<std::byte> part) { std::ranges::fill(part, value); });
+}
+
+namespace format = qio::detail::log_format;
+
+/// Replaces both copies of the header by an edited one.
+template <class World, class Change>
+void edit_header(World& w, Change change) {
+  format::file_header header;
+  std::uint64_t second = 0;
+  edit(w, 0, format::file_header::bytes, [&](std::span<std::byte> part) {
+    header = format::file_header::load_from(part.data(), 0).value();
+    second = header.copy_bytes();
+    change(header);
+    header.store_to(part.data(), 0);
+  });
+  edit(w, second, format::file_header::bytes, [&](std::span<std::byte> part) { header.store_to(part.data(), second); });
+}
+
+/// Makes a log with records "1", "2" and so on, each in a batch of its own, which has `length` bytes more. Returns
+/// where each of them ends, behind the end of none.
+template <class World>
+std::vector<std::uint64_t> make_log(World& w, int records, std::size_t length = 0, qio::log_options options = small) {
+  found_records nothing;
+  auto log = open_log(w, nothing, options).value();
+  std::vector<std::uint64_t> ends{log.end()};
+  for (int i = 1; i <= records; ++i) {
+    REQUIRE(w.context->run(append(log, std::to_string(i) + std::string(length, 'x'))));
+    ends.push_back(log.end());
+  }
+  return ends;
 }
 
 }  // namespace
@@ -270,6 +313,276 @@ PROMISE(log_damaged, asynchronous,
   CHECK(read.records == std::vector<std::string>{"one"});
 }
 
+PROMISE(log_gap, asynchronous,
+        "zeros inside a log are damage, however many: nothing is appended over the records behind them") {
+  const auto ends = make_log(w, 43, 3000);
+  overwrite(w, ends[3], static_cast<std::size_t>(ends[20] - ends[3]), std::byte{0});
+  for (int times = 0; times < 2; ++times) {
+    found_records found, read;
+    const qio::error refused = refusal(w, found);
+    CHECK(refused == errc::log_damaged);
+    CHECK(refused.given() == ends[3]);
+    CHECK(refused.needed() == 3);
+    CHECK(found.records.size() == 3);
+    const auto contents = read_log(w, read).value();
+    CHECK(contents.tail == qio::log_end::damaged);
+    CHECK(contents.records == 3);
+    CHECK(contents.unreachable == 40);
+  }
+}
+
+PROMISE(log_gap_in_last, asynchronous, "zeros up to within the last batch of a log are damage") {
+  const auto ends = make_log(w, 10, 3000);
+  overwrite(w, ends[3], static_cast<std::size_t>(ends[9] + 1024 - ends[3]), std::byte{0});
+  found_records found;
+  CHECK(refusal(w, found) == errc::log_damaged);
+  CHECK(found.records.size() == 3);
+}
+
+PROMISE(log_lost_end, asynchronous,
+        "records that were there when a log was last opened are damage if they are zeroed") {
+  const auto ends = make_log(w, 5);
+  { make_log(w, 0); }
+  overwrite(w, ends[4], static_cast<std::size_t>(ends[5] - ends[4]), std::byte{0});
+  found_records found, read;
+  CHECK(refusal(w, found) == errc::log_damaged);
+  CHECK(read_log(w, read).value().unreachable == 1);
+  CHECK(read.records.size() == 4);
+}
+
+PROMISE(log_cut, asynchronous, "a log whose file was cut off is damaged") {
+  const auto ends = make_log(w, 5);
+  REQUIRE(w.open("log", access::read_write, creation::open_existing).value().resize(ends[4]));
+  found_records found;
+  CHECK(refusal(w, found) == errc::log_damaged);
+  CHECK(found.records.size() == 4);
+}
+
+PROMISE(log_header_copies, asynchronous, "a log is opened and read if either copy of its header is lost") {
+  for (const std::byte value : {std::byte{0}, std::byte{0xff}})
+    for (const std::uint64_t copy : {0u, 1u, 0u}) {
+      CAPTURE(copy);
+      make_log(w, 1);
+      std::uint64_t bytes = 0;
+      edit_header(w, [&](format::file_header& header) { bytes = header.copy_bytes(); });
+      overwrite(w, copy * bytes, static_cast<std::size_t>(bytes), value);
+      found_records read, found;
+      const auto contents = read_log(w, read).value();
+      CHECK(contents.tail == qio::log_end::clean);
+      auto log = open_log(w, found).value();
+      CHECK(found.records.size() == contents.records);
+      CHECK(found.records == read.records);
+    }
+}
+
+PROMISE(log_headers_lost, asynchronous, "a log that has lost both copies of its header is not created again") {
+  make_log(w, 1);
+  overwrite(w, 0, 2 * 4096, std::byte{0});
+  found_records found;
+  CHECK(refusal(w, found) == errc::not_a_log);
+}
+
+PROMISE(log_stale, asynchronous, "a batch that an earlier opening of the log has left is not read behind newer ones") {
+  const auto ends = make_log(w, 1, 100);
+  const std::uint64_t second = ends[1];
+  std::uint64_t third = 0, end = 0;
+  std::vector<std::byte> stale;
+  {
+    found_records nothing;
+    auto log = open_log(w, nothing).value();
+    REQUIRE(w.context->run(append(log, "old")));
+    third = log.end();
+    REQUIRE(w.context->run(append(log, "stale")));
+    end = log.end();
+  }
+  const auto size = static_cast<std::size_t>(end - third);
+  edit(w, third, size, [&](std::span<std::byte> part) { stale.assign(part.begin(), part.end()); });
+  overwrite(w, second, static_cast<std::size_t>(end - second), std::byte{0});
+  {
+    found_records nothing;
+    auto log = open_log(w, nothing).value();
+    REQUIRE(w.context->run(append(log, "new")).value() == 2);
+    REQUIRE(log.end() == third);
+  }
+  edit(w, third, size, [&](std::span<std::byte> part) { std::ranges::copy(stale, part.begin()); });
+  found_records read, found;
+  CHECK(read_log(w, read).value().tail == qio::log_end::damaged);
+  CHECK(read.records.size() == 2);
+  CHECK(read.records.back() == "new");
+  CHECK(refusal(w, found) == errc::log_damaged);
+}
+
+PROMISE(log_other_version, asynchronous, "a log of another version is refused with both versions, and stays as it is") {
+  {
+    auto file = w.open("log", access::read_write, creation::always_new).value();
+    memory block(4096);
+    std::memcpy(block.data(), "qilog\n1", 8);
+    block.all()[9] = std::byte{1};
+    REQUIRE(file.write_at(0, block.all()));
+  }
+  found_records found;
+  const qio::error refused = refusal(w, found);
+  CHECK(refused == errc::log_version);
+  CHECK(refused.given() == 1);
+  CHECK(refused.needed() == 2);
+  CHECK(refused == std::errc::operation_not_supported);
+  CHECK(read_log(w, found).error() == errc::log_version);
+}
+
+PROMISE(log_unknown_flag, asynchronous, "a log that uses what this version does not know is refused") {
+  make_log(w, 1);
+  edit_header(w, [](format::file_header& header) { header.flags |= 2; });
+  found_records found;
+  CHECK(refusal(w, found) == errc::log_version);
+  CHECK(read_log(w, found).error() == errc::log_version);
+}
+
+PROMISE(log_forged_batch, asynchronous, "a header that asks for batches beyond the limit is refused with both sizes") {
+  make_log(w, 1);
+  constexpr std::uint64_t forged = std::uint64_t(512) << 20;
+  edit_header(w, [](format::file_header& header) { header.largest = forged; });
+  found_records found;
+  const qio::error refused = refusal(w, found);
+  CHECK(refused == errc::log_batch_too_large);
+  CHECK(refused.given() == forged);
+  CHECK(refused.needed() == qio::log_options().batch_limit);
+  CHECK(read_log(w, found).error() == errc::log_batch_too_large);
+  CHECK(found.records.empty());
+}
+
+PROMISE(log_forged_numbers, asynchronous, "a header whose numbers cannot be is no header") {
+  const auto refuses = [&](auto change) {
+    REQUIRE(w.open("log", access::read_write, creation::always_new));
+    make_log(w, 1);
+    edit_header(w, change);
+    found_records found;
+    CHECK(refusal(w, found) == errc::not_a_log);
+  };
+  constexpr std::uint64_t huge = std::uint64_t(1) << 62;
+  refuses([](format::file_header& header) { header.block = std::uint64_t(1) << 30; });
+  refuses([](format::file_header& header) { header.block = 3 * 512; });
+  refuses([](format::file_header& header) { header.largest = 0; });
+  refuses([](format::file_header& header) { header.largest += 1; });
+  refuses([](format::file_header& header) { header.generation = 0; });
+  refuses([](format::file_header& header) { header.generation = huge; });
+  refuses([](format::file_header& header) { header.owned = 0; });
+  refuses([](format::file_header& header) { header.owned = huge; });
+  refuses([](format::file_header& header) { header.start.offset = 0; });
+  refuses([](format::file_header& header) { header.start.batch = 0; });
+  refuses([](format::file_header& header) { header.start.record = huge; });
+  refuses([](format::file_header& header) { header.known.offset = header.owned + header.block; });
+}
+
+PROMISE(log_options_refused, asynchronous, "an extent or a batch that is too large is refused with the numbers") {
+  found_records found;
+  constexpr std::uint64_t most = ~std::uint64_t(0);
+  const qio::error extent = refusal(w, found, {.extent = most - 4096});
+  CHECK(extent == errc::log_extent_too_large);
+  CHECK(extent.given() == most - 4096);
+  CHECK(extent.needed() == std::uint64_t(1) << 40);
+  const qio::error batch = refusal(w, found, {.extent = 64 * 1024, .largest_batch = std::uint64_t(32) << 20});
+  CHECK(batch == errc::log_batch_too_large);
+  CHECK(batch.given() == std::uint64_t(32) << 20);
+}
+
+PROMISE(log_start, asynchronous, "reading begins at the start position of a log, with its numbers") {
+  const auto ends = make_log(w, 3);
+  edit_header(w, [&](format::file_header& header) {
+    header.start = {ends[2], 3, 3};
+    header.known = header.start;
+  });
+  overwrite(w, ends[0], static_cast<std::size_t>(ends[2] - ends[0]), std::byte{0x5a});
+  std::vector<std::uint64_t> numbers;
+  const auto visit = [&](const qio::log_record& each) {
+    numbers.push_back(each.number);
+    return true;
+  };
+  for (std::uint64_t times = 0; times < 2; ++times) {
+    numbers.clear();
+    auto file = w.open("log", access::read_write, creation::open_existing).value();
+    auto log = w.context->run(qio::open_log(std::move(file), visit, small)).value();
+    CHECK(numbers.front() == 3);
+    CHECK(numbers.size() == 1 + times);
+    CHECK(w.context->run(append(log, "next")).value() == 4 + times);
+  }
+}
+
+PROMISE(log_second_writer, asynchronous,
+        "a log that is open for appending cannot be opened again before it is closed") {
+  found_records nothing, read, found;
+  {
+    auto log = open_log(w, nothing).value();
+    REQUIRE(w.context->run(append(log, "one")));
+    const qio::error refused = refusal(w, nothing);
+    CHECK(refused == errc::log_is_open);
+    CHECK(refused == std::errc::device_or_resource_busy);
+    CHECK(nothing.records.empty());
+    CHECK(read_log(w, read).value().records == 1);  // reading is allowed
+    auto moved = std::move(log);
+    CHECK(refusal(w, nothing) == errc::log_is_open);
+    CHECK(w.context->run(append(moved, "two")).value() == 2);
+  }
+  CHECK(open_log(w, found));
+  CHECK(found.records == std::vector<std::string>{"one", "two"});
+}
+
+PROMISE(log_shared, of_the_system, "a log is not opened for appending while another file uses its handle") {
+  auto other = world<Where>::context_type::create().value();
+  auto file = w.open("log", access::read_write, creation::if_needed).value();
+  auto shared = file.share_with(other);
+  if (!shared) QIO_SKIP(shared.error().message());
+  found_records found;
+  CHECK(w.context->run(qio::open_log(std::move(file), std::ref(found), small)).error() == errc::log_is_open);
+}
+
+PROMISE(log_read_meanwhile, asynchronous, "a log is read while records are appended, without damage or gaps") {
+  found_records nothing;
+  auto log = open_log(w, nothing).value();
+  std::uint64_t acknowledged = 0;
+  int left = 4;
+  const auto append_some = [&]() -> qio::task<void> {
+    for (int i = 0; i < 60; ++i) {
+      const auto number = co_await log.append(as_bytes(text_of(i, 700)));
+      REQUIRE(number);
+      acknowledged = std::max(acknowledged, number.value());
+    }
+    --left;
+  };
+  const auto read_often = [&]() -> qio::task<void> {
+    auto file = w.open("log", access::read_write, creation::open_existing).value();
+    do {
+      found_records read;
+      const std::uint64_t before = acknowledged;
+      const auto contents = co_await qio::read_log(file, std::ref(read));
+      REQUIRE(contents);
+      REQUIRE(contents.value().tail != qio::log_end::damaged);
+      REQUIRE(contents.value().records >= before);
+      REQUIRE(read.in_order);
+    } while (left != 0);
+  };
+  std::vector<qio::task<void>> all;
+  for (int i = 0; i < 4; ++i) all.push_back(append_some());
+  all.push_back(read_often());
+  w.context->run(qio::when_all(std::move(all)));
+}
+
+PROMISE(log_checksums, asynchronous, "a byte that has changed is damage in a log with checksums, and only there") {
+  for (const bool checksums : {false, true}) {
+    qio::log_options options = small;
+    options.checksums = checksums;
+    const auto ends = make_log(w, 3, 3000, options);
+    found_records whole;
+    CHECK(read_log(w, whole).value().tail == qio::log_end::clean);
+    edit(w, ends[1] + 1000, 1, [](std::span<std::byte> part) { part[0] ^= std::byte{1}; });
+    found_records read;
+    const auto contents = read_log(w, read).value();
+    CHECK(contents.records == (checksums ? 1 : 3));
+    CHECK(contents.unreachable == (checksums ? 2 : 0));
+    CHECK(contents.tail == (checksums ? qio::log_end::damaged : qio::log_end::clean));
+    auto file = w.open("log", access::read_write, creation::truncate_existing).value();
+  }
+}
+
 PROMISE(log_rejected, asynchronous, "a whole record that the visitor rejects is damage") {
   {
     found_records nothing;
@@ -312,6 +625,37 @@ PROMISE(log_foreign_behind_zeros, asynchronous,
   memory target(size);
   CHECK(file.read_at(before, target.all()).value() == size);
   CHECK(holds_pattern(target.all(), before));
+}
+
+PROMISE(log_foreign_far, asynchronous, "a file with other contents far behind its beginning is no new log") {
+  constexpr std::size_t before = 1024 * 1024, size = 4096;
+  {
+    auto file = w.open("log", access::read_write, creation::always_new).value();
+    auto source = memory::with_pattern(before, size);
+    REQUIRE(file.write_at(before, source.all()));
+  }
+  found_records found;
+  CHECK(refusal(w, found) == errc::not_a_log);
+  auto file = w.open("log", access::read_write, creation::open_existing).value();
+  memory target(size);
+  CHECK(file.read_at(before, target.all()).value() == size);
+  CHECK(holds_pattern(target.all(), before));
+}
+
+PROMISE(log_foreign_behind, asynchronous, "what is behind the end of what a log owns is no torn batch, and is erased") {
+  make_log(w, 3);
+  std::uint64_t owned = 0;
+  edit_header(w, [&](format::file_header& header) { owned = header.owned; });
+  overwrite(w, owned, 4096, std::byte{0x5a});
+  found_records before, after;
+  {
+    auto log = open_log(w, before).value();
+    CHECK(log.recovered().tail == qio::log_end::clean);
+    while (log.end() < owned + 8192) REQUIRE(w.context->run(append(log, "more")));
+  }
+  const auto contents = read_log(w, after).value();
+  CHECK(contents.tail == qio::log_end::clean);
+  CHECK(contents.end >= owned + 8192);
 }
 
 PROMISE(log_unfinished, asynchronous, "a log whose creation was not completed is created again") {

@@ -43,13 +43,17 @@ class log_batch {
     ++records_;
   }
 
-  /// The bytes to write at `offset`.
-  std::span<const std::byte> finish(std::uint64_t log, std::uint64_t number, std::uint64_t offset,
-                                    std::uint64_t first_record) noexcept {
+  /// The bytes to write at `at` into the log of that header.
+  std::span<const std::byte> finish(const log_format::file_header& log, const log_format::position& at) noexcept {
+    QIO_CHECK(!empty(), "bug in qio: a batch without records was to be written");
     const std::size_t bytes = size();
     clear(payload_, bytes / log_format::sector * log_format::payload);
-    log_format::batch_header{log, number, offset, bytes, first_record, records_}.store_to(memory_.data());
-    log_format::stamp(memory_.view(0, bytes), log, number);
+    log_format::batch_header header{log.id, log.generation, at.batch, at.offset, bytes, at.record, records_, 0};
+    const log_format::stamps stamps = header.stamps_of();
+    if ((log.flags & log_format::file_header::has_checksums) != 0)
+      header.checksum = log_format::checksum_of(std::as_const(memory_).view(0, bytes), stamps);
+    header.store_to(memory_.data());
+    log_format::stamp(memory_.view(0, bytes), stamps);
     return std::as_const(memory_).view(0, bytes);
   }
 

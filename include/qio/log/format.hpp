@@ -6,6 +6,7 @@
 #include <qio/configuration.hpp>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,9 +20,6 @@ namespace qio::inline QIO_CONFIGURATION::detail::log_format {
 inline constexpr std::size_t sector = 512;
 inline constexpr std::size_t stamp_bytes = 4;
 inline constexpr std::size_t payload = sector - stamp_bytes;  ///< of a sector
-
-/// The file's header has at least this much of the file for itself.
-inline constexpr std::size_t smallest_first = 4096;
 
 constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t block) noexcept {
   return (bytes + block - 1) / block * block;
@@ -43,10 +41,21 @@ constexpr std::uint64_t mix(std::uint64_t number) noexcept {
   return number ^ number >> 31;
 }
 
-/// The end of sector `index` of a batch. Never zero, as preallocated sectors are.
-constexpr std::uint32_t stamp_of(std::uint64_t log, std::uint64_t batch, std::uint64_t index) noexcept {
-  return static_cast<std::uint32_t>(mix(mix(log + batch) + index)) | 1u;
-}
+/// What the sectors of a batch end with. The batches of two logs, two generations or two numbers have different stamps.
+class stamps {
+ public:
+  constexpr stamps(std::uint64_t log, std::uint64_t generation, std::uint64_t batch) noexcept
+      : seed_(mix(mix(log + generation) + batch)) {}
+
+  /// The stamp of sector `index`. Never zero, as preallocated sectors are.
+  constexpr std::uint32_t of(std::uint64_t index) const noexcept {
+    return static_cast<std::uint32_t>(mix(seed_ + index)) | 1u;
+  }
+  constexpr std::uint64_t seed() const noexcept { return seed_; }
+
+ private:
+  std::uint64_t seed_;
+};
 
 /// Depends on every number before it.
 template <std::size_t Count>
@@ -70,47 +79,109 @@ std::optional<std::array<std::uint64_t, Count>> load_sealed(const std::byte* fro
   return numbers;
 }
 
-/// At the beginning of the file.
-struct file_header {
-  static constexpr std::uint64_t magic = 0x00310a676f6c6971;  // "qilog\n1\0"
-  static constexpr std::size_t bytes = 40;
+/// Numbers are less than this, so adding to one does not wrap around.
+inline constexpr std::uint64_t number_limit = std::uint64_t(1) << 62;
 
-  std::uint64_t id;       ///< of this log, at random
-  std::uint64_t block;    ///< what offsets and lengths of batches are multiples of
-  std::uint64_t largest;  ///< bytes of a batch
+/// A place between two batches.
+struct position {
+  std::uint64_t offset = 0;  ///< of the next batch, in the file
+  std::uint64_t batch = 1;   ///< its number
+  std::uint64_t record = 1;  ///< the number of its first record
 
-  std::uint64_t first() const noexcept { return greater_of<std::uint64_t>(block, smallest_first); }
-
-  void store_to(std::byte* to) const noexcept {
-    store_sealed(to, std::array<std::uint64_t, 4>{magic, id, block, largest});
+  bool is_behind(const position& other) const noexcept {
+    return offset >= other.offset && batch >= other.batch && record >= other.record;
   }
-  static std::optional<file_header> load_from(const std::byte* from) noexcept {
-    const auto found = load_sealed<4>(from);
-    if (!found || (*found)[0] != magic) return std::nullopt;
-    return file_header{(*found)[1], (*found)[2], (*found)[3]};
+  bool is_sane() const noexcept {
+    return offset < number_limit && batch != 0 && batch < number_limit && record != 0 && record < number_limit;
+  }
+};
+
+/// Stored twice, in blocks of their own, and written one after the other: one of the two is always whole.
+struct file_header {
+  static constexpr char version = '2';
+  static constexpr std::uint64_t name = 0x00000a676f6c6971;  // "qilog\n", without the version
+  static constexpr std::uint64_t magic = name | std::uint64_t(version) << 48;
+  static constexpr std::size_t bytes = 128;
+
+  static constexpr std::uint64_t smallest_copy = 4096, largest_copy = std::uint64_t(1) << 20;
+  static constexpr std::uint64_t has_checksums = 1;  ///< the only flag so far
+
+  std::uint64_t id = 0;          ///< of this log, at random
+  std::uint64_t block = 0;       ///< what offsets and lengths of batches are multiples of
+  std::uint64_t largest = 0;     ///< bytes of a batch
+  std::uint64_t flags = 0;       ///< a reader must know all of them
+  std::uint64_t generation = 1;  ///< renewed whenever the log is opened for appending
+  std::uint64_t owned = 0;       ///< the end of what was written in advance; batches are in front of it
+  position start;                ///< where reading begins
+  position known;                ///< up to there, all records were durable when the header was written
+
+  /// What a copy takes of the file.
+  std::uint64_t copy_bytes() const noexcept { return greater_of(block, smallest_copy); }
+  /// The offset of the first batch of a new log.
+  std::uint64_t first() const noexcept { return 2 * copy_bytes(); }
+
+  /// Whether it was written later than another copy of the same log.
+  bool is_newer_than(const file_header& other) const noexcept {
+    return generation != other.generation ? generation > other.generation : owned > other.owned;
+  }
+
+  /// Stores the copy that is at `offset` of the file.
+  void store_to(std::byte* to, std::uint64_t offset) const noexcept {
+    store_sealed(
+        to, std::array<std::uint64_t, 15>{magic, offset, id, block, largest, flags, generation, owned, start.offset,
+                                          start.batch, start.record, known.offset, known.batch, known.record, 0});
+  }
+  static std::optional<file_header> load_from(const std::byte* from, std::uint64_t offset) noexcept {
+    const auto found = load_sealed<15>(from);
+    if (!found) return std::nullopt;
+    const auto& n = *found;
+    if (n[0] != magic || n[1] != offset) return std::nullopt;
+    const file_header made{n[2], n[3], n[4], n[5], n[6], n[7], {n[8], n[9], n[10]}, {n[11], n[12], n[13]}};
+    return made.is_sane() && (offset == 0 || offset == made.copy_bytes()) ? std::optional(made) : std::nullopt;
+  }
+  /// The version of the log that begins with these eight bytes, if it is another one.
+  static std::optional<std::uint64_t> other_version(const std::byte* from) noexcept {
+    if (load(from, 6) != name || from[6] == std::byte(version) || from[6] == std::byte{0}) return std::nullopt;
+    return load(from + 6, 2) - '0';
+  }
+
+ private:
+  // A header may be forged: what is computed from it must not overflow.
+  bool is_sane() const noexcept {
+    return std::has_single_bit(block) && block >= sector && block <= largest_copy && largest != 0 &&
+           largest % block == 0 && largest < number_limit && generation != 0 && generation < number_limit &&
+           owned < number_limit && owned % block == 0 && start.is_sane() && start.offset % block == 0 &&
+           start.offset >= first() && known.is_sane() && known.offset % block == 0 && known.is_behind(start) &&
+           known.offset <= owned;
   }
 };
 
 /// At the beginning of each batch, in its first sector.
 struct batch_header {
   static constexpr std::uint64_t magic = 0x0a68637461626c71;  // "qlbatch\n"
-  static constexpr std::size_t bytes = 64;
+  static constexpr std::size_t bytes = 80;
 
-  std::uint64_t log;           ///< file_header::id
-  std::uint64_t number;        ///< of the batch, from 1
-  std::uint64_t offset;        ///< where it is in the file
-  std::uint64_t size;          ///< on the disk, in bytes
-  std::uint64_t first_record;  ///< its number
-  std::uint64_t records;
+  std::uint64_t log = 0;           ///< file_header::id
+  std::uint64_t generation = 0;    ///< of the writer: file_header::generation
+  std::uint64_t number = 0;        ///< of the batch, from 1
+  std::uint64_t offset = 0;        ///< where it is in the file
+  std::uint64_t size = 0;          ///< on the disk, in bytes
+  std::uint64_t first_record = 0;  ///< its number
+  std::uint64_t records = 0;
+  std::uint64_t checksum = 0;  ///< of its records, if the log has checksums
 
   void store_to(std::byte* to) const noexcept {
-    store_sealed(to, std::array<std::uint64_t, 7>{magic, log, number, offset, size, first_record, records});
+    store_sealed(to, std::array<std::uint64_t, 9>{magic, log, generation, number, offset, size, first_record, records,
+                                                  checksum});
   }
   static std::optional<batch_header> load_from(const std::byte* from) noexcept {
-    const auto found = load_sealed<7>(from);
+    const auto found = load_sealed<9>(from);
     if (!found || (*found)[0] != magic) return std::nullopt;
-    return batch_header{(*found)[1], (*found)[2], (*found)[3], (*found)[4], (*found)[5], (*found)[6]};
+    const auto& n = *found;
+    return batch_header{n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8]};
   }
+
+  stamps stamps_of() const noexcept { return {log, generation, number}; }
 };
 
 /// Before each record: its length.
@@ -139,16 +210,43 @@ inline void put(std::byte* memory, std::size_t at, std::span<const std::byte> by
   }
 }
 
-inline void stamp(std::span<std::byte> batch, std::uint64_t log, std::uint64_t number) noexcept {
+inline std::uint32_t stamp_at(const std::byte* sector_begin) noexcept {
+  return static_cast<std::uint32_t>(load(sector_begin + payload, stamp_bytes));
+}
+
+/// Whether a stamp may be what is left where `whole` was being written, or erased.
+constexpr bool may_be_torn(std::uint32_t found, std::uint32_t whole) noexcept {
+  for (std::uint32_t byte = 0xff; byte != 0; byte <<= 8)
+    if ((found & byte) != 0 && (found & byte) != (whole & byte)) return false;
+  return true;
+}
+
+inline void stamp(std::span<std::byte> batch, const stamps& with) noexcept {
   for (std::size_t index = 0; index < batch.size() / sector; ++index)
-    store(batch.data() + index * sector + payload, stamp_of(log, number, index), stamp_bytes);
+    store(batch.data() + index * sector + payload, with.of(index), stamp_bytes);
 }
 
 /// Whether every sector of a batch is there.
-inline bool is_stamped(std::span<const std::byte> batch, std::uint64_t log, std::uint64_t number) noexcept {
+inline bool is_stamped(std::span<const std::byte> batch, const stamps& with) noexcept {
   for (std::size_t index = 0; index < batch.size() / sector; ++index)
-    if (load(batch.data() + index * sector + payload, stamp_bytes) != stamp_of(log, number, index)) return false;
+    if (stamp_at(batch.data() + index * sector) != with.of(index)) return false;
   return true;
+}
+
+/// The checksum of what follows the header of a batch, without the stamps. Depends on the batch, and on where each word
+/// is. A batch of which one word of eight bytes has changed always has another one.
+inline std::uint64_t checksum_of(std::span<const std::byte> batch, const stamps& of) noexcept {
+  std::uint64_t sum = of.seed();
+  const auto add = [&sum](std::uint64_t word) {
+    sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
+    sum ^= sum >> 32;
+  };
+  for (std::size_t begin = 0; begin < batch.size(); begin += sector) {
+    std::size_t at = begin == 0 ? batch_header::bytes : 0;
+    for (; at + 8 <= payload; at += 8) add(load(batch.data() + begin + at, 8));
+    add(load(batch.data() + begin + at, payload - at));
+  }
+  return sum;
 }
 
 /// Moves the payload of a batch together, and returns it.

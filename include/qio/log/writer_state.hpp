@@ -34,11 +34,18 @@ namespace qio::inline QIO_CONFIGURATION {
 /// How a log is laid out, and how it grows.
 struct log_options {
   /// Bytes that are written as zeros in advance, so that an append changes no metadata. When half of them are used,
-  /// more are prepared in the background.
+  /// more are prepared in the background. At most 1 TiB: errc::log_extent_too_large.
   std::uint64_t extent = std::uint64_t(64) << 20;
-  /// Bytes of the largest batch, which bounds the longest record: from 4096 to 1 GiB (other values are clamped),
-  /// rounded up to a block. A reopened log keeps the size it was created with. Two buffers of this size are allocated.
+  /// Bytes of the largest batch, which bounds the longest record: at least 4096 (less is clamped), rounded up to a
+  /// block, and at most batch_limit. A reopened log keeps the size it was created with. Two buffers of this size are
+  /// allocated, and one more while the log is opened.
   std::uint64_t largest_batch = std::uint64_t(1) << 20;
+  /// A log with larger batches is neither created nor opened or read: errc::log_batch_too_large. The size is in the
+  /// file, which may be forged, and decides how much memory and disk opening takes.
+  std::uint64_t batch_limit = std::uint64_t(16) << 20;
+  /// Whether the batches of a new log have checksums: then bytes that changed on the device are damage, even if the
+  /// visitor accepts them. A reopened log has them if it was created with them.
+  bool checksums = false;
   /// Identifies a new log, so that it is not mistaken for another in the same blocks; 0 chooses at random. For
   /// simulations, which must repeat.
   std::uint64_t id = 0;
@@ -64,6 +71,7 @@ class log_writer_state final {
     write_.reset();
     zeros_.reset();
     sync_.reset();
+    header_write_.reset();
     if (is_start_due_) loop_->abandon(starter_);
     fail(std::make_error_code(std::errc::operation_canceled));
   }
@@ -71,43 +79,52 @@ class log_writer_state final {
   /// Recovers the log, or creates it.
   template <class Visit>
   task<result<void>> open(Visit& visit) {
+    if (options_.extent > most_extent) co_return error(errc::log_extent_too_large, options_.extent, most_extent);
+    if (!file_.is_open()) co_return error(std::make_error_code(std::errc::bad_file_descriptor));
+    if (file_access::is_shared(file_)) co_return error(errc::log_is_open);
+    const auto locked = file_access::lock_exclusively(file_);
+    if (!locked) co_return locked.error();
+    if (!locked.value()) co_return error(errc::log_is_open);
     // What a program that was killed has written may be in memory only, and so may what the device has refused.
     if (auto synced = co_await file_.async_sync(sync_kind::data_and_size); !synced) co_return synced.error();
     if (auto dropped = co_await file_access::drop_pages_of(file_); !dropped) co_return dropped.error();
-    const auto size = file_.size();
-    if (!size) co_return size.error();
-    initialized_ = size.value();
     log_reader<File> reader(file_);
     auto header = co_await reader.read_header();
     if (!header) co_return header.error();
     const bool is_new = !header.value();
     header_ = is_new ? new_header() : *header.value();
+    if (header_.largest > options_.batch_limit)
+      co_return error(errc::log_batch_too_large, header_.largest, options_.batch_limit);
+    if (const std::uint32_t needed = file_.alignment().write; header_.block % needed != 0)
+      co_return error(errc::misaligned_length, header_.block, needed);
     if (auto ready = allocate(); !ready) co_return ready.error();
     if (is_new) {
-      if (auto blank = co_await reader.check_is_blank(header_.first() + extent()); !blank) co_return blank.error();
+      if (auto blank = co_await reader.check_is_blank(); !blank) co_return blank.error();
       co_return co_await create();
     }
     auto found = co_await reader.read(header_, visit);
     if (!found) co_return found.error();
     contents_ = found.value();
     if (contents_.tail == log_end::damaged) co_return error(errc::log_damaged, contents_.end, contents_.records);
-    tail_ = contents_.end;
-    next_batch_ = reader.next_batch();
-    next_record_ = contents_.records + 1;
-    initialized_ = greater_of(initialized_ / header_.block * header_.block, tail_);
-    if (contents_.tail == log_end::torn) co_return co_await erase_torn();
-    co_return success();
+    tail_ = reader.next();
+    next_record_ = tail_.record;
+    initialized_ = header_.owned = greater_of(header_.owned, tail_.offset);
+    if (contents_.tail == log_end::torn)
+      if (auto erased = co_await erase_torn(); !erased) co_return erased.error();
+    ++header_.generation;
+    co_return co_await write_header(1 - reader.newest_copy());
   }
 
   File& file() noexcept { return file_; }
   const log_contents& recovered() const noexcept { return contents_; }
-  std::uint64_t end() const noexcept { return tail_; }
+  std::uint64_t end() const noexcept { return tail_.offset; }
   std::uint64_t longest_record() const noexcept { return log_format::longest_record(header_.largest); }
   loop_type& loop() noexcept { return *loop_; }
   const error& failure() const noexcept { return failure_; }
 
   /// `r` takes its place in the log. Fails at once, without a call, if it cannot.
   error enter(log_append_request& r) noexcept {
+    QIO_CHECK(r.list == nullptr, "bug in qio: an append was started twice");
     if (failure_.exists()) return failure_;
     if (loop_->closed()) return errc::context_closed;
     if (r.record.size() > longest_record()) return {errc::record_too_large, r.record.size(), longest_record()};
@@ -131,14 +148,18 @@ class log_writer_state final {
   };
 
   static constexpr std::size_t most_zeros = 128 * 1024;
+  static constexpr std::uint64_t most_extent = std::uint64_t(1) << 40;
 
   log_format::file_header new_header() const noexcept {
     const qio::alignment needed = file_.alignment();
-    const std::uint64_t block = greater_of<std::uint64_t>(greater_of(needed.read, needed.write), log_format::sector);
-    const std::uint64_t largest = log_format::round_up(
-        greater_of<std::uint64_t>(lesser_of<std::uint64_t>(options_.largest_batch, std::uint64_t(1) << 30), 4096),
-        block);
-    return {options_.id != 0 ? options_.id : platform::unguessable_number() | 1, block, largest};
+    log_format::file_header made;
+    made.id = options_.id != 0 ? options_.id : platform::unguessable_number() | 1;
+    made.block = greater_of<std::uint64_t>(greater_of(needed.read, needed.write), log_format::sector);
+    const std::uint64_t largest = lesser_of(options_.largest_batch, most_extent);
+    made.largest = log_format::round_up(greater_of<std::uint64_t>(largest, 4096), made.block);
+    made.flags = options_.checksums ? log_format::file_header::has_checksums : 0;
+    made.start.offset = made.first();
+    return made;
   }
 
   result<void> allocate() {
@@ -148,12 +169,16 @@ class log_writer_state final {
       if (!memory) return memory.error();
       each.emplace(std::move(memory).value(), header_.block);
     }
-    auto memory =
-        aligned_buffer::allocate(greater_of<std::size_t>(most_zeros, static_cast<std::size_t>(header_.block)), aligned);
-    if (!memory) return memory.error();
-    std::fill(memory.value().begin(), memory.value().end(), std::byte{0});
-    nothing_.emplace(std::move(memory).value());
-    return success();
+    const auto allocate_zeros = [aligned](std::optional<aligned_buffer>& into, std::size_t bytes) -> result<void> {
+      auto memory = aligned_buffer::allocate(bytes, aligned);
+      if (!memory) return memory.error();
+      std::fill(memory.value().begin(), memory.value().end(), std::byte{0});
+      into.emplace(std::move(memory).value());
+      return success();
+    };
+    const auto copy_bytes = static_cast<std::size_t>(header_.copy_bytes());
+    if (auto ready = allocate_zeros(header_copy_, copy_bytes); !ready) return ready;
+    return allocate_zeros(nothing_, greater_of(most_zeros, copy_bytes));
   }
 
   std::uint64_t extent() const noexcept {
@@ -162,25 +187,36 @@ class log_writer_state final {
 
   // The header is written last: without it there is no log.
   task<result<void>> create() {
-    tail_ = header_.first();
-    contents_.end = tail_;
-    const std::uint64_t end = tail_ + extent();
-    if (auto zeroed = co_await zero(0, end); !zeroed) co_return zeroed.error();
+    tail_ = header_.start;
+    contents_.end = tail_.offset;
+    initialized_ = header_.owned = tail_.offset + extent();
+    if (auto zeroed = co_await zero(0, initialized_); !zeroed) co_return zeroed.error();
     if (auto synced = co_await file_.async_sync(sync_kind::data_and_size); !synced) co_return synced.error();
-    initialized_ = end;
-    auto block = aligned_buffer::allocate(static_cast<std::size_t>(header_.first()),
-                                          greater_of<std::size_t>(file_.alignment().memory, default_buffer_alignment));
-    if (!block) co_return block.error();
-    std::fill(block.value().begin(), block.value().end(), std::byte{0});
-    header_.store_to(block.value().data());
-    std::span<const std::byte> from = block.value().view(0, static_cast<std::size_t>(header_.first()));
-    if (auto written = co_await file_.async_write_at(0, from, {.durable = true}); !written) co_return written.error();
-    co_return success();
+    co_return co_await write_header(0);
   }
 
-  // What is left of a torn batch must not become part of a later one: both have the same number.
+  // One copy after the other, so that a crash leaves one of them whole.
+  task<result<void>> write_header(unsigned first) {
+    QIO_CHECK(tail_.is_behind(header_.known) || header_.known.offset == 0,
+              "bug in qio: the header of a log would claim less than before");
+    header_.known = tail_;
+    for (const unsigned copy : {first, 1 - first}) {
+      const std::span<const std::byte> from = header_copy(copy);
+      auto written = co_await file_.async_write_at(offset_of_copy(copy), from, {.durable = true});
+      if (!written) co_return written.error();
+    }
+    co_return success();
+  }
+  std::uint64_t offset_of_copy(unsigned copy) const noexcept { return copy * header_.copy_bytes(); }
+  std::span<const std::byte> header_copy(unsigned copy) noexcept {
+    header_.store_to(header_copy_->data(), offset_of_copy(copy));
+    return std::as_const(*header_copy_).view(0, header_copy_->size());
+  }
+
+  // What is left of a torn batch must not look like damage behind a shorter one. While the generation is the one that
+  // wrote it: a crash leaves a torn batch again.
   task<result<void>> erase_torn() {
-    if (auto zeroed = co_await zero(tail_, lesser_of(tail_ + header_.largest, initialized_)); !zeroed)
+    if (auto zeroed = co_await zero(tail_.offset, lesser_of(tail_.offset + header_.largest, initialized_)); !zeroed)
       co_return zeroed.error();
     co_return co_await file_.async_sync(sync_kind::data_and_size);
   }
@@ -203,6 +239,7 @@ class log_writer_state final {
   log_batch& other() noexcept { return *batches_[1 - gathering_]; }
 
   void gather(log_append_request& r) noexcept {
+    QIO_CHECK(!failure_.exists() && r.list == nullptr, "bug in qio: a record was gathered that cannot be written");
     gathering().add(r.record);
     r.number = next_record_++;
     wait_in(gathering().waiting, r);
@@ -216,6 +253,7 @@ class log_writer_state final {
       auto& r = static_cast<log_append_request&>(*first);
       if (!gathering().fits(r.record.size())) return;
       late_.remove(r);
+      r.list = nullptr;
       gather(r);
     }
   }
@@ -228,6 +266,7 @@ class log_writer_state final {
     loop_->complete_later(starter_);
   }
   void start_was_due() noexcept {
+    QIO_CHECK(is_start_due_ && !is_writing_, "bug in qio: a write of a log was started that was not due");
     is_start_due_ = false;
     start();
   }
@@ -237,31 +276,34 @@ class log_writer_state final {
     gather_late();
     if (is_writing_ || gathering().empty() || failure_.exists()) return;
     log_batch& batch = gathering();
-    if (batch.size() > initialized_ - tail_) {
+    if (batch.size() > initialized_ - tail_.offset) {
       is_growth_awaited_ = true;
       return grow();
     }
-    const std::span<const std::byte> bytes =
-        batch.finish(header_.id, next_batch_, tail_, next_record_ - batch.records());
+    QIO_CHECK(other().empty() && tail_.record + batch.records() == next_record_,
+              "bug in qio: a batch of a log was to be written beside another one");
+    const std::span<const std::byte> bytes = batch.finish(header_, tail_);
     is_writing_ = true;
     gathering_ = 1 - gathering_;
     gather_late();
-    write_.emplace([&] { return file_.async_write_at(tail_, bytes, write_options{.durable = true}); })
+    write_.emplace([&] { return file_.async_write_at(tail_.offset, bytes, write_options{.durable = true}); })
         .start([this](result<std::size_t> written) { end_write(written); });
-    if (initialized_ - (tail_ + bytes.size()) < extent() / 2) grow();
+    if (initialized_ - (tail_.offset + bytes.size()) < extent() / 2) grow();
   }
 
   void end_write(const result<std::size_t>& written) noexcept {
+    QIO_CHECK(is_writing_, "bug in qio: a batch of a log was written twice");
     is_writing_ = false;
     if (!written) return fail(written.error());
-    tail_ += written.value();
-    ++next_batch_;
+    QIO_CHECK(written.value() == other().size() && tail_.offset + written.value() <= initialized_,
+              "bug in qio: a batch of a log was written in part, or where nothing was prepared");
+    tail_ = {tail_.offset + written.value(), tail_.batch + 1, tail_.record + other().records()};
     complete_all(other().waiting, {});
     other().reset();
     if (!gathering().empty()) start_later();
   }
 
-  // --- growing: zeros, then a sync, beside the appends ---
+  // --- growing: zeros, a sync, then both copies of the header, beside the appends ---
 
   void grow() noexcept {
     if (is_growing_) return;
@@ -269,15 +311,21 @@ class log_writer_state final {
       if (is_growth_awaited_) fail(growth_failure_);
       return;
     }
+    QIO_CHECK(tail_.offset <= initialized_ && initialized_ == header_.owned,
+              "bug in qio: a log has more batches than room for them");
     is_growing_ = true;
     zeroed_ = initialized_;
     grown_ = initialized_ + extent();
     grow_on();
   }
   void grow_on() noexcept {
+    QIO_CHECK(is_growing_ && zeroed_ <= grown_, "bug in qio: a log grew further than it should");
     if (zeroed_ == grown_) {
       sync_.emplace([&] { return file_.async_sync(sync_kind::data_and_size); }).start([this](result<void> synced) {
-        end_growth(synced ? error() : synced.error());
+        if (!synced) return end_growth(synced.error());
+        header_.owned = grown_;
+        header_.known = tail_;
+        renew_copy(0);
       });
       return;
     }
@@ -288,8 +336,19 @@ class log_writer_state final {
           grow_on();
         });
   }
+  void renew_copy(unsigned copy) noexcept {
+    copy_ = copy;
+    const std::span<const std::byte> from = header_copy(copy);
+    header_write_
+        .emplace([&] { return file_.async_write_at(offset_of_copy(copy), from, write_options{.durable = true}); })
+        .start([this](result<std::size_t> written) {
+          if (written && copy_ == 0) return renew_copy(1);
+          end_growth(written ? error() : written.error());
+        });
+  }
   // Appends succeed as long as there is room.
   void end_growth(const error& failure) noexcept {
+    QIO_CHECK(is_growing_, "bug in qio: the growth of a log ended twice");
     is_growing_ = false;
     if (failure.exists())
       growth_failure_ = failure;
@@ -305,6 +364,7 @@ class log_writer_state final {
   void complete_all(queue<request>& waiting, const error& failure) noexcept {
     while (request* const first = waiting.pop()) {
       auto& r = static_cast<log_append_request&>(*first);
+      QIO_CHECK(r.list == &waiting, "bug in qio: an append was completed that waits elsewhere");
       r.list = nullptr;
       r.failure = failure;
       loop_->complete_later(r);
@@ -330,9 +390,9 @@ class log_writer_state final {
   error failure_;         // of a write: sticky
   error growth_failure_;  // matters once the space that is left is used up
 
-  std::uint64_t tail_ = 0;         // where the next batch is written
-  std::uint64_t initialized_ = 0;  // the end of what was written, if only as zeros
-  std::uint64_t next_batch_ = 1, next_record_ = 1;
+  log_format::position tail_;      // where the next batch is written: behind what is durable
+  std::uint64_t initialized_ = 0;  // the end of what was written, if only as zeros, and may be used
+  std::uint64_t next_record_ = 1;  // the number of the next record that is gathered
 
   std::optional<log_batch> batches_[2];
   unsigned gathering_ = 0;  // the index of the one that is not in flight
@@ -345,10 +405,13 @@ class log_writer_state final {
   bool is_growing_ = false;
   bool is_growth_awaited_ = false;
   std::uint64_t zeroed_ = 0, grown_ = 0;
+  std::optional<aligned_buffer> header_copy_;
+  unsigned copy_ = 0;  // the one that is written
 
   operation_slot<write_operation> write_;
   operation_slot<zeros_operation> zeros_;
   operation_slot<sync_operation> sync_;
+  operation_slot<write_operation> header_write_;
 };
 
 }  // namespace detail

@@ -3,6 +3,8 @@
 #include <qio/log_writer.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -29,6 +31,10 @@ bool is_whole(const qio::log_record& found, std::uint64_t& id) {
   const bytes expected = record_of(id);
   return std::ranges::equal(found.bytes, expected);
 }
+
+/// Two copies of the header, then batches of 512 bytes or more.
+constexpr std::uint64_t first_batch = 2 * 4096;
+constexpr qio::log_options layout{.extent = 16 * 1024, .largest_batch = 4096};
 
 /// What outlives the crashes.
 struct history {
@@ -71,8 +77,10 @@ qio::task<void> live(program& in, qio::simulated_disk& disk, history& of, bool a
     of.found[each.number] = id;
     return all_whole;
   };
-  auto log = co_await qio::open_log(std::move(file).value(), visit,
-                                    {.extent = 16 * 1024, .largest_batch = 4096, .id = disk.seed()});
+  qio::log_options options = layout;
+  options.id = disk.seed();
+  options.checksums = disk.seed() % 2 == 0;
+  auto log = co_await qio::open_log(std::move(file).value(), visit, options);
   CHECK(all_whole);
   if (!log) {
     CHECK(log.error() == std::errc::io_error);  // the power failed, or a sync
@@ -89,9 +97,29 @@ qio::task<void> live(program& in, qio::simulated_disk& disk, history& of, bool a
   CHECK(log.value().failure().exists());
 }
 
-/// Three crashes for each seed, at any moment, and a last recovery.
-template <class Mode>
-history crash(std::uint64_t first, std::uint64_t seeds, qio::simulation_options options) {
+/// A copy of the header is lost.
+void lose_header_copy(qio::simulated_disk& disk, std::uint64_t which) {
+  if (!disk.exists("log")) return;
+  program writer(disk);
+  auto file = writer.open("log").value();
+  if (file.size().value() < first_batch) return;  // it was not created
+  bytes both(first_batch);
+  if (!file.read_at(0, both)) return;  // one is lost already
+  const auto is_whole = [&](std::uint64_t at) {
+    return qio::detail::log_format::file_header::load_from(both.data() + at, at).has_value();
+  };
+  if (!is_whole(0) || !is_whole(4096)) return;  // the crash has torn one, or came before the second
+  switch (which % 3) {
+    case 0: REQUIRE(file.write_at(which / 3 % 2 * 4096, filled(4096, 0))); break;
+    case 1: REQUIRE(file.write_at(which / 3 % 2 * 4096 + 100, filled(8, 0xff))); break;
+    default: REQUIRE(disk.damage("log", which / 3 % 2 * 4096, 512)); break;
+  }
+  REQUIRE(file.sync());
+}
+
+/// Three crashes for each seed, at any moment, and a last recovery. `between` may change the disk after each.
+template <class Mode, class Between>
+history crash(std::uint64_t first, std::uint64_t seeds, qio::simulation_options options, Between between) {
   history all;
   for (options.seed = first; options.seed != first + seeds; ++options.seed) {
     INFO("seed " << options.seed);
@@ -104,6 +132,7 @@ history crash(std::uint64_t first, std::uint64_t seeds, qio::simulation_options 
       writer.context.run(live<Mode>(writer, disk, one, true));
       disk.restart();
       ++all.crashes;
+      between(disk, chance.number());
     }
     program reader(disk);
     reader.context.run(live<Mode>(reader, disk, one, false));
@@ -112,6 +141,11 @@ history crash(std::uint64_t first, std::uint64_t seeds, qio::simulation_options 
     all.recoveries += one.recoveries;
   }
   return all;
+}
+
+template <class Mode>
+history crash(std::uint64_t first, std::uint64_t seeds, qio::simulation_options options) {
+  return crash<Mode>(first, seeds, options, [](qio::simulated_disk&, std::uint64_t) {});
 }
 
 void check_events(const history& of) {
@@ -172,4 +206,133 @@ TEST_CASE("a log on a disk that fills up fails only the appends for which there 
   program reader(disk);
   reader.context.run(live<qio::direct>(reader, disk, one, false));
   CHECK(one.recoveries == 2);
+}
+
+TEST_CASE("a log that loses a copy of its header after each crash loses no acknowledged record") {
+  int lost = 0;
+  const auto between = [&lost](qio::simulated_disk& disk, std::uint64_t number) {
+    lose_header_copy(disk, number % 6);
+    ++lost;
+  };
+  const history all = crash<qio::direct>(30001, 167, {.short_transfers = 0.1, .interruptions = 0.05}, between);
+  CHECK(all.recoveries > 350);
+  CHECK(lost == all.crashes);
+}
+
+namespace {
+
+/// A log with records 1 to `count`, all acknowledged and each in a batch of its own, which was opened again behind
+/// `reopened` of them. Returns the offsets of the batches, and of the end.
+std::vector<std::uint64_t> make_log(qio::simulated_disk& disk, std::uint64_t count, std::uint64_t reopened) {
+  std::vector<std::uint64_t> offsets;
+  for (const std::uint64_t until : {reopened, count}) {
+    program writer(disk);
+    const auto accept = [](const qio::log_record&) { return true; };
+    auto log = writer.context.run(qio::open_log(writer.open<qio::direct>("log").value(), accept, layout)).value();
+    const auto append_some = [&]() -> qio::task<void> {
+      while (offsets.size() < until) {
+        offsets.push_back(log.end());
+        const bytes record = record_of(offsets.size());
+        const auto number = co_await log.append(record);
+        REQUIRE(number.value() == offsets.size());
+      }
+    };
+    writer.context.run(append_some());
+    if (until == count) offsets.push_back(log.end());
+  }
+  return offsets;
+}
+
+/// Opens the log; returns the error, or none. `found` counts the records, which must be those that were appended.
+qio::error try_open(qio::simulated_disk& disk, std::uint64_t& found) {
+  program reader(disk);
+  found = 0;
+  const auto visit = [&](const qio::log_record& each) {
+    std::uint64_t id = 0;
+    REQUIRE(is_whole(each, id));
+    REQUIRE(id == ++found);
+    REQUIRE(each.number == found);
+    return true;
+  };
+  auto log = reader.context.run(qio::open_log(reader.open<qio::direct>("log").value(), visit, layout));
+  return log ? qio::error() : log.error();
+}
+
+}  // namespace
+
+TEST_CASE("a range of zeros anywhere in a log is damage, unless nothing is left behind it") {
+  int damaged = 0, unnoticed = 0;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    INFO("seed " << seed);
+    qio::simulated_disk disk({.seed = seed});
+    qio::detail::chance chance(seed);
+    const std::uint64_t count = chance.between(10, 60);
+    const std::uint64_t reopened = chance.below(count);
+    const auto offsets = make_log(disk, count, reopened);
+    REQUIRE(offsets.size() == count + 1);
+    const std::uint64_t first = chance.below(count), last = chance.between(first, count - 1);
+    {
+      program writer(disk);
+      auto file = writer.open<qio::direct>("log").value();
+      const bytes zeros = filled(static_cast<std::size_t>(offsets[last + 1] - offsets[first]), 0);
+      REQUIRE(file.write_at(offsets[first], zeros));
+    }
+    std::uint64_t found = 0;
+    const qio::error failure = try_open(disk, found);
+    CHECK(found == first);
+    if (!failure.exists()) {
+      CHECK(last == count - 1);
+      CHECK(first >= reopened);
+      ++unnoticed;
+      continue;
+    }
+    CHECK(failure == qio::errc::log_damaged);
+    CHECK(failure.given() == offsets[first]);
+    CHECK(failure.needed() == first);
+    CHECK(try_open(disk, found) == qio::errc::log_damaged);  // nothing was changed
+    ++damaged;
+  }
+  CHECK(damaged > 400);
+  CHECK(unnoticed > 0);
+}
+
+TEST_CASE("a log with any of its numbers or bytes changed is refused, or shows records that were appended") {
+  namespace format = qio::detail::log_format;
+  int refused = 0;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    INFO("seed " << seed);
+    qio::simulated_disk disk({.seed = seed});
+    qio::detail::chance chance(seed);
+    make_log(disk, 12, 6);
+    {
+      program writer(disk);
+      auto file = writer.open("log").value();
+      bytes both(first_batch);
+      REQUIRE(file.read_at(0, both).value() == both.size());
+      for (std::uint64_t copy : {std::uint64_t(0), std::uint64_t(4096)}) {
+        qio::detail::chance same(seed);  // for both copies
+        std::byte* const at = both.data() + copy;
+        const std::uint64_t number = same.between(2, 13);  // of the header, behind its magic and its offset
+        const std::uint64_t forged =
+            same.below(2) == 0 ? same.number() >> same.below(64) : std::uint64_t(1) << same.below(64);
+        format::store(at + 8 * number, forged, 8);
+        std::array<std::uint64_t, 15> numbers{};
+        for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = format::load(at + 8 * i, 8);
+        format::store_sealed(at, numbers);
+      }
+      REQUIRE(file.write_at(0, both));
+    }
+    std::uint64_t found = 0;
+    program reader(disk);
+    bool all_appended = true;
+    const auto visit = [&](const qio::log_record& each) {
+      std::uint64_t id = 0;
+      all_appended = all_appended && is_whole(each, id) && ++found <= 12;
+      return true;
+    };
+    const auto opened = reader.context.run(qio::open_log(reader.open<qio::direct>("log").value(), visit, layout));
+    CHECK(all_appended);
+    refused += !opened;
+  }
+  CHECK(refused > 300);
 }

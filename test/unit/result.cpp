@@ -85,6 +85,10 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::untorn_length, std::errc::invalid_argument},
       {errc::untorn_offset, std::errc::invalid_argument},
       {errc::untorn_buffers, std::errc::invalid_argument},
+      {errc::log_is_open, std::errc::device_or_resource_busy},
+      {errc::log_version, std::errc::operation_not_supported},
+      {errc::log_batch_too_large, std::errc::invalid_argument},
+      {errc::log_extent_too_large, std::errc::invalid_argument},
   };
   for (const auto& [condition, portable] : table) {
     const error failure = condition;
@@ -105,6 +109,13 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
 }
 
 TEST_CASE("messages contain the numbers") {
+  CHECK(error(errc::log_version, 1, 2).message() ==
+        "the log has format version 1, but this version of qio reads only version 2");
+  CHECK(error(errc::log_batch_too_large, 1 << 25, 1 << 24).message() ==
+        "the log has batches of up to 33554432 bytes, but log_options::batch_limit is 16777216: raise it if you trust "
+        "the file");
+  CHECK(error(errc::log_extent_too_large, 9000, 4096).message() ==
+        "log_options::extent is 9000 bytes, but may be at most 4096");
   CHECK(error(errc::misaligned_offset, 1000, 512).message() ==
         "offset 1000 is not a multiple of 512, which direct I/O on this file needs");
   CHECK(error(errc::misaligned_length, 100, 4096).message().find("length 100 is not a multiple of 4096") == 0);

@@ -116,7 +116,7 @@ class log_reader {
     const auto size = file_.size();
     if (!size) co_return size.error();
     // Records that must be there are not; or the file was cut off, and so, perhaps, were records.
-    if (next_.offset < header_.known.offset || size.value() < header_.owned) end_.tail = log_end::damaged;
+    if (!next_.is_behind(header_.known) || size.value() < header_.owned) end_.tail = log_end::damaged;
     if (end_.tail == log_end::damaged)
       note_unreachable(header_.known.record);
     else

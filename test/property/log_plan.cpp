@@ -33,6 +33,7 @@ log_surroundings log_surroundings_of(std::uint64_t seed, const surroundings& pos
   made.mode = possible.modes[random.below(possible.modes.size())];
   made.extent = random.one_of<std::uint64_t>({16 * 1024, 64 * 1024, 256 * 1024});
   made.largest_batch = random.one_of<std::uint64_t>({4096, 16 * 1024});
+  made.checksums = random.one_in(2);
   return made;
 }
 
@@ -40,7 +41,8 @@ log_step make_log_step(std::uint64_t seed, std::uint64_t number, const log_surro
   random_numbers random(seed, number + 1);
   log_step made;
   if (random.one_in(10)) {
-    made.what = random.one_of({log_step::kind::reopen, log_step::kind::reread, log_step::kind::restart});
+    using enum log_step::kind;
+    made.what = random.one_of({reopen, reread, restart, rival, lose_header});
     return made;
   }
   const std::uint64_t count = random.one_in(3) ? 1 : 1 + random.below(8);
@@ -54,6 +56,8 @@ std::string text(const log_step& step) {
   if (step.what == log_step::kind::reopen) return "close and reopen the log\n";
   if (step.what == log_step::kind::reread) return "close the log, read it, and reopen it\n";
   if (step.what == log_step::kind::restart) return "close the log, and reopen it on a new context\n";
+  if (step.what == log_step::kind::rival) return "try to open the log again, and read it, while it is open\n";
+  if (step.what == log_step::kind::lose_header) return "close the log, overwrite a copy of its header, and reopen it\n";
   std::string lines;
   for (const appender& each : step.appenders) {
     lines += each.how == way::awaited ? "a task appends records of" : "callbacks: append records of";

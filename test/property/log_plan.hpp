@@ -18,8 +18,10 @@ struct appender {
 };
 
 struct log_step {
-  /// reread also reads the log with read_log() before it is opened again. restart begins with a new context.
-  enum class kind : std::uint8_t { append, reopen, reread, restart };
+  /// reread also reads the log with read_log() before it is opened again. restart begins with a new context. rival
+  /// tries to open the log, and reads it, while it is open. lose_header overwrites a copy of the header before the log
+  /// is opened again.
+  enum class kind : std::uint8_t { append, reopen, reread, restart, rival, lose_header };
   /// What happens while records are in flight. Then the log is opened again.
   enum class finale : std::uint8_t { wait, destroy_log, destroy_context };
 
@@ -34,6 +36,7 @@ struct log_surroundings {
   property::mode mode = mode::cached;
   std::uint64_t extent = 0;
   std::uint64_t largest_batch = 0;
+  bool checksums = false;
 };
 
 log_surroundings log_surroundings_of(std::uint64_t seed, const surroundings& possible);

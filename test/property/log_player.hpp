@@ -58,8 +58,10 @@ class log_player final : public any_log_player {
       if (log_) append(step, random);
       return;
     }
+    if (step.what == log_step::kind::rival) return compete(random);
     log_.reset();
     if (step.what == log_step::kind::reread) read(random);
+    if (step.what == log_step::kind::lose_header) lose_header(random);
     if (step.what == log_step::kind::restart) renew_context(random);
     open(random);
   }
@@ -113,8 +115,7 @@ class log_player final : public any_log_player {
   }
 
   void open(random_numbers& random) {
-    const qio::log_options options{.extent = in_.extent, .largest_batch = in_.largest_batch, .id = seed_ + 1};
-    auto opened = context().run(qio::open_log(new_file(random), visitor(), options));
+    auto opened = context().run(qio::open_log(new_file(random), visitor(), options()));
     if (!opened) {
       require(may_fail(opened.error()), "open the log: " + opened.error().message());
       ++counts_.not_opened;
@@ -126,6 +127,35 @@ class log_player final : public any_log_player {
     ++counts_.opened;
     counts_.torn += opened.value().recovered().tail == qio::log_end::torn;
     log_.emplace(std::move(opened).value());
+  }
+
+  qio::log_options options() const {
+    qio::log_options made{.extent = in_.extent, .largest_batch = in_.largest_batch, .id = seed_ + 1};
+    made.checksums = in_.checksums;
+    return made;
+  }
+
+  // No other writer can open the log, but readers can.
+  void compete(random_numbers& random) {
+    if (!log_) return;
+    const auto rival = context().run(qio::open_log(new_file(random), visitor(), options()));
+    require(!rival && rival.error() == qio::errc::log_is_open, "a second writer has opened the log");
+    read(random);
+  }
+
+  void lose_header(random_numbers& random) {
+    if (!exists_) return;
+    auto file = new_file(random);
+    constexpr std::size_t copy_bytes = 4096;
+    auto memory = succeeded(qio::aligned_buffer::allocate(copy_bytes), "allocate memory");
+    // The other copy must be there: an opening that has failed may have torn it.
+    const std::uint64_t lost = random.below(2) * copy_bytes, other = copy_bytes - lost;
+    auto bytes = std::span(memory.data(), memory.size());
+    if (!context().run(file.async_read_at(other, bytes))) return;
+    if (!qio::detail::log_format::file_header::load_from(memory.data(), other)) return;
+    random.fill(bytes);
+    const auto written = context().run(file.async_write_at(lost, bytes));
+    require(written || may_fail(written.error()), "overwrite a copy of the header");
   }
 
   void read(random_numbers& random) {

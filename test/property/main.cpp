@@ -59,6 +59,7 @@ class file_sequence {
   using tally = property::tally;
   static constexpr const char* name = "";
   static constexpr const char* option = "";
+  static constexpr std::uint64_t damaged_byte = 0;  ///< by --damage
 
   file_sequence(place<Engine>& where, std::uint64_t seed, const surroundings& possible, tally& counts)
       : where_(where), seed_(seed), in_(surroundings_of(seed, possible)), player_(where, seed, in_, counts) {}
@@ -92,6 +93,7 @@ class log_sequence {
   using tally = log_tally;
   static constexpr const char* name = ", a log";
   static constexpr const char* option = " --log";
+  static constexpr std::uint64_t damaged_byte = 2 * 4096;  // of the first batch; a copy of the header may be lost
 
   log_sequence(place<Engine>& where, std::uint64_t seed, const surroundings& possible, tally& counts)
       : seed_(seed),
@@ -161,7 +163,7 @@ class sequences {
       for (const std::uint64_t number : steps) {
         done.push_back(number);
         now.play(number);
-        if (wanted_.damage == number) where.damage();
+        if (wanted_.damage == number) where.damage(Sequence::damaged_byte);
       }
       now.finish();
       return std::nullopt;

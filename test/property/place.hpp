@@ -42,12 +42,13 @@ class place {
     return {found.begin(), found.end()};
   }
 
-  /// Changes the file behind the library's back.
-  void damage() const {
+  /// Changes a byte of the file behind the library's back.
+  void damage(std::uint64_t offset) const {
     std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
-    const int first = file.get();
-    file.seekp(0);
-    file.put(static_cast<char>(~first));
+    file.seekg(static_cast<std::streamoff>(offset));
+    const int before = file.get();
+    file.seekp(static_cast<std::streamoff>(offset));
+    file.put(static_cast<char>(~before));
   }
 
  private:
@@ -91,13 +92,13 @@ class place<qio::simulated> {
     return found;
   }
 
-  void damage() {
+  void damage(std::uint64_t offset) {
     auto context = new_context();
     auto file = qio::cached_file::open(context, path(), qio::access::read_write).value();
-    std::vector<std::byte> first(1);
-    static_cast<void>(file.read_at(0, first));
-    first[0] = ~first[0];
-    file.write_at(0, first).value();
+    std::vector<std::byte> one(1);
+    static_cast<void>(file.read_at(offset, one));
+    one[0] = ~one[0];
+    file.write_at(offset, one).value();
   }
 
  private:

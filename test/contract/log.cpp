@@ -81,6 +81,14 @@ void overwrite(World& w, std::uint64_t offset, std::size_t bytes, std::byte valu
 
 namespace format = qio::detail::log_format;
 
+/// The first copy of the header.
+template <class World>
+format::file_header header_of(World& w) {
+  memory block(4096);
+  REQUIRE(w.open("log", access::read_write, creation::open_existing).value().read_at(0, block.all()));
+  return format::file_header::load_from(block.data(), 0).value();
+}
+
 /// Replaces both copies of the header by an edited one.
 template <class World, class Change>
 void edit_header(World& w, Change change) {
@@ -331,6 +339,17 @@ PROMISE(log_gap, asynchronous,
   }
 }
 
+PROMISE(log_long_gap, each_engine, "zeros of more than a megabyte inside a log are damage") {
+  const auto ends = make_log(w, 110, 15'000);
+  REQUIRE(ends[108] - ends[1] > 1536 * 1024);
+  memory zeros(static_cast<std::size_t>(ends[108] - ends[1]));
+  REQUIRE(w.open("log", access::read_write, creation::open_existing).value().write_at(ends[1], zeros.all()));
+  found_records found, read;
+  CHECK(refusal(w, found) == errc::log_damaged);
+  CHECK(found.records.size() == 1);
+  CHECK(read_log(w, read).value().unreachable == 109);
+}
+
 PROMISE(log_gap_in_last, asynchronous, "zeros up to within the last batch of a log are damage") {
   const auto ends = make_log(w, 10, 3000);
   overwrite(w, ends[3], static_cast<std::size_t>(ends[9] + 1024 - ends[3]), std::byte{0});
@@ -363,8 +382,7 @@ PROMISE(log_header_copies, asynchronous, "a log is opened and read if either cop
     for (const std::uint64_t copy : {0u, 1u, 0u}) {
       CAPTURE(copy);
       make_log(w, 1);
-      std::uint64_t bytes = 0;
-      edit_header(w, [&](format::file_header& header) { bytes = header.copy_bytes(); });
+      const std::uint64_t bytes = header_of(w).copy_bytes();
       overwrite(w, copy * bytes, static_cast<std::size_t>(bytes), value);
       found_records read, found;
       const auto contents = read_log(w, read).value();
@@ -628,7 +646,7 @@ PROMISE(log_foreign_behind_zeros, asynchronous,
 }
 
 PROMISE(log_foreign_far, asynchronous, "a file with other contents far behind its beginning is no new log") {
-  constexpr std::size_t before = 1024 * 1024, size = 4096;
+  constexpr std::size_t before = 3 * 1024 * 1024, size = 4096;
   {
     auto file = w.open("log", access::read_write, creation::always_new).value();
     auto source = memory::with_pattern(before, size);
@@ -644,8 +662,7 @@ PROMISE(log_foreign_far, asynchronous, "a file with other contents far behind it
 
 PROMISE(log_foreign_behind, asynchronous, "what is behind the end of what a log owns is no torn batch, and is erased") {
   make_log(w, 3);
-  std::uint64_t owned = 0;
-  edit_header(w, [&](format::file_header& header) { owned = header.owned; });
+  const std::uint64_t owned = header_of(w).owned;
   overwrite(w, owned, 4096, std::byte{0x5a});
   found_records before, after;
   {

@@ -336,3 +336,39 @@ TEST_CASE("a log with any of its numbers or bytes changed is refused, or shows r
   }
   CHECK(refused > 300);
 }
+
+TEST_CASE("a log that is read in pieces while it is appended to shows no damage and no gap") {
+  std::uint64_t times = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    INFO("seed " << seed);
+    qio::simulated_disk disk({.seed = seed, .short_transfers = 0.8});
+    program both(disk);
+    const auto accept = [](const qio::log_record&) { return true; };
+    auto log = both.context.run(qio::open_log(both.open<qio::direct>("log").value(), accept, layout)).value();
+    std::uint64_t acknowledged = 0;
+    int writers = 2;
+    const auto append_some = [&]() -> qio::task<void> {
+      for (int i = 0; i < 50; ++i) {
+        const bytes record = record_of(acknowledged + 1);
+        const auto number = co_await log.append(record);
+        REQUIRE(number);
+        acknowledged = std::max(acknowledged, number.value());
+      }
+      --writers;
+    };
+    const auto read_often = [&]() -> qio::task<void> {
+      auto file = both.open<qio::direct>("log").value();
+      for (; writers != 0; ++times) {
+        std::uint64_t last = 0;
+        const auto visit = [&last](const qio::log_record& each) { return each.number == ++last; };
+        const std::uint64_t before = acknowledged;
+        const auto contents = co_await qio::read_log(file, visit, layout);
+        REQUIRE(contents);
+        REQUIRE(contents.value().tail != qio::log_end::damaged);
+        REQUIRE(contents.value().records >= before);
+      }
+    };
+    both.context.run(qio::when_all(append_some(), append_some(), read_often()));
+  }
+  CHECK(times > 100);
+}

@@ -167,7 +167,8 @@ class [[nodiscard]] basic_context {
   /// Waits until one thing is ready, and does it: an operation that has completed (its coroutine is resumed or its
   /// callback is called), a sleep that ends, or what was posted (a posted_call, a coroutine that awaits schedule(), a
   /// stop request). True if there was one; false if `until` passed first. With a deadline that has passed, it looks
-  /// once, without waiting. Without a deadline, it waits forever if nothing happens.
+  /// once, without waiting. Without a deadline, it waits forever if nothing happens. Each call is a piece of a turn of
+  /// run() or poll(), so what is ready again and again keeps nothing else waiting for longer than a turn.
   bool run_one(deadline until = {}) {
     session running(loop());
     return running.one(until.exists() ? wait_limit::until(until.when()) : wait_limit::unlimited());

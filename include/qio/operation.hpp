@@ -133,6 +133,7 @@ class [[nodiscard]] operation final : private Work {
   }
 
   QIO_COLD void refuse() noexcept {
+    loop_.complete_idly();
     if (needs_no_engine) return;
     if (loop_.closed())
       failure = errc::context_closed;

@@ -72,6 +72,12 @@ class loop final : public mailbox {
   /// and complete_later() takes the operation.
   bool may_go_on() const noexcept { return inline_turn_.may_go_on(); }
 
+  /// An operation completes at once without any work: it is empty or refused. It counts as some, so that a coroutine
+  /// that starts one after another lets others run, unless the loop is closing and waits for it to give up.
+  void complete_idly() noexcept {
+    if (!closed_) inline_turn_.spend(inline_turn::time_of_copy(0));
+  }
+
   /// For what is done inline, but is no request.
   inline_turn& work_inline() noexcept {
     require_own_thread("a file was opened or closed asynchronously by another thread than its context's");
@@ -209,7 +215,7 @@ class loop final : public mailbox {
     /// back. Waits for something to do if it may. True if it resumed a coroutine or called a callback.
     bool turn(bool may_wait) noexcept { return owner_.turn(may_wait); }
 
-    /// Takes turns until one thing was run, or `limit` has passed. True if there was one.
+    /// Takes pieces of turns until one thing was run, or `limit` has passed. True if there was one.
     bool one(wait_limit limit) noexcept { return owner_.one(limit); }
 
     bool prepare_to_wait() noexcept { return owner_.prepare_to_wait(); }
@@ -261,20 +267,35 @@ class loop final : public mailbox {
     return dispatch() || ran || resumed;
   }
 
+  // Each call is a piece of a turn, and the next call goes on where it ended. So whatever runs again and again keeps
+  // nothing else waiting for longer than a turn: neither completions, nor timers, nor what is posted.
   bool one(wait_limit until) noexcept {
     for (bool has_passed = false;; has_passed = !until.may_wait() || until.time <= now()) {
-      inline_turn_.renew();
-      if (run_first_posted()) return true;
-      if (request* const r = completed_.pop()) {
-        r->completed(*r);
-        return true;
-      }
+      if (go_on_with_turn()) return true;
       if (has_passed) return false;
-      inline_turn_.waits.forget();
-      const wait_limit own = limit(true);
-      engine_->wait(completed_, own.time < until.time ? own : until);
-      if (!timers_.empty() && expire_first(now())) return true;
+      begin_turn(until);
     }
+  }
+
+  void begin_turn(wait_limit until) noexcept {
+    inline_turn_.renew();
+    begin_posted();
+    const wait_limit own = limit(!has_posted());
+    if (own.may_wait()) inline_turn_.waits.forget();
+    engine_->wait(completed_, own.time < until.time ? own : until);
+    due_ = timers_.empty() ? (clock::time_point::min)() : now();
+    dispatches_left_ = dispatches_a_turn;
+  }
+
+  // False if nothing is left of the turn.
+  bool go_on_with_turn() noexcept {
+    if (run_next_posted() || expire_first(due_)) return true;
+    if (dispatches_left_ == 0 || !inline_turn_.has_time()) return false;
+    request* const r = completed_.pop();
+    if (r == nullptr) return false;
+    --dispatches_left_;
+    r->completed(*r);
+    return true;
   }
 
   // True if a turn has nothing to do until the engine's handle is ready or the next deadline has passed.
@@ -344,6 +365,8 @@ class loop final : public mailbox {
   completed_requests completed_;
   timers timers_;
   inline_turn inline_turn_;
+  clock::time_point due_ = (clock::time_point::min)();  // timers of the turn whose pieces run_one() takes
+  unsigned dispatches_left_ = 0;                        // of that turn
   const bool is_to_poll_;
   bool is_running_ = false;  // within run() or poll()
   bool closed_ = false;      // takes no more operations

@@ -98,11 +98,17 @@ class mailbox : list_hook {
 
   bool has_posted() const noexcept { return !arrivals_.empty() || !posted_.empty(); }
 
-  /// Runs the first of what has been posted. True if there was anything.
-  bool run_first_posted() noexcept {
+  /// What has been posted until now is what the turn runs, but not what that posts in turn.
+  void begin_posted() noexcept {
     if (!arrivals_.empty()) arrivals_.take(posted_);
+    last_of_turn_ = posted_.last();
+  }
+
+  /// Runs the next of these. False if none is left.
+  bool run_next_posted() noexcept {
+    if (last_of_turn_ == nullptr) return false;
     posted* const node = posted_.pop();
-    if (node == nullptr) return false;
+    if (node == last_of_turn_) last_of_turn_ = nullptr;
     node->is_posted = false;
     node->run(*node);
     return true;
@@ -110,15 +116,9 @@ class mailbox : list_hook {
 
   /// Runs what has been posted until now, but not what that posts in turn. True if there was anything.
   bool run_posted() noexcept {
-    if (!arrivals_.empty()) arrivals_.take(posted_);
-    last_of_turn_ = posted_.last();
-    if (last_of_turn_ == nullptr) return false;
-    while (last_of_turn_ != nullptr) {
-      posted* const node = posted_.pop();
-      if (node == last_of_turn_) last_of_turn_ = nullptr;
-      node->is_posted = false;
-      node->run(*node);
-    }
+    begin_posted();
+    if (!run_next_posted()) return false;
+    while (run_next_posted()) {}
     return true;
   }
 
@@ -164,7 +164,7 @@ class mailbox : list_hook {
   std::uint64_t owner_ = 0;  // this_thread_number(); 0 if there is none
   arrivals<posted> arrivals_;
   queue<posted> posted_;            // taken from arrivals_, not yet run
-  posted* last_of_turn_ = nullptr;  // of those that run_posted() is running, the last; null if it is not
+  posted* last_of_turn_ = nullptr;  // the last that the turn runs; null if none is left
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <vector>
 
 namespace {
@@ -80,6 +81,52 @@ TEST_CASE("without preadv2, reads go to the engine") {
           }) == 0);
   }
 }
+
+#if QIO_HAS_URING
+TEST_CASE(
+    "if the kernel can start no thread for a ring, the context's workers carry out what waits, and it is counted") {
+  if (!qio::basic_context<qio::uring>::create()) QIO_SKIP("io_uring is unavailable here");
+  const fault::scratch directory;
+  const int answer = qio_test::in_child([&] {
+    auto context = qio::basic_context<qio::uring>::create().value();
+    auto file = qio::cached_file::open(context, directory.path + "/file", qio::access::read_write,
+                                       qio::creation::if_needed, {.inline_writes = qio::inline_transfers::never})
+                    .value();
+    const rlimit none{0, 0};
+    if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) return 1;  // root may start any number
+    if (::setrlimit(RLIMIT_NPROC, &none) != 0) return 2;
+    // 32 at the same time, so that some have a place in the ring, and others wait for one.
+    std::vector<std::byte> block(4096, std::byte{7});
+    const auto write = [&](std::uint64_t offset) -> qio::task<bool> {
+      const auto written = co_await file.async_write_at(offset, block, {.durable = true});
+      const auto synced = co_await file.async_sync();
+      co_return written&& written.value() == 4096 && synced;
+    };
+    std::vector<qio::task<bool>> writes;
+    for (unsigned i = 0; i < 32; ++i) writes.push_back(write(i * 4096));
+    for (const bool right : context.run(qio::when_all(std::move(writes))))
+      if (!right) return 3;
+    if (file.statistics().served_by_worker + file.statistics().served_by_ring != 64) return 4;
+    const auto facts = context.explain();
+    const qio::fact* const workers = facts.find("kernel workers");
+    if (file.statistics().served_by_worker == 0) return workers == nullptr ? 77 : 5;
+    if (workers == nullptr || workers->reason.find("RLIMIT_NPROC") == std::string::npos) return 6;
+    // Nothing can be canceled there that has begun; what is canceled ends, and nothing else.
+    auto canceled = file.async_sync();
+    auto kept = file.async_sync();
+    int ended = 0;
+    canceled.start([&ended](qio::result<void>) { ++ended; });
+    bool is_kept = false;
+    kept.start([&](qio::result<void> done) { is_kept = done.has_value(), ++ended; });
+    context.poll();
+    canceled.cancel();
+    while (ended != 2) context.run_one();
+    return is_kept ? 0 : 7;
+  });
+  if (answer == 77) QIO_SKIP("this kernel starts threads for rings beyond RLIMIT_NPROC");
+  CHECK(answer == 0);
+}
+#endif
 
 #if !defined(__SANITIZE_THREAD__)
 TEST_CASE("with little lockable memory and few threads, a context still works") {

@@ -41,7 +41,8 @@ namespace qio::inline QIO_CONFIGURATION {
 /// submit() only writes to the submission queue; wait() hands all of it to the kernel and waits, in one system call.
 /// Direct transfers are handed over four at a time. If a device got all at once, it would be idle while this thread
 /// processes its completions, and this thread would be idle while the device works. Worker threads do what the ring
-/// cannot (a missing opcode, opcode::call); these requests complete through the same wait().
+/// cannot (a missing opcode, opcode::call, what the kernel has no thread for); these requests complete through the same
+/// wait().
 ///
 /// If io_uring_enter(2) starts to fail (a seccomp filter was installed after create()), the engine gives up its ring,
 /// and worker threads do everything from then on, including the requests that the kernel had not yet taken. The
@@ -101,9 +102,9 @@ class uring : detail::no_hook {
 
   void cancel(request& r) noexcept {
     QIO_CHECK(r.is_held(), "a request was canceled that is not in flight");
-    if (!can_do(r)) return workers_.cancel(r);
+    if (!can_do(r) || r.place == detail::uring_place::workers) return workers_.cancel(r);
     if (r.cancel_requested.exchange(true, std::memory_order_relaxed)) return;
-    if (r.in_polled_ring) return;  // which cannot cancel
+    if (r.place == detail::uring_place::polled_ring) return;  // which cannot cancel
     if (!r.queued) return submission_.push_cancel(r);
     submission_.remove_from_backlog(r);
     r.fail_as_canceled();
@@ -230,6 +231,11 @@ class uring : detail::no_hook {
     submission_.files.explain(out);
     polled_.ring().explain(out);
     out.add("waiting", std::string(name_of(waiter_.policy())));
+    if (has_lacked_kernel_worker_)
+      out.add(
+          "kernel workers", "off",
+          "the kernel could not start a thread for an operation that waits (RLIMIT_NPROC, or the limit of a control "
+          "group); the context's workers carried it out");
     for (const auto& [name, op] :
          {std::pair{"ring reads", opcode::read}, {"ring writes", opcode::write}, {"ring syncs", opcode::sync}})
       if (!setup_.has(op)) out.add(name, "off", "this kernel's io_uring lacks the operation; workers carry it out");
@@ -399,17 +405,20 @@ class uring : detail::no_hook {
     places_.give_back();
     if constexpr (may_be_awake) waiter_.completed(r);
     if (!detail::finishes(r, answer)) [[unlikely]]
-      return resume_later(r);
+      return resume_later(r, answer);
     if (r.queued) [[unlikely]]
       submission_.withdraw_cancel(r);
     ++r.activity->statistics.served_by_ring;
     detail::complete(r, completed);
   }
 
-  /// Part of `r` is done. The rest waits in the backlog.
-  QIO_COLD void resume_later(request& r) noexcept {
+  /// Part of `r` is done. The rest waits in the backlog, or goes to a worker if the kernel has none for it.
+  QIO_COLD void resume_later(request& r, int answer) noexcept {
     places_.enter_elsewhere();
-    submission_.push_to_backlog(r);
+    if (!detail::lacks_kernel_worker(r, answer)) return submission_.push_to_backlog(r);
+    has_lacked_kernel_worker_ = true;
+    r.place = detail::uring_place::workers;
+    workers_.submit(r);
   }
 
   /// Handles the completion of an entry without a request. True if that entry listened for wake().
@@ -473,6 +482,7 @@ class uring : detail::no_hook {
     arrivals_.take(arrived);
     while (request* const r = arrived.pop()) {
       ++r->activity->statistics.served_by_worker;
+      r->place = detail::uring_place::ring;
       finish_elsewhere(*r, completed);
     }
   }
@@ -500,7 +510,8 @@ class uring : detail::no_hook {
   detail::list<file_activity>* activities_ = nullptr;  // of all files with requests here
   detail::wake_event wake_event_;
   detail::ready_event ready_;
-  bool sets_ready_ = false;             // the kernel, for each completion
+  bool sets_ready_ = false;  // the kernel, for each completion
+  bool has_lacked_kernel_worker_ = false;
   detail::queue<request> cancelled_;    // canceled in the backlog, not yet reported
   detail::arrivals<request> arrivals_;  // completed by workers
   detail::workers workers_;             // last: its threads use the above

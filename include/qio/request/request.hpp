@@ -18,6 +18,13 @@
 #include <cstdint>
 
 namespace qio::inline QIO_CONFIGURATION {
+namespace detail {
+
+/// What carries out a request that the engine over io_uring holds, if its ring supports the operation.
+enum class uring_place : std::uint8_t { ring, polled_ring, workers };
+
+}  // namespace detail
+
 /// One operation as an engine sees it. It is a base of the operation object in the caller's frame, so the engine
 /// neither allocates nor frees it. It must not move from submit() until it is in the list of completed requests.
 /// Members without an initial value are set before they are read.
@@ -47,7 +54,7 @@ struct request : detail::list_hook {
   request* next;
   request* previous;
   bool queued = false;  ///< in a queue of the engine
-  bool in_polled_ring = false;
+  detail::uring_place place = detail::uring_place::ring;
   struct {
     std::uint32_t end_of_all;  ///< when it is no longer held back
     detail::sync_epochs::epoch epoch;

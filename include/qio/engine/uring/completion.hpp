@@ -13,9 +13,17 @@
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
+/// Whether the kernel gave up a request that nobody has canceled. It does so with what its ring cannot do without
+/// waiting (a sync, a durable write), if it can start no worker thread, for example at RLIMIT_NPROC. Such a request is
+/// not finished.
+inline bool lacks_kernel_worker(const request& r, int answer) noexcept {
+  return answer == -ECANCELED && !r.cancel_requested.load(std::memory_order_relaxed);
+}
+
 /// Handles any result other than "all that was left". True if `r` is finished.
 QIO_NOINLINE inline bool ends_otherwise(request& r, int answer) noexcept {
   if (answer == -ECANCELED) {
+    if (lacks_kernel_worker(r, answer)) return false;
     r.fail_as_canceled();
     return true;
   }

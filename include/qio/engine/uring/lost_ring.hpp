@@ -67,11 +67,11 @@ struct lost_ring {
     if (activities != nullptr)
       activities->for_each([&](file_activity& file) {
         file.held.for_each([&](request& r) {
-          if (setup.has(r.op) && !r.queued && !r.is_held_back()) lost.push(r);
+          if (setup.has(r.op) && !r.queued && r.place != uring_place::workers && !r.is_held_back()) lost.push(r);
         });
       });
     while (request* const r = lost.pop()) {
-      if (r->in_polled_ring) {
+      if (r->place == uring_place::polled_ring) {
         polled.lost(*r);
         room.leave_elsewhere();
       } else {

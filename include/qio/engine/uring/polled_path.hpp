@@ -16,7 +16,7 @@
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
-/// A request is in the polled ring exactly while its in_polled_ring is true. Whatever that ring refuses, the ordinary
+/// A request is in the polled ring exactly while its place is that ring. Whatever that ring refuses, the ordinary
 /// one carries out.
 class polled_path {
  public:
@@ -34,8 +34,9 @@ class polled_path {
     QIO_CHECK(r.op == opcode::read || r.op == opcode::write, "only transfers can be polled");
     io_uring_sqe* const entry = ring_.next_entry();
     if (entry == nullptr) return false;
-    QIO_CHECK(!r.queued && !r.in_polled_ring, "a request was put into the polled ring while it was elsewhere");
-    r.in_polled_ring = true;
+    QIO_CHECK(!r.queued && r.place == uring_place::ring,
+              "a request was put into the polled ring while it was elsewhere");
+    r.place = uring_place::polled_ring;
     prepare(*entry, r, memory);
     entry->fd = r.handle;
     return true;
@@ -49,8 +50,8 @@ class polled_path {
   void take_completions(Take&& take) noexcept {
     ring_.take_completions([&](const io_uring_cqe& completion) {
       request& r = request_of(completion.user_data);
-      QIO_CHECK(r.in_polled_ring, "the polled ring completed a request that was not in it");
-      r.in_polled_ring = false;
+      QIO_CHECK(r.place == uring_place::polled_ring, "the polled ring completed a request that was not in it");
+      r.place = uring_place::ring;
       take(r, outcome_of(r, completion.res));
     });
   }
@@ -60,15 +61,15 @@ class polled_path {
   void take_back(Take&& take) noexcept {
     ring_.take_back([&](const io_uring_sqe& entry) {
       request& r = request_of(entry.user_data);
-      r.in_polled_ring = false;
+      r.place = uring_place::ring;
       take(r);
     });
   }
 
   /// The ring is closed, and `r`, which was in it, has ended.
   void lost(request& r) noexcept {
-    QIO_CHECK(r.in_polled_ring, "the polled ring lost a request that was not in it");
-    r.in_polled_ring = false;
+    QIO_CHECK(r.place == uring_place::polled_ring, "the polled ring lost a request that was not in it");
+    r.place = uring_place::ring;
     ring_.lost_one();
   }
 

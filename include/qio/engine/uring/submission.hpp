@@ -64,7 +64,7 @@ class submission {
   // --- requests that wait for a place ---
 
   void push_to_backlog(request& r) noexcept {
-    QIO_CHECK(!r.queued && !r.in_polled_ring,
+    QIO_CHECK(!r.queued && r.place == uring_place::ring,
               "a request was made to wait for a place in the ring while it was elsewhere");
     backlog_.push(r);
     r.queued = true;
@@ -133,7 +133,7 @@ class submission {
   bool goes_straight(opcode op) const noexcept { return ((straight_ >> static_cast<unsigned>(op)) & 1) != 0; }
 
   void hand_over(io_uring_sqe& entry, const request& r, ring& into, places& room) noexcept {
-    QIO_CHECK(!r.queued && !r.in_polled_ring, "a request was put into the ring while it was elsewhere");
+    QIO_CHECK(!r.queued && r.place == uring_place::ring, "a request was put into the ring while it was elsewhere");
     room.take();
     prepare(entry, r, memory);
     files.name(entry, into, *r.activity, r.handle);

@@ -5,6 +5,7 @@
 #include <qio/qio.hpp>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -21,6 +22,7 @@
 #include <new>
 #include <optional>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -487,6 +489,95 @@ TEST_CASE("a batch of cached reads costs one system call, a small one as many as
     if (calls < 0) QIO_SKIP("no ptrace or no io_uring here");
     CHECK(calls == static_cast<long>(20 * (size <= 3 ? size : 1)));
   }
+}
+
+namespace {
+
+constexpr std::size_t most_pages = 128;
+
+/// Leaves those pages of the file in the page cache for which `is_kept(index)` is true, and no others. False if the
+/// system keeps others.
+template <class IsKept>
+bool keep_pages(IsKept is_kept) {
+  const int handle = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  std::vector<std::byte> page(4096, std::byte{7});
+  bool right = handle >= 0;
+  for (std::size_t i = 0; i < most_pages; ++i)
+    right = right && ::pwrite(handle, page.data(), 4096, static_cast<off_t>(i * 4096)) == 4096;
+  right = right && ::fsync(handle) == 0 && ::posix_fadvise(handle, 0, 0, POSIX_FADV_DONTNEED) == 0;
+  right = right && ::posix_fadvise(handle, 0, 0, POSIX_FADV_RANDOM) == 0;  // nothing is read ahead
+  for (std::size_t i = 0; i < most_pages; ++i)
+    if (is_kept(i)) right = right && ::pread(handle, page.data(), 4096, static_cast<off_t>(i * 4096)) == 4096;
+  void* const mapped = ::mmap(nullptr, most_pages * 4096, PROT_READ, MAP_SHARED, handle, 0);
+  std::vector<unsigned char> cached(most_pages);
+  right = right && mapped != MAP_FAILED && ::mincore(mapped, most_pages * 4096, cached.data()) == 0;
+  for (std::size_t i = 0; i < most_pages; ++i) right = right && ((cached[i] & 1) != 0) == is_kept(i);
+  if (mapped != MAP_FAILED) ::munmap(mapped, most_pages * 4096);
+  if (handle >= 0) ::close(handle);
+  return right;
+}
+
+bool is_look(const call_info& call) { return call.nr == SYS_preadv2; }
+bool is_look_after_look(const call_info& call) {
+  static bool follows_look = false;
+  return std::exchange(follows_look, is_look(call)) && is_look(call);
+}
+
+/// How often a blocking batch of one read for each page looks whether a read would wait.
+long looks_of_batch(bool (*is_counted)(const call_info&) = &is_look) {
+  return system_calls_of(
+      [] {
+        auto file = qio::cached_file::open(path, access::read, creation::open_existing,
+                                           {.pattern = qio::access_pattern::random});
+        if (!file) return false;
+        std::vector<std::byte> memory(most_pages * 4096);
+        std::vector<qio::read_request> reads(most_pages);
+        for (std::size_t i = 0; i < most_pages; ++i) {
+          reads[i].offset = i * 4096;
+          reads[i].buffer = std::span(memory).subspan(i * 4096, 4096);
+        }
+        marker();
+        const auto failures = file.value().read_many(reads);
+        marker();
+        return failures && failures.value() == 0;
+      },
+      is_counted);
+}
+
+}  // namespace
+
+TEST_CASE("a blocking batch looks ahead for misses in whatever order hits and misses come, and seldom among hits") {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  if (::sysconf(_SC_PAGESIZE) != 4096) QIO_SKIP("for pages of 4 KiB");
+  if (!tells_hits()) QIO_SKIP(no_hits);
+  struct order {
+    bool (*is_kept)(std::size_t page);
+    long looks;
+  };
+  for (const order& each :
+       {order{[](std::size_t) { return true; }, 12},  // at 0, 1, 3, 7, 15, 31, 47, ..., 127
+        order{[](std::size_t) { return false; }, 128}, order{[](std::size_t page) { return page % 2 == 0; }, 128},
+        order{[](std::size_t page) { return page % 2 != 0; }, 128},
+        order{[](std::size_t page) { return page == 0; }, 128}}) {
+    if (!keep_pages(each.is_kept)) QIO_SKIP("this system keeps other pages in memory than it was asked to");
+    const long looks = looks_of_batch();
+    if (looks < 0) QIO_SKIP("no ptrace here");
+    // A page may arrive meanwhile that was not asked for, which changes a few looks.
+    CHECK(looks >= each.looks * 3 / 4);
+    CHECK(looks <= each.looks * 5 / 4);
+  }
+}
+
+TEST_CASE("a blocking batch of misses asks the device for 64 reads before it waits for the first") {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  if (::sysconf(_SC_PAGESIZE) != 4096) QIO_SKIP("for pages of 4 KiB");
+  if (!tells_hits()) QIO_SKIP(no_hits);
+  if (!keep_pages([](std::size_t) { return false; })) QIO_SKIP("this system keeps other pages than it was asked to");
+  const long further = looks_of_batch(&is_look_after_look);
+  if (further < 0) QIO_SKIP("no ptrace here");
+  CHECK(further >= 96);  // of 2 * 63: a page may arrive that was not asked for
 }
 
 TEMPLATE_TEST_CASE("a sync behind a write does not ask for the file's times", "", qio::cached, qio::direct) {

@@ -117,20 +117,25 @@ std::size_t look_ahead(const file_state<Mode, System>& state, std::span<read_req
   return count;
 }
 
-/// Carries out the reads in order, by the system calls of read_at(). Those of a cached file look ahead: once in sixteen
-/// reads, or while there are misses.
+/// Carries out the reads in order, by the system calls of read_at(). Those of a cached file look ahead while there are
+/// misses. After a hit they look again at the next read, after the next hit at the second, then at the fourth, up to
+/// the sixteenth: a look costs more than a read, and hits and misses come in any order.
 template <class Mode, class System>
 result<std::size_t> read_each(const file_state<Mode, System>& state, std::span<read_request> requests) {
-  constexpr std::size_t looks_every = 16;
+  constexpr std::size_t longest_step = 16;
   const auto read = [&](read_request& each) { each.answer = state.read(each.offset, mutable_buffer(each.buffer)); };
   bool looks = System::has_page_cache && std::is_same_v<Mode, cached>;
-  for (std::size_t index = 0; index < requests.size();) {
-    std::size_t looked_for = 0;
+  for (std::size_t index = 0, step = 1; index < requests.size();) {
+    std::size_t looked_for = 0, end = requests.size();
     if constexpr (System::has_page_cache && std::is_same_v<Mode, cached>)
       if (looks) looks = (looked_for = look_ahead(state, requests.subspan(index))) != 0;
+    if (looked_for != 0) {
+      const bool is_miss = is_left(requests[index]);
+      end = lesser_of(end, index + (is_miss ? looked_for : step));
+      step = is_miss ? 1 : lesser_of(2 * step, longest_step);
+    }
     for (read_request& each : requests.subspan(index, looked_for))
       if (is_left(each)) read(each);
-    const std::size_t end = lesser_of(requests.size(), index + greater_of(looks_every, looked_for));
     for (index += looked_for; index < end; ++index) read(requests[index]);
   }
   return count_failures(requests);

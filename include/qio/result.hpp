@@ -3,6 +3,7 @@
 #pragma once
 
 #include <qio/base/exceptions.hpp>
+#include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
 
 #include <boost/outcome/basic_result.hpp>  // first: since Boost 1.83, policy/terminate.hpp lacks includes of its own
@@ -11,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -299,44 +301,38 @@ class failed_opens {
   static constexpr std::uint32_t kept = 64;
 
   /// Stores `path` and returns its number, which is never 0.
-  std::uint32_t keep(std::string path) {
+  std::uint32_t keep(std::string&& path) {
+    auto stored = std::make_unique<const std::string>(std::move(path));
     const std::lock_guard lock(mutex_);
     if (++last_ == 0) last_ = kept;  // all numbers have been used: start over
-    paths_[last_ % kept] = std::move(path);
+    stored.reset(std::exchange(paths_[last_ % kept], stored.release()));
     return last_;
   }
   /// The path with this number; empty if `kept` later opens have failed.
   std::string find(std::uint32_t number) {
     const std::lock_guard lock(mutex_);
-    return number == 0 || last_ - number >= kept ? std::string() : paths_[number % kept];
+    if (number == 0 || last_ - number >= kept || paths_[number % kept] == nullptr) return {};
+    return *paths_[number % kept];
   }
 
-  /// Usable while the program exits. The paths are freed when the module that owns this copy ends, so a plugin that is
-  /// unloaded leaves nothing behind.
-  static failed_opens& of_this_program();
-
- private:
   void free_paths() {
     const std::lock_guard lock(mutex_);
-    for (std::string& path : paths_) std::string().swap(path);  // an assignment could keep the memory
+    for (const std::string*& path : paths_) delete std::exchange(path, nullptr);
   }
 
-  std::mutex mutex_;
+ private:
+  process_mutex mutex_;
   std::uint32_t last_ = 0;
-  std::string paths_[kept];
+  const std::string* paths_[kept]{};  // owned
 };
 
-inline failed_opens& failed_opens::of_this_program() {
-  static union never_destroyed {
-    failed_opens value{};
-    never_destroyed() {}
-    ~never_destroyed() {}
-  } all;
-  static const struct at_exit {
-    ~at_exit() { all.value.free_paths(); }
-  } freed;
-  return all.value;
-}
+/// Usable while the program exits.
+inline constinit failed_opens all_failed_opens;
+/// Frees the paths when the module that owns them ends, so a plugin that is unloaded leaves nothing behind.
+inline const struct failed_opens_at_exit {
+  failed_opens_at_exit() noexcept {}
+  ~failed_opens_at_exit() { all_failed_opens.free_paths(); }
+} freed_failed_opens;
 
 /// `path` with control characters replaced, for a one-line message.
 inline std::string printable(const char* path) {
@@ -380,7 +376,7 @@ class error {
   /// Control characters are replaced by question marks.
   error of_opening(const char* path) const noexcept {
     error result = *this;
-    detail::succeeds([&] { result.path_ = detail::failed_opens::of_this_program().keep(detail::printable(path)); });
+    detail::succeeds([&] { result.path_ = detail::all_failed_opens.keep(detail::printable(path)); });
     return result;
   }
 
@@ -409,7 +405,7 @@ class error {
   /// Describes the error in one line, with the numbers, and with the path if an open failed: "offset 1000 is not a
   /// multiple of 512 ...", "cannot open data.bin: No such file or directory". Allocates.
   std::string message() const {
-    const std::string path = detail::failed_opens::of_this_program().find(path_);
+    const std::string path = detail::all_failed_opens.find(path_);
     return path.empty() ? reason() : "cannot open " + path + ": " + reason();
   }
 

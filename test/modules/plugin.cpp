@@ -22,6 +22,11 @@ EXPORTED void make_code(std::error_code* code) { *code = qio::errc::beyond_end; 
 
 EXPORTED const void* address_of_category() { return &qio::qio_category(); }
 
+EXPORTED int keep_context() {
+  static const auto context = qio::context::create();
+  return context ? 0 : __LINE__;
+}
+
 EXPORTED int copy_from_file(const char* path) {
   auto file = qio::mapped_file::open(path);
   if (!file) return __LINE__;

@@ -13,4 +13,6 @@ using make_code_function = void(std::error_code* code);
 using address_of_category_function = const void*();
 /// Maps the file at `path` and copies from it; the guard of copies is installed then. 0, or the line that failed.
 using copy_from_file_function = int(const char* path);
+/// Creates a context, which the plugin keeps. 0, or the line that failed.
+using keep_context_function = int();
 }

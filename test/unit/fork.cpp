@@ -1,6 +1,7 @@
 // What a child process may do with the files and contexts of its parent (docs/lifetime.md, Forking).
 #include "catch.hpp"
 #include "child_process.hpp"
+#include "descriptors.hpp"
 #include "directory.hpp"
 #include <qio/qio.hpp>
 
@@ -8,9 +9,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
-#include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -23,13 +25,40 @@ std::array<std::byte, block> block_of(char with) {
   return all;
 }
 
-/// The descriptors of this process. The one that reads the list is closed when it is complete.
-std::vector<int> descriptors() {
-  std::vector<int> all;
-  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd"))
-    all.push_back(std::stoi(each.path().filename().string()));
-  std::erase_if(all, [](int each) { return ::fcntl(each, F_GETFD) < 0; });
-  return all;
+/// Another thread that does the same again and again.
+class repeated {
+ public:
+  template <class Action>
+  explicit repeated(Action action)
+      : thread_([this, action] {
+          while (!stop_) {
+            action();
+            ++count_;
+          }
+        }) {
+    while (count_ == 0) std::this_thread::yield();
+  }
+  ~repeated() {
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::atomic<unsigned> count_ = 0;
+  std::thread thread_;
+};
+
+/// How many of many child processes fail to do `body`, or hang.
+template <class Body>
+int failures_in_children(Body body) {
+  int failures = 0;
+  for (int children = 0; children < 200 && failures == 0; ++children)
+    failures += qio_test::in_child([&] {
+      ::alarm(60);
+      return body();
+    });
+  return failures;
 }
 
 }  // namespace
@@ -78,7 +107,7 @@ TEST_CASE("a child process may have contexts of its own, and its parent's contex
 }
 
 TEST_CASE("programs that a process starts inherit no handle that qio has opened") {
-  const std::vector<int> before = descriptors();
+  const std::vector<int> before = qio_test::descriptors();
   const qio_test::directory here;
   const std::string path = here / "data";
   auto context = qio::context::create().value();
@@ -87,10 +116,58 @@ TEST_CASE("programs that a process starts inherit no handle that qio has opened"
   static_cast<void>(context.wake_handle());
   CHECK(context.run(file.async_sync()));  // with worker threads, that starts one
   std::size_t opened = 0;
-  for (const int each : descriptors()) {
+  for (const int each : qio_test::descriptors()) {
     if (std::ranges::find(before, each) != before.end()) continue;
     ++opened;
     CHECK((::fcntl(each, F_GETFD) & FD_CLOEXEC) != 0);
   }
   CHECK(opened >= 2);
+}
+
+TEST_CASE("a child process may sync a file, even if another thread of its parent was syncing it") {
+  const qio_test::directory here;
+  auto file = qio::cached_file::open(here / "data", qio::access::read_write, qio::creation::always_new).value();
+  const repeated others([&] { static_cast<void>(file.sync()); });
+  CHECK(failures_in_children([&] { return file.write_at(0, block_of('a')) && file.sync() ? 0 : 1; }) == 0);
+}
+
+TEST_CASE("a child process may create a context, even if another thread of its parent was creating one") {
+  const repeated others([] { static_cast<void>(qio::context::create({.queue_depth = 4}).value()); });
+  CHECK(failures_in_children([] {
+          auto own = qio::context::create({.queue_depth = 4});
+          return own && qio_test::anonymous_descriptors() <= 2 ? 0 : 1;
+        }) == 0);
+}
+
+TEST_CASE("a child process may fail to open a file, even if another thread of its parent was failing") {
+  const repeated others([] { static_cast<void>(qio::cached_file::open("no such file").error().message()); });
+  const qio::error before = qio::cached_file::open("nor this one").error();
+  CHECK(failures_in_children([&] {
+          const std::string own = qio::cached_file::open("not this either").error().message();
+          return own.find("cannot open not this either: ") == 0 && !before.message().empty() ? 0 : 1;
+        }) == 0);
+}
+
+TEST_CASE("a child process may use a mapped file, even if another thread of its parent was resizing it") {
+  const qio_test::directory here;
+  auto file = qio::mapped_file::open(here / "data", qio::access::read_write, qio::creation::always_new).value();
+  const repeated others([&] {
+    static_cast<void>(file.resize(0));
+    static_cast<void>(file.write_at(0, block_of('a')));
+  });
+  CHECK(failures_in_children([&] {
+          auto read = block_of('0');
+          return file.read_at(100 * block, read) && file.write_at(0, block_of('a')) ? 0 : 1;
+        }) == 0);
+}
+
+TEST_CASE("a child process has no descriptor of its parent's contexts") {
+  const std::size_t before = qio_test::anonymous_descriptors();
+  auto context = qio::context::create().value();
+  static_cast<void>(context.wake_handle());
+  const std::size_t own = qio_test::anonymous_descriptors();
+  CHECK(qio_test::in_child([&] { return static_cast<int>(qio_test::anonymous_descriptors()); }) ==
+        static_cast<int>(before));
+  CHECK(qio_test::anonymous_descriptors() == own);
+  context.run();
 }

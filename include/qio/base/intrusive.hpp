@@ -11,7 +11,7 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 
 /// The base class of members of a `list`.
 struct list_hook {
-  list_hook() noexcept = default;
+  constexpr list_hook() noexcept = default;
   list_hook(const list_hook&) = delete;
   list_hook& operator=(const list_hook&) = delete;
 
@@ -24,7 +24,7 @@ struct list_hook {
     after = nullptr;
   }
 
-  list_hook* before;
+  list_hook* before = nullptr;
   list_hook* after = nullptr;
 };
 
@@ -32,7 +32,7 @@ struct list_hook {
 template <class Member>
 class list {
  public:
-  list() noexcept { ends_.before = ends_.after = &ends_; }
+  constexpr list() noexcept { ends_.before = ends_.after = &ends_; }
 
   void insert(list_hook& member) noexcept {
     QIO_CHECK(!member.is_linked(), "an element was added that is already in a list");
@@ -54,6 +54,9 @@ class list {
       if (!is_so(static_cast<const Member&>(*each))) return false;
     return true;
   }
+
+  /// Forgets the members, whose links may be wrong.
+  void renew() noexcept { ends_.before = ends_.after = &ends_; }
 
   void clear() noexcept {
     while (ends_.after != &ends_) ends_.after->unlink();

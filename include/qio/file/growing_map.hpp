@@ -4,6 +4,7 @@
 
 #include <qio/base/bounds.hpp>
 #include <qio/base/check.hpp>
+#include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/result.hpp>
@@ -12,10 +13,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <forward_list>
 #include <mutex>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
@@ -121,16 +122,16 @@ class growing_map {
     if (!mapping) return mapping.error();
     mapping.value().expect(pattern_);
     if (!mappings_.empty()) is_mapped_twice_.store(true, std::memory_order_release);
-    mappings_.push_back(std::move(mapping).value());
+    mappings_.push_front(std::move(mapping).value());
     show_longest();
     return success();
   }
 
   // The address is stored before the length, so that the length which shown() reads is not that of a later mapping.
   void show_longest() noexcept {
-    const std::uint64_t mapped = mappings_.back().size();
+    const std::uint64_t mapped = mappings_.front().size();
     known_size_.store(lesser_of(known_size_.load(std::memory_order_relaxed), mapped), std::memory_order_release);
-    base_.store(mappings_.back().data(), std::memory_order_release);
+    base_.store(mappings_.front().data(), std::memory_order_release);
     mapped_.store(mapped, std::memory_order_release);
   }
 
@@ -138,10 +139,10 @@ class growing_map {
   std::uint64_t reservation_;
   bool writable_;
   access_pattern pattern_;
-  std::mutex mutex_;                         // guards what follows; atomics are read without it
-  std::vector<platform::mapping> mappings_;  // the longest last
-  std::atomic<std::byte*> base_ = nullptr;   // the address of the longest
-  std::atomic<std::uint64_t> mapped_ = 0;    // its bytes
+  process_mutex mutex_;  // guards what follows, each store of which leaves it consistent; atomics are read without it
+  std::forward_list<platform::mapping> mappings_;  // the longest first
+  std::atomic<std::byte*> base_ = nullptr;         // the address of the longest
+  std::atomic<std::uint64_t> mapped_ = 0;          // its bytes
   std::atomic<bool> is_mapped_twice_ = false;
   std::atomic<std::uint64_t> known_size_ = 0;  // of the file; never more than mapped_
 };

@@ -4,6 +4,7 @@
 
 #include <qio/base/check.hpp>
 #include <qio/base/intrusive.hpp>
+#include <qio/base/process_mutex.hpp>
 #include <qio/base/stack_depth.hpp>
 #include <qio/base/thread_number.hpp>
 #include <qio/configuration.hpp>
@@ -89,9 +90,9 @@ class mailbox : list_hook {
  protected:
   /// `wake` ends the wait of the loop's thread; any thread calls it.
   explicit mailbox(void (*wake)(mailbox&) noexcept) : wake_(wake) {
-    registry& open = loops();
     const std::lock_guard lock(open.mutex);
-    number_ = ++open.last_number;
+    open.enter_process();
+    number_ = open.next_number();
     open.mailboxes.insert(*this);
   }
   ~mailbox() { leave(); }
@@ -128,7 +129,7 @@ class mailbox : list_hook {
 
   /// From now on, post_to() no longer finds this loop.
   void leave() noexcept {
-    const std::lock_guard lock(loops().mutex);
+    const std::lock_guard lock(open.mutex);
     if (is_linked()) unlink();
   }
 
@@ -136,21 +137,27 @@ class mailbox : list_hook {
   friend class list<mailbox>;
 
   struct registry {
-    std::mutex mutex;
+    // A child process must not use the loops of its parent. Besides, another thread may have been changing the list.
+    void enter_process() noexcept {
+      if (process.has_changed()) mailboxes.renew();
+    }
     // Shared libraries that are loaded at run time may have registries of their own, whose numbers must differ.
-    loop_number last_number = loop_number(reinterpret_cast<std::uintptr_t>(this)) << 16;
+    loop_number next_number() noexcept {
+      return (loop_number(reinterpret_cast<std::uintptr_t>(this)) << 16) + ++last_number;
+    }
+
+    process_mutex mutex;
+    last_process process;
+    loop_number last_number = 0;
     list<mailbox> mailboxes;  // of the loops that have not closed
   };
-  static registry& loops() noexcept {
-    static registry only;
-    return only;
-  }
+  static registry open;
 
   // Under the lock, so that the loop cannot end meanwhile.
   template <class Action>
   static bool with_open(loop_number number, Action&& action) noexcept {
-    registry& open = loops();
     const std::lock_guard lock(open.mutex);
+    open.enter_process();
     mailbox* found = nullptr;
     open.mailboxes.for_each([&](mailbox& each) {
       if (each.number_ == number) found = &each;
@@ -166,5 +173,7 @@ class mailbox : list_hook {
   queue<posted> posted_;            // taken from arrivals_, not yet run
   posted* last_of_turn_ = nullptr;  // the last that the turn runs; null if none is left
 };
+
+inline constinit mailbox::registry mailbox::open;
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -13,6 +13,7 @@
 #include <qio/system/linux/open.hpp>
 #include <qio/system/linux/page_cache.hpp>
 #include <qio/system/linux/transfer.hpp>
+#include <qio/system/posix/fork.hpp>
 #include <qio/system/posix/guarded_copy.hpp>
 #include <qio/system/posix/handle.hpp>
 #include <qio/system/posix/mapping.hpp>

@@ -30,7 +30,8 @@ inline bool keep_open(ring& holder, int descriptor) noexcept {
 ///
 /// To find out, it reads from a pipe whose only write end the rings hold. The kernel releases a ring's files after the
 /// last request of that ring (io_ring_ctx_free() in io_uring/io_uring.c), and the reader then sees the end of the pipe.
-/// A child process that inherited a ring's descriptor by fork() keeps the ring, so this waits for that child, too.
+/// A child process that has a ring's descriptor (after vfork or clone) keeps the ring, so this waits for that child,
+/// too.
 inline bool close_and_wait(std::initializer_list<ring*> rings) noexcept {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <qio/configuration.hpp>
+#include <qio/system/posix/fork.hpp>
 #include <qio/system/posix/handle.hpp>
 
 #include <sys/eventfd.h>
@@ -12,41 +13,35 @@
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
-/// Its descriptor is readable while it is set. Child processes that exec do not inherit it.
+/// Its descriptor is readable while it is set. Child processes do not inherit it.
 class event {
  public:
   event() noexcept = default;
-  event(const event&) = delete;
-  event& operator=(const event&) = delete;
-  ~event() { close(); }
 
   /// False, with errno set, if the system has no descriptor left.
   bool open() noexcept {
-    descriptor_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return is_open();
+    const without_fork none;
+    return descriptor_.take(none, ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   }
-  void close() noexcept {
-    if (is_open()) ::close(descriptor_);
-    descriptor_ = -1;
-  }
+  void close() noexcept { descriptor_.close(); }
 
-  bool is_open() const noexcept { return descriptor_ >= 0; }
-  native_handle handle() const noexcept { return descriptor_; }
+  bool is_open() const noexcept { return descriptor_.value() >= 0; }
+  native_handle handle() const noexcept { return descriptor_.value(); }
 
   /// From any thread.
   void set() noexcept {
     const std::uint64_t one = 1;
     // Fails only if the counter is at its limit; then the event is set already.
-    [[maybe_unused]] const auto written = ::write(descriptor_, &one, sizeof one);
+    [[maybe_unused]] const auto written = ::write(descriptor_.value(), &one, sizeof one);
   }
 
   void reset() noexcept {
     std::uint64_t count;
-    [[maybe_unused]] const auto read = ::read(descriptor_, &count, sizeof count);
+    [[maybe_unused]] const auto read = ::read(descriptor_.value(), &count, sizeof count);
   }
 
  private:
-  int descriptor_ = -1;
+  private_descriptor descriptor_;
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -6,6 +6,7 @@
 #include <qio/base/bounds.hpp>
 #include <qio/base/check.hpp>
 #include <qio/configuration.hpp>
+#include <qio/system/posix/fork.hpp>
 
 #include <liburing/compat.h>
 #include <liburing/io_uring.h>
@@ -41,15 +42,11 @@ class ring {
   ring& operator=(const ring&) = delete;
   ~ring() { close(); }
 
-  /// Calls io_uring_setup(2) and maps the queues. Child processes do not inherit the mapping: by writing to it, they
-  /// would submit for their parent. Returns 0 or a negated system error; on error, nothing has changed.
+  /// Calls io_uring_setup(2) and maps the queues. Child processes inherit neither the mapping nor the descriptor, by
+  /// which it could be made again: by writing to it, they would submit for their parent, with the parent's credentials.
+  /// Returns 0 or a negated system error; on error, nothing has changed.
   int open(unsigned entries, io_uring_params parameters) noexcept {
-    const long made = ::syscall(__NR_io_uring_setup, entries, &parameters);
-    if (made < 0) return -errno;
-    descriptor_ = entered_ = static_cast<int>(made);
-    flags_ = parameters.flags;
-    features_ = parameters.features;
-    const int mapped = map(parameters);
+    const int mapped = open_and_map(entries, parameters);
     if (mapped < 0) close();
     return mapped;
   }
@@ -59,12 +56,11 @@ class ring {
     unregister_descriptor();
     if (queues_ != nullptr) ::munmap(std::exchange(queues_, nullptr), queues_bytes_);
     if (entries_ != nullptr) ::munmap(std::exchange(entries_, nullptr), entries_bytes());
-    ::close(std::exchange(descriptor_, -1));
+    descriptor_.close();
     entered_ = -1;
   }
 
-  bool is_open() const noexcept { return descriptor_ >= 0; }
-  int descriptor() const noexcept { return descriptor_; }
+  bool is_open() const noexcept { return descriptor_.value() >= 0; }
   bool has(unsigned setup_flag) const noexcept { return (flags_ & setup_flag) != 0; }
   bool offers(unsigned feature) const noexcept { return (features_ & feature) != 0; }
   unsigned submission_capacity() const noexcept { return submission_mask_ + 1; }
@@ -72,7 +68,7 @@ class ring {
 
   /// Calls io_uring_register(2). Returns its result, which is not negative, or a negated system error.
   int configure(unsigned operation, void* argument, unsigned count) noexcept {
-    const long answer = ::syscall(__NR_io_uring_register, descriptor_, operation, argument, count);
+    const long answer = ::syscall(__NR_io_uring_register, descriptor_.value(), operation, argument, count);
     return answer < 0 ? -errno : static_cast<int>(answer);
   }
 
@@ -82,7 +78,7 @@ class ring {
   void register_descriptor() noexcept {
     io_uring_rsrc_update update{};
     update.offset = ~0u;  // any free index
-    update.data = static_cast<std::uint32_t>(descriptor_);
+    update.data = static_cast<std::uint32_t>(descriptor_.value());
     if (configure(IORING_REGISTER_RING_FDS, &update, 1) != 1) return;
     entered_ = static_cast<int>(update.offset);
     enter_flags_ |= IORING_ENTER_REGISTERED_RING;
@@ -102,7 +98,7 @@ class ring {
   /// For a thread other than the one that called register_descriptor(): stops using the index, which the kernel drops
   /// when that thread ends.
   void forget_descriptor() noexcept {
-    entered_ = descriptor_;
+    entered_ = descriptor_.value();
     enter_flags_ &= ~IORING_ENTER_REGISTERED_RING;
   }
 
@@ -178,6 +174,16 @@ class ring {
 
   std::size_t entries_bytes() const noexcept { return submission_capacity() * sizeof(io_uring_sqe); }
 
+  int open_and_map(unsigned entries, io_uring_params& parameters) noexcept {
+    const platform::without_fork none;
+    const long made = ::syscall(__NR_io_uring_setup, entries, &parameters);
+    if (!descriptor_.take(none, static_cast<int>(made))) return -errno;
+    entered_ = static_cast<int>(made);
+    flags_ = parameters.flags;
+    features_ = parameters.features;
+    return map(parameters);
+  }
+
   int map(const io_uring_params& parameters) noexcept {
     if (!offers(IORING_FEAT_SINGLE_MMAP)) return -ENOSYS;  // since Linux 5.4; 5.6 is required anyway
     submission_mask_ = parameters.sq_entries - 1;
@@ -208,7 +214,8 @@ class ring {
   }
 
   void* map(std::size_t bytes, off_t what) noexcept {
-    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor_, what);
+    void* const memory =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor_.value(), what);
     if (memory == MAP_FAILED) return nullptr;
     ::madvise(memory, bytes, MADV_DONTFORK);
     return memory;
@@ -230,7 +237,7 @@ class ring {
   int enter_and_poll(const __kernel_timespec& timeout) noexcept {
     const int answer = enter_at_once(0);
     if (answer < 0 || has_completions()) return answer;
-    pollfd ready{descriptor_, POLLIN, 0};
+    pollfd ready{descriptor_.value(), POLLIN, 0};
     const timespec limit{static_cast<time_t>(timeout.tv_sec), static_cast<long>(timeout.tv_nsec)};
     const int found = ::ppoll(&ready, 1, &limit, nullptr);
     if (found == 0) return -ETIME;
@@ -250,7 +257,7 @@ class ring {
   unsigned completion_mask_ = 0;
   unsigned enter_flags_ = IORING_ENTER_GETEVENTS;
   int entered_ = -1;  // for io_uring_enter: the descriptor, or its registered index
-  int descriptor_ = -1;
+  platform::private_descriptor descriptor_;
   unsigned flags_ = 0;
   unsigned features_ = 0;
   std::byte* queues_ = nullptr;

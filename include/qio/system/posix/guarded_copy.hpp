@@ -2,6 +2,7 @@
 // Copying from and to a mapping whose file may be truncated during the copy, which raises SIGBUS.
 #pragma once
 
+#include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
 #include <qio/system/posix/mapping.hpp>
 
@@ -14,7 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <span>
+#include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
@@ -80,14 +83,14 @@ inline void on_bus_error(int number, siginfo_t* information, void* context) {
   pass_on(number, information, context);
 }
 
-inline bool install() noexcept {
+inline void install() noexcept {
   static_cast<void>(page_size());  // cached here, so that the handler does not make the first call
   struct sigaction action {};
   action.sa_sigaction = &on_bus_error;
   // SA_NODEFER: siglongjmp leaves the handler, and must not leave the signal blocked.
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
-  return sigaction(SIGBUS, &action, &previous_action()) == 0;
+  sigaction(SIGBUS, &action, &previous_action());
 }
 
 }  // namespace guard
@@ -148,16 +151,23 @@ class presence {
 
 inline constinit presence present;
 
+// If fork(2) interrupts this, the child process has no handler, or does not install it again.
+inline constinit detail::process_mutex installing;
+inline constinit bool is_installed = false;
+
+inline void install_once() noexcept {
+  const std::lock_guard lock(installing);
+  if (std::exchange(is_installed, true)) return;
+  bus_error_handlers::add(&on_bus_error);
+  install();
+}
+
 }  // namespace guard
 
 /// Installs the SIGBUS handler, once per process. Signals that are not ours go to the previous handler. If the program
 /// replaces the handler later, qio does not install it again: see guard_holds().
 inline void install_copy_guard() noexcept {
-  static const bool installed = [] {
-    bus_error_handlers::add(&guard::on_bus_error);
-    return guard::install();
-  }();
-  static_cast<void>(installed);
+  guard::install_once();
   guard::present.look();
 }
 

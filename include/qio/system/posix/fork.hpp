@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a child process gets that fork(2) has made: mutexes that are free, and none of the descriptors by which it could
+// disturb the contexts of its parent.
+#pragma once
+
+#include <qio/base/intrusive.hpp>
+#include <qio/base/process_mutex.hpp>
+#include <qio/configuration.hpp>
+#include <qio/result.hpp>
+#include <qio/system/posix/mapping.hpp>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <utility>
+
+namespace qio::inline QIO_CONFIGURATION::platform {
+
+/// While one exists, other threads' calls of fork(2) wait, so that a child process inherits nothing that is half made.
+class without_fork {
+ public:
+  without_fork() noexcept { ::pthread_mutex_lock(&mutex); }
+  without_fork(const without_fork&) = delete;
+  without_fork& operator=(const without_fork&) = delete;
+  ~without_fork() { ::pthread_mutex_unlock(&mutex); }
+
+ private:
+  friend struct fork_handlers;
+
+  static inline constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+};
+
+/// A descriptor that fork(2) closes in the child process: that of a ring, which could be mapped again there, or of an
+/// event, which could be reset. Child processes made in other ways (vfork, clone, _Fork) keep it until exec.
+class private_descriptor : detail::list_hook {
+ public:
+  private_descriptor() noexcept = default;
+  ~private_descriptor() { close(); }
+
+  /// Takes over what a system call has just returned under the same without_fork. False if it is negative, an error.
+  bool take(const without_fork&, int opened) noexcept {
+    if (opened < 0) return false;
+    value_ = opened;
+    all.insert(*this);
+    return true;
+  }
+
+  void close() noexcept {
+    if (value_ < 0) return;
+    const without_fork none;
+    unlink();
+    ::close(std::exchange(value_, -1));
+  }
+
+  /// Negative if it is closed.
+  int value() const noexcept { return value_; }
+
+ private:
+  friend class detail::list<private_descriptor>;
+  friend struct fork_handlers;
+
+  static inline constinit detail::list<private_descriptor> all;
+
+  int value_ = -1;
+};
+
+/// Installed when the module is loaded. When it is unloaded, the C library forgets them.
+struct fork_handlers {
+  fork_handlers() noexcept { ::pthread_atfork(&prepare, &resume, &begin_child); }
+
+  // What another thread is just making at first use would never be complete in the child process.
+  static void prepare() noexcept {
+    static_cast<void>(qio_category());
+    static_cast<void>(page_size());
+    ::pthread_mutex_lock(&without_fork::mutex);
+  }
+  static void resume() noexcept { ::pthread_mutex_unlock(&without_fork::mutex); }
+  static void begin_child() noexcept {
+    detail::process_number.fetch_add(1, std::memory_order_relaxed);
+    private_descriptor::all.for_each([](private_descriptor& each) { ::close(std::exchange(each.value_, -1)); });
+    private_descriptor::all.clear();
+    ::pthread_mutex_unlock(&without_fork::mutex);
+  }
+};
+inline const fork_handlers installed_fork_handlers;
+
+}  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <qio/base/exceptions.hpp>
+#include <qio/base/printable.hpp>
 #include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
 
@@ -334,14 +335,6 @@ inline const struct failed_opens_at_exit {
   ~failed_opens_at_exit() { all_failed_opens.free_paths(); }
 } freed_failed_opens;
 
-/// `path` with control characters replaced, for a one-line message.
-inline std::string printable(const char* path) {
-  std::string text = path;
-  for (char& each : text)
-    if (static_cast<unsigned char>(each) < 0x20 || each == 0x7f) each = '?';
-  return text;
-}
-
 }  // namespace detail
 
 /// A std::error_code, and the numbers that explain it.
@@ -373,10 +366,11 @@ class error {
   }
 
   /// A copy of this error for a failed open of `path`: its message() names the path, until 64 later opens have failed.
-  /// Control characters are replaced by question marks.
+  /// Of a long path, the message has the beginning and the end. Control characters, those that change the direction of
+  /// text, invisible ones, and bytes that are not UTF-8 are written as hexadecimal numbers, as in \x1b.
   error of_opening(const char* path) const noexcept {
     error result = *this;
-    detail::succeeds([&] { result.path_ = detail::all_failed_opens.keep(detail::printable(path)); });
+    detail::succeeds([&] { result.path_ = detail::all_failed_opens.keep(detail::printable(detail::shortened(path))); });
     return result;
   }
 

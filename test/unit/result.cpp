@@ -183,6 +183,40 @@ TEST_CASE("the path of a failed open is part of the message until 64 later opens
   CHECK(first.message() == plain.message());
 }
 
+TEST_CASE("the path in a message commands no terminal and hides nothing") {
+  const auto shown = [](std::string_view path) {
+    const std::string message = error(errc::direct_in_memory).of_opening(std::string(path).c_str()).message();
+    constexpr std::string_view before = "cannot open ";
+    return message.substr(before.size(), message.find(": ") - before.size());
+  };
+  CHECK(shown("/a path/\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80") == "/a path/\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+  CHECK(shown("\x1b[2J\n\x7f") == R"(\x1b[2J\x0a\x7f)");
+  CHECK(shown("\xc2\x9b"
+              "2J") == R"(\xc2\x9b2J)");  // CSI, a C1 control
+  CHECK(shown("\x9b"
+              "2J") == R"(\x9b2J)");  // the same, for a terminal without UTF-8
+  CHECK(shown("gpj.\xe2\x80\xae"
+              "exe") == R"(gpj.\xe2\x80\xaeexe)");  // right-to-left override
+  CHECK(shown("a\xe2\x80\x8b"
+              "b\xef\xbb\xbf") == R"(a\xe2\x80\x8bb\xef\xbb\xbf)");  // invisible
+  CHECK(shown("\xf3\xa0\x81\x81") == R"(\xf3\xa0\x81\x81)");
+  // Not UTF-8: cut off, longer than needed, a surrogate, beyond Unicode.
+  CHECK(shown("\xe2\x82") == R"(\xe2\x82)");
+  CHECK(shown("\xc0\xaf\xe0\x80\xaf") == R"(\xc0\xaf\xe0\x80\xaf)");
+  CHECK(shown("\xed\xa0\x80\xf4\x90\x80\x80") == R"(\xed\xa0\x80\xf4\x90\x80\x80)");
+}
+
+TEST_CASE("of a long path, the message has the beginning and the end") {
+  const std::string begin = "/begin" + std::string(494, 'b'), end = std::string(494, 'e') + "/ending";
+  const auto message_of = [](const std::string& path) {
+    return error(errc::direct_in_memory).of_opening(path.c_str()).message();
+  };
+  const std::string fits = begin + std::string(1024 - 1001, 'm') + end;
+  CHECK(message_of(fits).find("cannot open " + fits + ": ") == 0);
+  const std::string huge = begin + std::string(10'000'000, 'm') + end.substr(1);
+  CHECK(message_of(huge).find("cannot open " + begin + "..." + end.substr(1) + ": ") == 0);
+}
+
 TEST_CASE("TRY propagates failures, and into results of other libraries as std::error_code") {
   CHECK(tried(5).value() == 1);
   CHECK(tried(fails_with({errc::misaligned_offset, 1000, 512})).error().given() == 1000);

@@ -36,7 +36,8 @@ class [[nodiscard]] directory {
   /// permits only searching it, and requires only search permission. Child processes do not inherit it. Fails where
   /// paths cannot be kept beneath a directory.
   static result<directory> open(path_view path) {
-    const auto opened = platform::open_directory(path);
+    const error misfit = path.misfit();
+    const auto opened = misfit.exists() ? result<platform::native_handle>(misfit) : platform::open_directory(path);
     if (!opened) return opened.error().of_opening(path.c_str());
     return directory(opened.value());
   }

@@ -69,6 +69,7 @@ enum class errc : int {
   log_version,              ///< the log has a format that this version of the library does not read
   log_batch_too_large,      ///< the log's batches are larger than log_options::batch_limit
   log_extent_too_large,     ///< log_options::extent is larger than an extent may be
+  null_in_path,             ///< a path contains a null character, which would end the name too early
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION
@@ -210,6 +211,7 @@ class qio_category final : public identified_category {
         return "the length of an untorn write must be a power of two within atomic_write_limits()";
       case errc::untorn_offset: return "the offset of an untorn write must be a multiple of its length";
       case errc::untorn_buffers: return "an untorn write must have a single buffer";
+      case errc::null_in_path: return "the path contains a null character";
       case errc::log_damaged:
         return "the log is damaged: acknowledged records are missing or wrong; read_log() reads those before";
       case errc::log_is_open:
@@ -244,6 +246,7 @@ class qio_category final : public identified_category {
       case errc::untorn_buffers:
       case errc::log_batch_too_large:
       case errc::log_extent_too_large:
+      case errc::null_in_path:
       case errc::beyond_end: return std::errc::invalid_argument;
       case errc::offset_too_large: return std::errc::file_too_large;
       case errc::direct_not_supported:
@@ -387,7 +390,8 @@ class error {
   }
 
   /// The wrong number: an offset, a length or an address in bytes, or a count. For errc::overlapping_writes, the index
-  /// of the first write in the span; for errc::log_damaged, see open_log(). 0 if there is none.
+  /// of the first write in the span; for errc::null_in_path, the index of the null character; for errc::log_damaged,
+  /// see open_log(). 0 if there is none.
   std::uint64_t given() const noexcept { return is_qio() ? given_ : 0; }
   /// What given() must be a multiple of, or must not exceed. For errc::untorn_length, a valid length; for
   /// errc::overlapping_writes, the index of the second write; for errc::log_damaged, see open_log(). Else 0.
@@ -453,6 +457,7 @@ class error {
       case errc::untorn_offset:
         return "offset " + std::to_string(given_) + " of an untorn write is not a multiple of its length, " +
                std::to_string(needed_);
+      case errc::null_in_path: return "the path has a null character after " + std::to_string(given_) + " bytes";
       case errc::record_too_large:
         return "the record has " + std::to_string(given_) + " bytes, but the log allows at most " +
                std::to_string(needed_) + " (log_options::largest_batch, when it was created)";

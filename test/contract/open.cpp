@@ -116,6 +116,28 @@ PROMISE(failed_open, each_mode, "an open that fails leaves the disk as it was") 
   CHECK(std::filesystem::is_empty(w.where / "directory"));
 }
 
+PROMISE(null_in_path, everywhere,
+        "a path that contains a null character opens nothing, and the error names its place") {
+  put(w.where / "file", "contents");
+  const std::string path = (w.where / "file") + std::string("\0.txt", 5);
+  const auto is_right = [&](const qio::error& found) {
+    return found == errc::null_in_path && found == std::errc::invalid_argument && found.given() == path.size() - 5 &&
+           found.message().find(": the path has a null character after " + std::to_string(path.size() - 5) +
+                                " bytes") != std::string::npos;
+  };
+  for (const auto how : {creation::open_existing, creation::if_needed, creation::only_if_missing,
+                         creation::truncate_existing, creation::always_new})
+    CHECK(is_right(w.open_path(path, access::read_write, how).error()));
+  using files = qio::basic_file<typename Where::mode>;
+  if constexpr (Where::is_async) CHECK(is_right(w.context->run(files::async_open(*w.context, path)).error()));
+  if constexpr (!Where::is_async) {
+    CHECK(is_right(files::open(std::filesystem::path(path)).error()));
+    CHECK(qio::sync_directory(std::string(".\0x", 3)).error() == errc::null_in_path);
+  }
+  CHECK(contents(w.where / "file") == "contents");
+  CHECK(w.where.entries() == 1);
+}
+
 PROMISE(not_inherited, everywhere_in_the_system, "handles are not inherited by child processes") {
   auto file = w.with(0);
   CHECK(!os::is_inherited(file.native_handle()));

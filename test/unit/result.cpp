@@ -89,6 +89,7 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::log_version, std::errc::operation_not_supported},
       {errc::log_batch_too_large, std::errc::invalid_argument},
       {errc::log_extent_too_large, std::errc::invalid_argument},
+      {errc::null_in_path, std::errc::invalid_argument},
   };
   for (const auto& [condition, portable] : table) {
     const error failure = condition;

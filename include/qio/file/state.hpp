@@ -50,6 +50,7 @@ struct file_state {
   template <class Loop>
   static result<std::unique_ptr<file_state>> open(path_view path, access wanted, creation how,
                                                   const open_options& options, const Loop& loop) {
+    if (const error misfit = path.misfit(); misfit.exists()) return misfit;
     const access granted = policy::needed_access(wanted);
     const System system = system_on<System>(loop);
     auto opening = system.begin(path, directory_of(options), granted, how, options.permissions, kind_of<Loop>(options));
@@ -65,6 +66,7 @@ struct file_state {
   template <class Loop>
   static std::optional<result<std::unique_ptr<file_state>>> open_at_once(path_view path, access wanted,
                                                                          const open_options& options, Loop& loop) {
+    if (const error misfit = path.misfit(); misfit.exists()) return misfit;
     inline_turn& turn = loop->work_inline();
     if (Mode::is_direct && loop->is_to_poll()) return std::nullopt;  // allow_polling() would read from the device
     const clock::time_point begin = clock::now();

@@ -155,6 +155,17 @@ PROMISE(beneath_refuses, each_mode,
   }
 }
 
+PROMISE(beneath_null, each_mode,
+        "a path that contains a null character opens nothing beneath a directory, and is no directory") {
+  BENEATH_OR_SKIP();
+  const tree t(w.where);
+  const std::string path("deeper/file\0/../../secret", 25);
+  const auto refused = w.open_path(path, access::read_write, creation::if_needed, {.beneath = &t.inside});
+  CHECK(refused.error() == errc::null_in_path);
+  CHECK(refused.error().given() == 11);
+  CHECK(qio::directory::open(std::string("/\0tmp", 5)).error() == errc::null_in_path);
+}
+
 PROMISE(beneath_magic, each_mode, "magic links are not followed beneath a directory") {
   BENEATH_OR_SKIP();
   const tree t(w.where);

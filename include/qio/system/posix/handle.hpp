@@ -71,6 +71,7 @@ inline result<void> sync(native_handle handle, sync_kind kind) noexcept {
 
 /// Makes the names in a directory durable. For use after creating, renaming or removing a file in it.
 inline result<void> sync_directory(path_view path) noexcept {
+  if (const error misfit = path.misfit(); misfit.exists()) return misfit;
   const native_handle handle = open_retrying(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
   if (handle < 0) return last_error();
   const result<void> synced = sync(handle, sync_kind::everything);

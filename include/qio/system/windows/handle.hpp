@@ -73,6 +73,7 @@ inline result<void> sync(native_handle handle, sync_kind kind) noexcept {
 
 /// Makes the names in a directory durable. For use after creating, renaming or removing a file in it.
 inline result<void> sync_directory(path_view path) {
+  if (const error misfit = path.misfit(); misfit.exists()) return misfit;
   const auto name = native_path(path);
   if (!name) return name.error();
   const native_handle handle = calls::CreateFileW(name.value().c_str(), GENERIC_WRITE, share_all, nullptr,

@@ -35,6 +35,18 @@
 #define QIO_NO_UNIQUE_ADDRESS [[no_unique_address]]
 #endif
 
+/// QIO_SYMMETRIC_TRANSFER: 1 where an await_suspend() may return the coroutine to resume although its own coroutine is
+/// destroyed meanwhile. 0 for MSVC before 19.50, which stores the returned handle in the frame of the suspended
+/// coroutine; there, await_suspend() resumes the other coroutine itself, which takes some of the stack. To test that
+/// with another compiler, define it to 0 for the whole program.
+#if !defined(QIO_SYMMETRIC_TRANSFER)
+#if defined(_MSC_VER) && !defined(__clang__) && _MSC_VER < 1950
+#define QIO_SYMMETRIC_TRANSFER 0
+#else
+#define QIO_SYMMETRIC_TRANSFER 1
+#endif
+#endif
+
 /// QIO_HAS_URING: 1 where qio can use io_uring, which needs the header <liburing.h>, but not the library. To build
 /// without it, define QIO_WITHOUT_LIBURING (to anything).
 #if defined(__linux__) && __has_include(<liburing.h>) && !defined(QIO_WITHOUT_LIBURING)

@@ -57,6 +57,14 @@ class destruction_watch {
   bool* destroyed_ = nullptr;
 };
 
+/// Returned by an await_suspend(), lets `next` continue, even if it destroys the coroutine that is suspended.
+QIO_ALWAYS_INLINE inline auto continue_with(std::coroutine_handle<> next) noexcept {
+  if constexpr (QIO_SYMMETRIC_TRANSFER != 0)
+    return next;
+  else
+    next.resume();
+}
+
 class task_promise_base : posted {
  public:
   ~task_promise_base() {
@@ -68,8 +76,8 @@ class task_promise_base : posted {
   struct final_awaiter {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> finished) const noexcept {
-      return finished.promise().next();
+    auto await_suspend(std::coroutine_handle<Promise> finished) const noexcept {
+      return continue_with(finished.promise().next());
     }
     void await_resume() const noexcept {}
   };
@@ -259,9 +267,9 @@ class [[nodiscard]] started {
     auto final_suspend() const noexcept {
       struct awaiter {
         bool await_ready() const noexcept { return false; }
-        std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> finished) const noexcept {
+        auto await_suspend(std::coroutine_handle<promise_type> finished) const noexcept {
           listener& waiting = *finished.promise().on_finish;
-          return waiting.finished(waiting);
+          return continue_with(waiting.finished(waiting));
         }
         void await_resume() const noexcept {}
       };

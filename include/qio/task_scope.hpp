@@ -135,8 +135,8 @@ class task_scope {
       auto final_suspend() const noexcept {
         struct awaiter {
           bool await_ready() const noexcept { return false; }
-          std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> finished) const noexcept {
-            return finished.promise().owner->finish(finished.promise());
+          auto await_suspend(std::coroutine_handle<promise_type> finished) const noexcept {
+            return detail::continue_with(finished.promise().owner->finish(finished.promise()));
           }
           void await_resume() const noexcept {}
         };

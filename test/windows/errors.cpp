@@ -15,7 +15,8 @@ TEST_CASE("a Windows error keeps its code, and equals its std::errc") {
       {ERROR_INVALID_PARAMETER, std::errc::invalid_argument},
       {ERROR_DISK_FULL, std::errc::no_space_on_device},
       {ERROR_BROKEN_PIPE, std::errc::broken_pipe},
-      {ERROR_OPERATION_ABORTED, std::errc::operation_canceled},
+      {ERROR_OPERATION_ABORTED, std::errc::io_error},
+      {ERROR_HANDLE_EOF, std::errc::io_error},
       {ERROR_CRC, std::errc::io_error},
       {ERROR_FILE_CORRUPT, std::errc::io_error},     // 1392
       {ERROR_DISK_CORRUPT, std::errc::io_error},     // 1393

@@ -71,6 +71,50 @@ TEST_CASE("the end of the file ends a read, whether reported at once or later") 
   }
 }
 
+TEST_CASE("the code of the end of a file within it repeats the read once, and is then a failure") {
+  for (const auto how : {completion::as_it_is, completion::at_once, completion::late}) {
+    strange w(how);
+    auto file = w.with(5000);
+    memory buffer(8192);
+    const auto blocking = [&] { return file.read_at(0, buffer.all()); };
+    const auto on_context = [&] { return w.read(file, 0, buffer.all()); };
+    const auto fails = [&](auto&& read, call which) {
+      shim::fail_next(which, ERROR_HANDLE_EOF);  // as if the file had been empty, and has grown since
+      CHECK(read().value() == 5000);
+      shim::fail_next(which, ERROR_HANDLE_EOF, 2);
+      const auto refused = read();
+      REQUIRE(!refused);
+      CHECK(refused.error().code().value() == ERROR_HANDLE_EOF);
+      CHECK(refused.error() == std::errc::io_error);
+      shim::fail_next(which, ERROR_HANDLE_EOF);  // of a handle that a server has closed
+      shim::fail_next(call::get_size, ERROR_INVALID_HANDLE);
+      CHECK(read().error().code().value() == ERROR_HANDLE_EOF);
+    };
+    fails(blocking, call::transfer);
+    fails(on_context, how == completion::late ? call::completion : call::transfer);
+    CHECK(on_context().value() == 5000);
+  }
+}
+
+TEST_CASE("each part of a read is repeated if the file may have grown") {
+  strange w(completion::late);
+  auto file = w.with(3 * 4096);
+  memory buffer(3 * 4096);
+  const std::array<qio::mutable_buffer, 3> parts{buffer.part(0, 4096), buffer.part(4096, 4096),
+                                                 buffer.part(8192, 4096)};
+  std::optional<qio::result<std::size_t>> answer;
+  auto read = file.async_read_at(0, parts);
+  shim::now.completions_late = 0;
+  read.start([&](qio::result<std::size_t> given) { answer = given; });
+  while (!answer) {  // each poll() completes at most one of the late transfers: the first attempt at each part fails
+    shim::fail_next(call::completion, shim::now.completions_late % 2 == 1 ? ERROR_HANDLE_EOF : 0);
+    w.context->poll();
+  }
+  CHECK(shim::now.completions_late == 6);
+  REQUIRE(answer->has_value());
+  CHECK(answer->value() == 3 * 4096);
+}
+
 TEST_CASE("a pending read that is canceled reports what really happened") {
   const auto canceled = [](canceling how) {
     strange w(completion::late, how);
@@ -122,10 +166,38 @@ TEST_CASE("a transfer fails with the code of Windows, whether at once or later")
   CHECK(w.read(file, 0, buffer.all()).value() == 4096);
 }
 
+TEST_CASE("a transfer that Windows aborts although nobody has canceled it is a failure of the device") {
+  strange w(completion::late);
+  auto file = w.with(4096);
+  memory buffer(4096);
+  shim::fail_next(call::completion, ERROR_OPERATION_ABORTED);
+  const auto aborted = w.read(file, 0, buffer.all());
+  REQUIRE(!aborted);
+  CHECK(aborted.error().code().value() == ERROR_OPERATION_ABORTED);
+  CHECK(aborted.error() == std::errc::io_error);
+  CHECK(aborted.error() != std::errc::operation_canceled);
+}
+
+TEST_CASE("a sync or a durable write that Windows aborts makes all later syncs fail") {
+  memory buffer(4096);
+  for (const call aborted : {call::flush, call::transfer}) {
+    strange w(completion::late);
+    auto file = w.with(4096);
+    shim::fail_next(aborted, ERROR_OPERATION_ABORTED);
+    if (aborted == call::flush)
+      CHECK(w.context->run(file.async_sync()).error() == std::errc::io_error);
+    else
+      CHECK(file.write_at(0, buffer.all(), {.durable = true}).error() == std::errc::io_error);
+    CHECK(file.sync().error() == std::errc::io_error);
+    CHECK(w.context->run(file.async_sync()).error() == std::errc::io_error);
+  }
+}
+
 TEST_CASE("a transfer that Windows has no memory for waits for another to complete, and fails if there is none") {
   strange w(completion::late);
   auto file = w.with(4 * 4096);
-  for (const auto code : {ERROR_INVALID_USER_BUFFER, ERROR_NOT_ENOUGH_MEMORY, ERROR_NO_SYSTEM_RESOURCES}) {
+  for (const auto code : {ERROR_INVALID_USER_BUFFER, ERROR_NOT_ENOUGH_MEMORY, ERROR_NO_SYSTEM_RESOURCES,
+                          ERROR_WORKING_SET_QUOTA, ERROR_NOT_ENOUGH_QUOTA}) {
     reader<world<here>> alone(4096);
     shim::fail_next(call::transfer, DWORD(code));
     alone.start(file, 0);

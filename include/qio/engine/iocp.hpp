@@ -80,6 +80,7 @@ class iocp : detail::no_hook {
     detail::take_over(r);
     ++in_flight_;
     r.system.owner = &r;
+    r.system.is_repeated = false;
     r.system.by_worker = is_synchronous(r);
     if (r.system.by_worker) return workers_.submit(r);
     start(r);
@@ -210,12 +211,14 @@ class iocp : detail::no_hook {
   /// The result of a finished piece.
   static detail::raw_result answer_of(request& r) noexcept {
     DWORD bytes = 0;
-    if (platform::calls::GetOverlappedResult(r.handle, &r.system, &bytes, FALSE) != 0) return bytes;
-    return failed(r, platform::calls::GetLastError());
+    if (platform::calls::GetOverlappedResult(r.handle, &r.system, &bytes, FALSE) == 0)
+      return failed(r, platform::calls::GetLastError());
+    r.system.is_repeated = false;
+    return bytes;
   }
 
-  static detail::raw_result failed(const request& r, DWORD code) noexcept {
-    if (r.op == opcode::read) return platform::failed_read(r.handle, r.io.next().offset, code);
+  static detail::raw_result failed(request& r, DWORD code) noexcept {
+    if (r.op == opcode::read) return platform::failed_read(r.handle, r.io.next_offset(), code, r.system.is_repeated);
     return -static_cast<detail::raw_result>(code);
   }
 
@@ -249,7 +252,8 @@ class iocp : detail::no_hook {
     QIO_CHECK(in_port_ != 0, "the port completed a request that was not in it");
     --in_port_;
     const detail::raw_result answer = answer_of(r);
-    if (answer == -ERROR_OPERATION_ABORTED)
+    // Windows also aborts what nobody has canceled: when a device is reset or removed, for example. That is a failure.
+    if (answer == -ERROR_OPERATION_ABORTED && r.cancel_requested.load(std::memory_order_relaxed))
       r.fail_as_canceled();
     else if (!r.io.is_finished_by(answer) && !detail::take_answer(r, answer) && !advance(r))
       return;

@@ -108,13 +108,14 @@ class windows_category final : public detail::identified_category {
       {ERROR_DISK_CORRUPT, std::errc::io_error},
       {ERROR_UNEXP_NET_ERR, std::errc::io_error},
       {ERROR_NETNAME_DELETED, std::errc::io_error},
+      {ERROR_HANDLE_EOF, std::errc::io_error},         // within the file: see failed_read()
+      {ERROR_OPERATION_ABORTED, std::errc::io_error},  // by nobody in this program, whose cancellations have no code
       {error_data_checksum, std::errc::io_error},
       {error_device_hardware, std::errc::io_error},
       {ERROR_NOT_READY, std::errc::resource_unavailable_try_again},
       {ERROR_BROKEN_PIPE, std::errc::broken_pipe},
       {ERROR_NO_DATA, std::errc::broken_pipe},
       {ERROR_PIPE_NOT_CONNECTED, std::errc::broken_pipe},
-      {ERROR_OPERATION_ABORTED, std::errc::operation_canceled},
       {ERROR_SEM_TIMEOUT, std::errc::timed_out},
       {error_interrupted, std::errc::interrupted},
       {WAIT_TIMEOUT, std::errc::timed_out},

@@ -18,6 +18,7 @@ namespace qio::inline QIO_CONFIGURATION::platform {
 struct request_state : OVERLAPPED {
   request* owner = nullptr;
   bool by_worker = false;
+  bool is_repeated = false;  ///< a read, because the file may have grown: see failed_read()
 };
 
 struct activity_state {

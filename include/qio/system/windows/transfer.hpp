@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
@@ -41,7 +42,7 @@ inline constexpr std::size_t shortest_part = std::size_t(64) << 10;
 /// The system has no memory for another transfer of this length (see the documentation of ReadFile).
 inline bool is_shortage(DWORD code) noexcept {
   return code == ERROR_INVALID_USER_BUFFER || code == ERROR_NOT_ENOUGH_MEMORY || code == ERROR_NO_SYSTEM_RESOURCES ||
-         code == ERROR_WORKING_SET_QUOTA;
+         code == ERROR_WORKING_SET_QUOTA || code == ERROR_NOT_ENOUGH_QUOTA;
 }
 
 /// Calls `start(bytes)`, which returns zero or the error, with less each time that memory is short. Returns what the
@@ -63,11 +64,15 @@ inline void set_offset(OVERLAPPED& overlapped, std::uint64_t offset) noexcept {
 
 /// The result of a read at `offset` that failed with `code`: 0 at the end of the file, which Windows reports only as an
 /// error; else the negated code. For a handle without the cache (FILE_FLAG_NO_BUFFERING), an offset past the end may be
-/// reported as an invalid parameter.
-inline detail::raw_result failed_read(native_handle handle, std::uint64_t offset, DWORD code) noexcept {
-  if (code == ERROR_HANDLE_EOF) return 0;
-  if (code == ERROR_INVALID_PARAMETER)
-    if (const auto end = size(handle); end && offset >= end.assume_value()) return 0;
+/// reported as an invalid parameter. A handle that a file server has closed (STATUS_FILE_FORCED_CLOSED) fails with the
+/// code of the end of the file, too, so the size decides. If the file reaches beyond the offset, it may have grown
+/// after the read: the result is then "interrupted", which repeats the read, once.
+inline detail::raw_result failed_read(native_handle handle, std::uint64_t offset, DWORD code, bool& repeated) noexcept {
+  if (code == ERROR_HANDLE_EOF || code == ERROR_INVALID_PARAMETER)
+    if (const auto end = size(handle); end) {
+      if (offset >= end.assume_value()) return 0;
+      if (!std::exchange(repeated, true)) return -static_cast<detail::raw_result>(error_interrupted);
+    }
   return -static_cast<detail::raw_result>(code);
 }
 
@@ -86,10 +91,15 @@ DWORD transfer_some(native_handle handle, const detail::piece& piece, DWORD& byt
 
 inline detail::raw_result read_some(native_handle handle, const detail::piece& piece, transfer_flags) noexcept {
   DWORD bytes = 0;
-  const DWORD failure = transfer_some(handle, piece, bytes, [&](void* data, DWORD part, OVERLAPPED& overlapped) {
+  const auto read = [&](void* data, DWORD part, OVERLAPPED& overlapped) {
     return calls::ReadFile(handle, data, part, nullptr, &overlapped);
-  });
-  return failure == 0 ? bytes : failed_read(handle, piece.offset, failure);
+  };
+  for (bool repeated = false;;) {
+    const DWORD failure = transfer_some(handle, piece, bytes, read);
+    if (failure == 0) return bytes;
+    const detail::raw_result answer = failed_read(handle, piece.offset, failure, repeated);
+    if (answer != -static_cast<detail::raw_result>(error_interrupted)) return answer;
+  }
 }
 
 /// Whether no byte is left after first_of(piece), as far as the piece shows.

@@ -51,6 +51,8 @@ enum class call : std::uint8_t {
   set_modes,
   create_event,
   transfer,
+  completion,  ///< of a late transfer
+  get_size,
   flush,
   flush_view,
   post,
@@ -219,7 +221,7 @@ inline void carry_out_late(DWORD patience) {
   for (std::size_t count = patience == 0 ? std::min<std::size_t>(1, late.size()) : late.size(); count != 0; --count) {
     const late_transfer first = late.front();
     late.pop_front();
-    complete(first, carry_out(first));
+    complete(first, fails(call::completion) ? outcome{::GetLastError(), 0} : carry_out(first));
   }
 }
 
@@ -346,6 +348,7 @@ inline BOOL SetFileInformationByHandle(HANDLE handle, FILE_INFO_BY_HANDLE_CLASS 
 
 inline BOOL GetFileSizeEx(HANDLE handle, PLARGE_INTEGER bytes) {
   ++shim::now.sizes_read;
+  if (shim::fails(shim::call::get_size)) return FALSE;
   if (shim::now.device_bytes >= 0) return shim::failed(ERROR_INVALID_FUNCTION);
   return ::GetFileSizeEx(handle, bytes);
 }

@@ -658,7 +658,7 @@ class [[nodiscard]] basic_file {
     describe(r, opcode::write);
     state_->file.activity.syncs.note_write();
     describe_transfer(r, offset, buffers, state_->mode.alignment().write);
-    r.flags |= more;
+    r.flags |= more | state_->file.activity.system.each_write;
     // A write that waits for the device is not attempted inline.
     if constexpr (state::policy::writes_inline)
       if (more == 0) detail::attempted_request::of(r) = state_->file.activity.attempt_of_writes;

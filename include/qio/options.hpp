@@ -62,9 +62,10 @@ struct open_options {
   /// thread answers permission events (fanotify(7)).
   inline_transfers inline_opening = inline_transfers::automatic;
   /// A write succeeds only when its data is durable, along with everything that is needed to read it back, such as the
-  /// new size: as if these bytes had been synced with data_and_size (O_DSYNC; FILE_FLAG_WRITE_THROUGH, which not every
-  /// device obeys). See sync() for failed writes. A mapped file then writes by system calls; stores to its views still
-  /// need sync(), and so does resize(). To make only some writes durable, use write_options::durable.
+  /// new size: as if these bytes had been synced with data_and_size (O_DSYNC; on Windows, FILE_FLAG_WRITE_THROUGH and,
+  /// unless the file bypasses the cache on NTFS, a flush of the file after each write). See sync() for failed writes. A
+  /// mapped file then writes by system calls; stores to its views still need sync(), and so does resize(). To make only
+  /// some writes durable, use write_options::durable.
   bool durable_writes = false;
   /// A hint about reads that the page cache cannot serve; it changes no result, and direct transfers ignore it.
   /// - `random`: only the pages that a read asks for are read from the device. Without it, reads of 4 KiB that are near

@@ -15,6 +15,52 @@ TEMPLATE_TEST_CASE("only a file opened for durable writes writes through", "", q
     }
 }
 
+TEMPLATE_TEST_CASE(
+    "a write of a file opened for durable writes ends with a flush, unless it bypasses the cache on NTFS", "",
+    qio::cached, qio::direct, qio::mapped) {
+  const directory where;
+  auto context = qio::context::create().value();
+  memory block(4096);
+  for (const wchar_t* const system : {L"NTFS", L"exFAT"}) {
+    shim::now.file_system = system;
+    auto file = qio::basic_file<TestType>::open(context, where / "file", access::read_write, creation::always_new,
+                                                {.durable_writes = true})
+                    .value();
+    shim::now.file_system = nullptr;
+    const bool flushes = !TestType::is_direct || std::wstring_view(system) != L"NTFS";
+    const auto flushes_of = [&](auto&& write) {
+      shim::now.full_flushes = 0;
+      const auto by_workers = file.statistics().served_by_worker;
+      CHECK(write().value() == 4096);
+      CHECK(shim::now.full_flushes == (flushes ? 1 : 0));
+      return file.statistics().served_by_worker - by_workers;
+    };
+    flushes_of([&] { return file.write_at(0, block.all()); });
+    const auto asynchronous = [&] { return context.run(file.async_write_at(0, block.all())); };
+    flushes_of(asynchronous);  // by a worker, which learns how far the valid data reaches
+    CHECK(flushes_of(asynchronous) == (flushes ? 1 : 0));
+    CHECK(file.explain().find("durable writes")->reason.empty() == !flushes);
+  }
+}
+
+TEMPLATE_TEST_CASE(
+    "a flush that fails after a write of a file opened for durable writes fails that write and all syncs", "",
+    qio::cached, qio::mapped) {
+  const directory where;
+  auto context = qio::context::create().value();
+  memory block(4096);
+  for (const bool blocking : {true, false}) {
+    auto file = qio::basic_file<TestType>::open(context, where / "file", access::read_write, creation::always_new,
+                                                {.durable_writes = true})
+                    .value();
+    shim::fail_next(shim::call::flush, ERROR_IO_DEVICE);
+    const auto written = blocking ? file.write_at(0, block.all()) : context.run(file.async_write_at(0, block.all()));
+    REQUIRE(!written);
+    CHECK(written.error() == std::errc::io_error);
+    CHECK(file.sync().error() == std::errc::io_error);
+  }
+}
+
 TEMPLATE_TEST_CASE("the order in which a file will be read is a flag for Windows", "", qio::cached, qio::direct,
                    qio::mapped) {
   const directory where;

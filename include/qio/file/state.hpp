@@ -186,7 +186,7 @@ struct file_state {
     if (!fits(io, buffers, mode.alignment().write)) [[unlikely]]
       return refuse(offset, buffers, mode.alignment().write);
     if (more != 0 || file.activity.writes_durably) [[unlikely]]
-      return write_durably(io, buffers, more);
+      return write_durably(io, buffers, more | file.activity.system.each_write);
     return mode.write(file, io, buffers, more);
   }
 
@@ -257,7 +257,8 @@ struct file_state {
 
   void explain(explanation& out) const {
     out.add("mode", std::string(Mode::name));
-    out.add("durable writes", file.activity.writes_durably ? "on" : "off");
+    out.add("durable writes", file.activity.writes_durably ? "on" : "off",
+            file.activity.system.each_write != 0 ? "the file is flushed after each write" : "");
     mode.explain(file, out);
   }
 
@@ -306,6 +307,8 @@ struct file_state {
     auto state = std::make_unique<file_state>(system, opened, granted, options);
     if (auto prepared = state->mode.prepare(state->file, opening, options); !prepared) return prepared.error();
     state->file.activity.writes_to_cache = !state->mode.is_direct();
+    if (options.durable_writes && opening.needs_flushes(state->mode.is_direct()))
+      state->file.activity.system.flush_each_write();
     if constexpr (is_on_context<Loop>) {
       if (auto attached = loop->attach(opened); !attached) return attached.error();
       state->file.activity.engine_gathers = loop->engine().gathers();

@@ -43,6 +43,7 @@ class simulated_system {
     }
 
     platform::native_handle handle() const noexcept { return platform::handle_of(number_); }
+    static constexpr bool needs_flushes(bool) noexcept { return false; }
 
     result<platform::native_handle> commit() {
       if (how_ == creation::truncate_existing)

@@ -102,6 +102,9 @@ class opening {
   file_storage storage() const noexcept { return storage_ ? *storage_ : file_storage(handle_); }
   /// Its flags are shared with others, and stay as they are.
   bool is_foreign() const noexcept { return is_foreign_; }
+  /// Whether a write through a handle that was opened for durable writes is durable only after a flush. Not with
+  /// O_DSYNC.
+  static constexpr bool needs_flushes(bool) noexcept { return false; }
 
   /// Completes the open. On success, the caller owns the handle.
   result<native_handle> commit() {

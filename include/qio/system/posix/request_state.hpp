@@ -16,9 +16,11 @@ struct activity_state {
   /// of operations until it counts as busy.
   int slot = no_slot;
   bool may_have_slot = true;
-  bool waits_in_submission = false;  ///< see file_storage
+  bool waits_in_submission = false;     ///< see file_storage
+  static constexpr int each_write = 0;  ///< flags of each write, besides its own: none, for the twin
 
   static void note_size(std::uint64_t) noexcept {}  // matters to the twin
+  static void flush_each_write() noexcept {}        // the same
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

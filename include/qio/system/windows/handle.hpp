@@ -12,6 +12,7 @@
 #include <qio/system/windows/path.hpp>
 
 #include <cstdint>
+#include <string_view>
 
 namespace qio::inline QIO_CONFIGURATION::platform {
 
@@ -43,6 +44,23 @@ inline result<std::uint64_t> size(native_handle handle) noexcept {
   DWORD length = 0;
   if (control(handle, control_disk_get_length, nullptr, 0, &bytes, sizeof bytes, length) != 0) return failure;
   return static_cast<std::uint64_t>(bytes.QuadPart);
+}
+
+/// The name of a file system, such as NTFS.
+struct file_system_name {
+  wchar_t letters[16] = {};  // longer names are cut off
+
+  friend bool operator==(const file_system_name& left, std::wstring_view right) noexcept {
+    return left.letters == right;
+  }
+};
+
+/// That of the file system that a file is on; empty if unknown.
+inline file_system_name known_file_system(native_handle handle) noexcept {
+  file_system_name found;
+  if (calls::GetVolumeInformationByHandleW(handle, nullptr, 0, nullptr, nullptr, nullptr, found.letters, 16) == 0)
+    found.letters[0] = L'\0';
+  return found;
 }
 
 /// Whether the file is on a network share.

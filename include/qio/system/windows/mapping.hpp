@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::platform {
@@ -24,11 +23,8 @@ class mapping {
   /// Whether nobody can make the file shorter while it is mapped. A file system must refuse that, within the last page,
   /// too (documentation of MmCanFileBeTruncated): relied upon for Microsoft's own, on disks of this machine.
   static bool keeps_size(native_handle handle) noexcept {
-    wchar_t name[16];
-    if (is_remote(handle) ||
-        calls::GetVolumeInformationByHandleW(handle, nullptr, 0, nullptr, nullptr, nullptr, name, 16) == 0)
-      return false;
-    const std::wstring_view found = name;
+    if (is_remote(handle)) return false;
+    const file_system_name found = known_file_system(handle);
     return found == L"NTFS" || found == L"ReFS" || found == L"exFAT" || found == L"FAT32";
   }
 

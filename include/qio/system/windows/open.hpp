@@ -73,6 +73,13 @@ class opening {
   /// False if the file system refused direct I/O, or a foreign handle uses the cache.
   bool is_direct() const noexcept { return kind_.direct; }
 
+  /// Whether a write through a handle that was opened for durable writes is durable only after a flush. "CreateFileW
+  /// function", Caching Behavior: with FILE_FLAG_WRITE_THROUGH, the system asks the device to write through its cache
+  /// if its own cache is not in effect (FILE_FLAG_NO_BUFFERING); and NTFS flushes the changes of metadata that result.
+  bool needs_flushes(bool bypasses_cache) const noexcept {
+    return !bypasses_cache || known_file_system(handle_) != L"NTFS";
+  }
+
   /// Completes the open. On success, the caller owns the handle. May be called again if it fails.
   result<native_handle> commit() {
     if (how_ == creation::truncate_existing)

@@ -4,6 +4,7 @@
 
 #include <qio/configuration.hpp>
 #include <qio/system/windows/calls.hpp>
+#include <qio/system/windows/transfer.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -28,6 +29,10 @@ struct activity_state {
   std::atomic<bool> was_asked = false;  ///< the file system was asked how far the valid data reaches
   bool waits_in_submission = false;     ///< transfers are synchronous, whatever the handle: see file_storage
   bool may_have_slot = true;            // for the twin
+  transfer_flags each_write = 0;        ///< flags of each write, besides its own
+
+  /// For a handle that does not make its writes durable by itself.
+  void flush_each_write() noexcept { each_write = durable; }
 
   /// The valid data reaches `end`, at least.
   void raise(std::uint64_t end) noexcept {

@@ -521,7 +521,7 @@ class [[nodiscard]] basic_file {
     requires(Mode::is_mapped)
   {
     if (!is_open()) return not_open();
-    if (!state_->mode.is_writable()) return error(errc::access_not_granted);
+    if (!state_->mode.is_writable()) return state_->file.activity.not_granted(access::write);
     return state_->mode.view(offset, bytes);
   }
 

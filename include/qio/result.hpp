@@ -70,6 +70,7 @@ enum class errc : int {
   log_batch_too_large,      ///< the log's batches are larger than log_options::batch_limit
   log_extent_too_large,     ///< log_options::extent is larger than an extent may be
   null_in_path,             ///< a path contains a null character, which would end the name too early
+  direct_to_character_device,  ///< the path of a direct file leads to a character device, such as /dev/null
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION
@@ -161,6 +162,8 @@ class qio_category final : public identified_category {
       case errc::direct_unknown: return "the file system does not report whether direct I/O bypasses its cache";
       case errc::direct_in_memory:
         return "direct I/O is unavailable: the file system keeps its files in memory (tmpfs, ramfs, hugetlbfs)";
+      case errc::direct_to_character_device:
+        return "direct I/O is unavailable: the path leads to a character device, not to a file or a block device";
       case errc::uncached_not_supported:
         return "uncached I/O (RWF_DONTCACHE) is unavailable: it needs Linux 6.14 and a file system that supports it";
       case errc::access_not_granted: return "the file was not opened for this kind of access";
@@ -252,6 +255,7 @@ class qio_category final : public identified_category {
       case errc::direct_not_supported:
       case errc::direct_unknown:
       case errc::direct_in_memory:
+      case errc::direct_to_character_device:
       case errc::uncached_not_supported:
       case errc::cannot_be_bound:
       case errc::beneath_not_supported:
@@ -298,53 +302,53 @@ inline bool operator==(const std::error_code& code, errc condition) noexcept {
 
 namespace detail {
 
-/// The paths of the most recent failed opens, for the messages of their errors. An error holds only a number, so it
-/// stays small and trivially copyable. Thread-safe.
-class failed_opens {
+/// What failed most recently, such as "cannot open data.bin", for the messages of the errors. An error holds only a
+/// number, so it stays small and trivially copyable. Thread-safe.
+class recent_failures {
  public:
   static constexpr std::uint32_t kept = 64;
 
-  /// Stores `path` and returns its number, which is never 0.
-  std::uint32_t keep(std::string&& path) {
-    auto stored = std::make_unique<const std::string>(std::move(path));
+  /// Stores `text` and returns its number, which is never 0.
+  std::uint32_t keep(std::string&& text) {
+    auto stored = std::make_unique<const std::string>(std::move(text));
     const std::lock_guard lock(mutex_);
     if (++last_ == 0) last_ = kept;  // all numbers have been used: start over
-    stored.reset(std::exchange(paths_[last_ % kept], stored.release()));
+    stored.reset(std::exchange(texts_[last_ % kept], stored.release()));
     return last_;
   }
-  /// The path with this number; empty if `kept` later opens have failed.
+  /// The text with this number; empty if `kept` others were stored later.
   std::string find(std::uint32_t number) {
     const std::lock_guard lock(mutex_);
-    if (number == 0 || last_ - number >= kept || paths_[number % kept] == nullptr) return {};
-    return *paths_[number % kept];
+    if (number == 0 || last_ - number >= kept || texts_[number % kept] == nullptr) return {};
+    return *texts_[number % kept];
   }
 
-  void free_paths() {
+  void free_texts() {
     const std::lock_guard lock(mutex_);
-    for (const std::string*& path : paths_) delete std::exchange(path, nullptr);
+    for (const std::string*& text : texts_) delete std::exchange(text, nullptr);
   }
 
  private:
   process_mutex mutex_;
   std::uint32_t last_ = 0;
-  const std::string* paths_[kept]{};  // owned
+  const std::string* texts_[kept]{};  // owned
 };
 
 /// Usable while the program exits.
-inline constinit failed_opens all_failed_opens;
-/// Frees the paths when the module that owns them ends, so a plugin that is unloaded leaves nothing behind.
-inline const struct failed_opens_at_exit {
-  failed_opens_at_exit() noexcept {}
-  ~failed_opens_at_exit() { all_failed_opens.free_paths(); }
-} freed_failed_opens;
+inline constinit recent_failures all_recent_failures;
+/// Frees the texts when the module that owns them ends, so a plugin that is unloaded leaves nothing behind.
+inline const struct recent_failures_at_exit {
+  recent_failures_at_exit() noexcept {}
+  ~recent_failures_at_exit() { all_recent_failures.free_texts(); }
+} freed_recent_failures;
 
 }  // namespace detail
 
 /// A std::error_code, and the numbers that explain it.
 ///
 /// Converts to std::error_code and compares with error codes and conditions, so code that knows only `<system_error>`
-/// need not know this class. Comparisons hold across DLLs and shared libraries. Trivially copyable. Only message() and
-/// of_opening() allocate.
+/// need not know this class. Comparisons hold across DLLs and shared libraries. Trivially copyable. Only message(),
+/// of_opening() and naming() allocate.
 class error {
  public:
   /// No error. (Outcome requires a cheap default state; user code never sees an error without a code.)
@@ -368,12 +372,20 @@ class error {
     return result;
   }
 
-  /// A copy of this error for a failed open of `path`: its message() names the path, until 64 later opens have failed.
-  /// Of a long path, the message has the beginning and the end. Control characters, those that change the direction of
-  /// text, invisible ones, and bytes that are not UTF-8 are written as hexadecimal numbers, as in \x1b.
-  error of_opening(const char* path) const noexcept {
+  /// A copy of this error for a failed open of `path`: see naming().
+  error of_opening(const char* path) const noexcept { return naming("open", path); }
+
+  /// A copy of this error whose message() begins with "cannot <verb> <path>: ", until 64 later errors have named a
+  /// path. Of a long path, the message has the beginning and the end. Control characters, those that change the
+  /// direction of text, invisible ones, and bytes that are not UTF-8 are written as hexadecimal numbers, as in \x1b. An
+  /// empty path is not named.
+  error naming(const char* verb, const char* path) const noexcept {
     error result = *this;
-    detail::succeeds([&] { result.path_ = detail::all_failed_opens.keep(detail::printable(detail::shortened(path))); });
+    if (*path == '\0') return result;
+    detail::succeeds([&] {
+      result.failure_ = detail::all_recent_failures.keep(std::string("cannot ") + verb + ' ' +
+                                                         detail::printable(detail::shortened(path)));
+    });
     return result;
   }
 
@@ -390,21 +402,25 @@ class error {
   }
 
   /// The wrong number: an offset, a length or an address in bytes, or a count. For errc::overlapping_writes, the index
-  /// of the first write in the span; for errc::null_in_path, the index of the null character; for errc::log_damaged,
-  /// see open_log(). 0 if there is none.
+  /// The wrong number: an offset, a length or an address in bytes, or a count. For errc::overlapping_writes, the index
+  /// of the first write in the span; for errc::null_in_path, the index of the null character; for
+  /// errc::access_not_granted, the `access` that the file was opened with; for errc::log_damaged, see open_log(). 0 if
+  /// there is none.
   std::uint64_t given() const noexcept { return is_qio() ? given_ : 0; }
   /// What given() must be a multiple of, or must not exceed. For errc::untorn_length, a valid length; for
-  /// errc::overlapping_writes, the index of the second write; for errc::log_damaged, see open_log(). Else 0.
+  /// errc::overlapping_writes, the index of the second write; for errc::access_not_granted, the `access` that is
+  /// needed; for errc::log_damaged, see open_log(). Else 0.
   std::uint64_t needed() const noexcept { return is_qio() ? needed_ : 0; }
   /// The number of bytes that a failed, canceled or timed-out transfer had moved before it stopped. They are the first
   /// bytes of the buffer that was read into, or of the range of the file that was written.
   std::uint64_t transferred() const noexcept { return is_qio() ? 0 : given_; }
 
-  /// Describes the error in one line, with the numbers, and with the path if an open failed: "offset 1000 is not a
-  /// multiple of 512 ...", "cannot open data.bin: No such file or directory". Allocates.
+  /// Describes the error in one line, with the numbers: "offset 1000 is not a multiple of 512 ...". If an open or a
+  /// sync failed, or the file was not opened for the operation, it names the path: "cannot open data.bin: No such file
+  /// or directory". Allocates.
   std::string message() const {
-    const std::string path = detail::all_failed_opens.find(path_);
-    return path.empty() ? reason() : "cannot open " + path + ": " + reason();
+    const std::string failure = detail::all_recent_failures.find(failure_);
+    return failure.empty() ? reason() : failure + ": " + reason();
   }
 
   /// Whether the codes are equal.
@@ -443,6 +459,7 @@ class error {
                std::to_string(needed_);
       case errc::beyond_end:
         return "the range ends at " + std::to_string(given_) + ", but the file ends at " + std::to_string(needed_);
+      case errc::access_not_granted: return reason_of_access();
       case errc::invalid_alignment: return "alignment " + std::to_string(given_) + " is not a power of two";
       case errc::too_many_workers:
         return std::to_string(given_) + " workers were requested, but a context may have at most " +
@@ -478,6 +495,17 @@ class error {
     }
   }
 
+  std::string reason_of_access() const {
+    // The values of `access`: reads, writes, both.
+    if (given_ == 0 && needed_ == 1)
+      return "the file was opened with access::read, which does not permit writing: open it with access::read_write";
+    if (given_ == 1 && needed_ == 0)
+      return "the file was opened with access::write, which does not permit reading: open it with access::read_write";
+    if (given_ == 0 && needed_ == 2)
+      return "creation::truncate_existing needs access::write or access::read_write, not access::read";
+    return code().message();
+  }
+
   // The library's own failures that have a std::errc are in the generic category; those of the system are in the system
   // category. The generic texts would mislead: an expired deadline is not a "Connection timed out".
   std::string reason_of_system() const {
@@ -496,8 +524,8 @@ class error {
 
   const std::error_category* category_ = nullptr;
   int value_ = 0;
-  std::uint32_t path_ = 0;   // of a failed open: its number among failed_opens
-  std::uint64_t given_ = 0;  // in a transfer's error: the bytes transferred
+  std::uint32_t failure_ = 0;  // its number among recent_failures
+  std::uint64_t given_ = 0;    // in a transfer's error: the bytes transferred
   std::uint64_t needed_ = 0;
 };
 

@@ -267,6 +267,33 @@ PROMISE(other_access, everywhere, "a transfer that the file was not opened for f
   CHECK(writer.size().value() == 8192);
 }
 
+PROMISE(names_access, everywhere,
+        "the error of a transfer that the file was not opened for names the file and its access") {
+  { auto file = w.with(4096); }
+  memory buffer(4096);
+  const auto ends_with = [](const std::string& text, const std::string& end) {
+    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+  };
+  const std::string no_write =
+      "data: the file was opened with access::read, which does not permit writing: open it with access::read_write";
+  auto reader = w.open("data", access::read, creation::open_existing).value();
+  for (const qio::error& each : {w.write(reader, 0, buffer.all()).error(), w.resize(reader, 0).error()}) {
+    CHECK(each.message().find("cannot write ") == 0);
+    CHECK(ends_with(each.message(), no_write));
+    CHECK(each.given() == static_cast<std::uint64_t>(access::read));
+    CHECK(each.needed() == static_cast<std::uint64_t>(access::write));
+  }
+  if constexpr (Where::mode::is_mapped) CHECK(ends_with(reader.writable_view(0, 1).error().message(), no_write));
+
+  auto writer = w.open("data", access::write, creation::open_existing).value();
+  if (Where::mode::is_mapped || Where::mode::is_uncached) return;
+  const std::string refused = w.read(writer, 0, buffer.all()).error().message();
+  CHECK(refused.find("cannot read ") == 0);
+  CHECK(ends_with(
+      refused,
+      "data: the file was opened with access::write, which does not permit reading: open it with access::read_write"));
+}
+
 PROMISE(coherent, everywhere_in_the_system, "data that is written in one mode can be read in the others") {
   auto file = w.with(4 * 4096);
   const std::string path = w.where / "data";

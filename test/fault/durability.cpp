@@ -98,6 +98,7 @@ TEMPLATE_TEST_CASE("after a failed sync on a context all later ones fail, whiche
     for (const qio::sync_kind kind : every_kind)
       CHECK(context.run(file.async_sync(kind)).error() == std::errc::io_error);
     CHECK(file.sync().error() == std::errc::io_error);
+    CHECK(context.run(file.async_sync()).error().message().find("cannot sync " + device.path() + ": ") == 0);
     const auto told = context.run(std::move(made_before));
     CHECK(told.error() == std::errc::io_error);
   });

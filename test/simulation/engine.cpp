@@ -75,6 +75,37 @@ TEST_CASE("of the syncs of one file that overlap, all fail or none") {
   CHECK(outcomes.size() == 2);
 }
 
+TEST_CASE("the error of a failed sync or durable write names the file, also that of each later one") {
+  qio::simulated_disk disk({.seed = 1, .sync_errors = 0.5});
+  program one(disk);
+  const bytes block = filled(512, 1);
+  const auto text = [](const auto& failed) { return failed.error().message(); };
+  const auto first_failure = [&](auto&& call) {
+    auto answer = call();
+    while (answer) answer = call();
+    return answer;
+  };
+  const auto begins = [](const std::string& message, const std::string& with) { return message.find(with) == 0; };
+  {
+    auto data = one.open("data").value();
+    CHECK(begins(text(first_failure([&] { return one.context.run(data.async_sync()); })), "cannot sync data: "));
+    CHECK(begins(text(one.context.run(data.async_sync())), "cannot sync data: "));
+    CHECK(begins(text(data.sync()), "cannot sync data: "));
+  }
+  {
+    auto data = one.open("data").value();
+    CHECK(begins(text(first_failure([&] { return data.sync(); })), "cannot sync data: "));
+  }
+  for (const bool blocking : {true, false}) {
+    auto data = one.open("data").value();
+    const auto write = [&] {
+      return blocking ? data.write_at(0, block, {.durable = true})
+                      : one.context.run(data.async_write_at(0, block, {.durable = true}));
+    };
+    CHECK(begins(text(first_failure(write)), "cannot write data: "));
+  }
+}
+
 TEST_CASE("a durable write fails with the sync that it overlaps, and one that begins later does not") {
   std::set<bool> outcomes;
   each_seed([&](std::uint64_t seed) {

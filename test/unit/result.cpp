@@ -60,6 +60,7 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::offset_too_large, std::errc::file_too_large},
       {errc::direct_not_supported, std::errc::operation_not_supported},
       {errc::direct_in_memory, std::errc::operation_not_supported},
+      {errc::direct_to_character_device, std::errc::operation_not_supported},
       {errc::leaves_directory, std::errc::cross_device_link},
       {errc::beneath_not_supported, std::errc::operation_not_supported},
       {errc::beneath_forbidden, std::errc::operation_not_supported},

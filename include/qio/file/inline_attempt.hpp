@@ -126,7 +126,7 @@ inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
 inline bool attempt_sync(request& r, inline_turn& turn, std::size_t) noexcept {
   auto& file = *static_cast<inline_activity*>(r.activity);
   if (file.sync_failure.exists()) {
-    r.failure = file.sync_failure.get();
+    r.failure = file.of_sync(file.sync_failure.get());
     return true;
   }
   // A request in flight may make the sync wait, and a sync in flight may not have seen the last change.
@@ -135,6 +135,7 @@ inline bool attempt_sync(request& r, inline_turn& turn, std::size_t) noexcept {
   if (!turn.has_time() || !turn.pause_of(file.file_system).is_over(begin)) return false;
   turn.waits.look(begin);
   perform(r);
+  if (r.failed()) r.failure = file.of_sync(r.failure);
   const clock::time_point end = clock::now();
   turn.spend(end - begin);
   file.syncs.done(end - begin > inline_turn::longest_copy(0) && note_wait(file, turn, begin, end));

@@ -56,7 +56,7 @@ class mode_policy<mapped, System> : public any_alignment {
 
   template <class Buffers>
   result<std::size_t> write(system_file<System>& file, transfer& io, Buffers buffers, platform::transfer_flags more) {
-    if (!file.may_write()) return error(errc::access_not_granted);
+    if (!file.may_write()) return file.activity.not_granted(access::write);
     // A copy is not durable before a sync; a write by a system call can be.
     const bool is_durable = file.activity.writes_durably || more != 0;
     if (!is_durable && copy_in(file, io, buffers)) return io.total();

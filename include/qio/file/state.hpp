@@ -56,8 +56,11 @@ struct file_state {
     auto opening = system.begin(path, directory_of(options), granted, how, options.permissions, kind_of<Loop>(options));
     if (!opening) return opening.error();
     auto state = complete(system, opening.value(), granted, options, loop);
+    if (!state) return state;
+    inline_activity& activity = state.value()->file.activity;
+    activity.path = path.c_str();
     // Some file systems write back a truncated file when it is closed.
-    if (state && how == creation::truncate_existing) state.value()->file.activity.closes_at_once = false;
+    if (how == creation::truncate_existing) activity.closes_at_once = false;
     return state;
   }
 
@@ -86,10 +89,12 @@ struct file_state {
       return opening.error();
     }
     auto state = complete(system, opening.value(), granted, options, loop);
-    if (state)
-      note_time(state.value()->file.activity, turn, begin);
-    else
+    if (!state) {
       turn.spend(clock::now() - begin);
+      return state;
+    }
+    state.value()->file.activity.path = path.c_str();
+    note_time(state.value()->file.activity, turn, begin);
     return state;
   }
 
@@ -107,7 +112,8 @@ struct file_state {
     auto adopted = system.adopt(handle, kind_of<Loop>(options));
     if (!adopted) return adopted.error();
     auto& [opening, granted, writes_durably, is_direct] = adopted.value();
-    if (policy::needed_access(granted) != granted) return error(errc::access_not_granted);
+    if (policy::needed_access(granted) != granted)
+      return error(errc::access_not_granted, static_cast<std::uint64_t>(granted), 0);  // it must read
     options.durable_writes = writes_durably;
     if (is_direct) options.fallback = if_unavailable::fail;  // transfers of the handle bypass the cache
     return complete(system, opening, granted, options, loop);
@@ -122,7 +128,9 @@ struct file_state {
     options.fallback = is_in_force() ? if_unavailable::fail : if_unavailable::use_cache;
     const auto opening = System::opening::of(file.handle);
     auto shared = prepare(system_on<System>(loop), opening, file.activity.granted, options, loop);
-    if (shared) shared.value()->file.share_handle(file);
+    if (!shared) return shared;
+    shared.value()->file.activity.path = file.activity.path;
+    shared.value()->file.share_handle(file);
     return shared;
   }
 
@@ -236,7 +244,8 @@ struct file_state {
     const sync_failure& known = file.activity.sync_failure;
     auto answer =
         file.syncs().run([&] { return file.activity.sync_failure.answer_of([&] { return mode.sync(file, kind); }); });
-    if (answer && known.exists()) return known.get();
+    if (answer && known.exists()) answer = known.get();
+    if (!answer) return file.activity.of_sync(answer.error());
     return answer;
   }
 
@@ -246,7 +255,7 @@ struct file_state {
   }
 
   result<void> resize(std::uint64_t bytes) {
-    if (!file.may_write()) return error(errc::access_not_granted);
+    if (!file.may_write()) return file.activity.not_granted(access::write);
     file.activity.closes_at_once = false;  // as after an open that truncates
     const result<void> resized = mode.resize(file, bytes);
     if (resized) file.activity.system.note_size(bytes);
@@ -294,8 +303,9 @@ struct file_state {
     const sync_failure& known = file.activity.sync_failure;
     const std::uint32_t failures_before = known.count();
     auto answer = file.syncs().run([&] { return mode.write(file, io, buffers, more); });
-    if (answer && known.count() != failures_before)
-      return error::of_transfer(known.get().code(), answer.assume_value());
+    if (!answer) return file.activity.of_sync(answer.error(), opcode::write);
+    if (known.count() != failures_before)
+      return file.activity.of_sync(error::of_transfer(known.get().code(), answer.assume_value()), opcode::write);
     return answer;
   }
 

@@ -87,7 +87,7 @@ struct system_file {
     error failure;
     while (io.after_read(answer, end_block, failure) == transfer::progress::unfinished)
       answer = files.read(handle, io.next(), flags);
-    if (failure.exists()) return may_read() ? failure : error(errc::access_not_granted);
+    if (failure.exists()) return may_read() ? failure : activity.not_granted(access::read);
     return io.transferred();
   }
   template <class Buffers>
@@ -98,7 +98,7 @@ struct system_file {
     while (io.after_write(answer, failure) == transfer::progress::unfinished)
       answer = files.write(handle, io.next(), flags);
     if (!failure.exists()) return io.transferred();
-    if (!may_write()) return error(errc::access_not_granted);
+    if (!may_write()) return activity.not_granted(access::write);
     note_failed_write(activity, flags, failure);
     return failure;
   }

@@ -13,6 +13,7 @@
 #include <qio/system/platform.hpp>
 
 #include <cstdint>
+#include <string>
 
 namespace qio::inline QIO_CONFIGURATION {
 
@@ -44,6 +45,18 @@ struct file_activity : detail::list_hook {
   detail::sync_epochs epochs;        ///< that an engine holds
   detail::queue<request> held_back;  ///< of these, those that have succeeded, but may overlap one that fails
   QIO_NO_UNIQUE_ADDRESS platform::activity_state system;
+
+  std::string path;  ///< that it was opened by, for messages; empty if the handle was adopted
+
+  /// The error of an operation that the file was not opened for: it needs `wanted`, access::read or access::write.
+  QIO_COLD error not_granted(access wanted) const noexcept {
+    return error(errc::access_not_granted, static_cast<std::uint64_t>(granted), static_cast<std::uint64_t>(wanted))
+        .naming(wanted == access::read ? "read" : "write", path.c_str());
+  }
+  /// The error of a sync, or of a durable write, after which data may be lost.
+  QIO_COLD error of_sync(const error& failure, opcode op = opcode::sync) const noexcept {
+    return failure.naming(op == opcode::write ? "write" : "sync", path.c_str());
+  }
 
   bool may_read() const noexcept { return granted != access::write; }
   bool may_write() const noexcept { return granted != access::read; }

@@ -23,7 +23,7 @@ QIO_COLD inline void note_failed_write(file_activity& activity, platform::transf
 QIO_COLD inline void judge_failure(request& r) noexcept {
   file_activity& file = *r.activity;
   if (r.op == opcode::read ? !file.may_read() : !file.may_write())
-    r.failure = errc::access_not_granted;
+    r.failure = file.not_granted(r.op == opcode::read ? access::read : access::write);
   else if (r.op == opcode::write)
     note_failed_write(file, r.flags, r.failure);
 }

@@ -68,7 +68,9 @@ class simulated_system {
   result<opening> begin(path_view path, platform::native_handle beneath, access wanted, creation how, std::uint32_t,
                         detail::handle_kind kind) const {
     if (beneath != platform::anywhere) return error(errc::beneath_not_supported);  // it has names, but no directories
-    if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
+    if (how == creation::truncate_existing && wanted == access::read)
+      return error(errc::access_not_granted, static_cast<std::uint64_t>(wanted),
+                   static_cast<std::uint64_t>(access::read_write));
     disk_->pass_time();
     if (!disk_->take_call()) return simulated_disk::failure(std::errc::io_error);
     opening self(*disk_, path.c_str(), how);

@@ -227,6 +227,16 @@ PROMISE(direct_refused, direct_only, "direct I/O that the file system would fake
   }
 }
 
+PROMISE(direct_device, direct_only, "a direct open of a character device fails, and says that it is one") {
+  for (const char* const path : {"/dev/null", "/dev/zero"}) {
+    const auto refused = w.open_path(path, access::read, creation::open_existing);
+    REQUIRE(!refused);
+    CHECK(refused.error() == errc::direct_to_character_device);
+    CHECK(refused.error() == std::errc::operation_not_supported);
+    CHECK(refused.error().message().find("character device") != std::string::npos);
+  }
+}
+
 PROMISE(direct_degraded, direct_only,
         "a direct file that falls back to the cache reports that, and still requires alignment") {
   const memory_directory shm;

@@ -127,6 +127,7 @@ inline direct_support find_direct_support(native_handle handle) {
   struct statfs system;
   if (::fstat(handle, &status) != 0 || ::fstatfs(handle, &system) != 0) return {last_error(), {}, {}};
   const auto type = static_cast<unsigned long>(system.f_type);
+  if (S_ISCHR(status.st_mode)) return {errc::direct_to_character_device, {}, {}};
   const bool is_device = S_ISBLK(status.st_mode);  // its node is in a tmpfs, the device itself is not
   if (!is_device && (type == TMPFS_MAGIC || type == RAMFS_MAGIC || type == HUGETLBFS_MAGIC))
     return {errc::direct_in_memory, {}, {}};  // yet they accept O_DIRECT (tmpfs since Linux 6.6)

@@ -41,7 +41,9 @@ class opening {
   static result<opening> begin(path_view path, native_handle beneath, access wanted, creation how,
                                std::uint32_t permissions, detail::handle_kind kind) {
     // POSIX leaves O_TRUNC without write access undefined, and Linux truncates.
-    if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
+    if (how == creation::truncate_existing && wanted == access::read)
+      return error(errc::access_not_granted, static_cast<std::uint64_t>(wanted),
+                   static_cast<std::uint64_t>(access::read_write));
     opening self(path.c_str(), beneath, how);
     const int flags = flags_for(wanted, kind);
     if (const error failure = self.open(flags, static_cast<mode_t>(permissions)); failure.exists()) return failure;

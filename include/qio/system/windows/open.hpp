@@ -26,7 +26,9 @@ class opening {
   static result<opening> begin(path_view path, native_handle beneath, access wanted, creation how,
                                std::uint32_t permissions, detail::handle_kind kind) {
     if (beneath != anywhere) return error(errc::beneath_not_supported);
-    if (how == creation::truncate_existing && wanted == access::read) return error(errc::access_not_granted);
+    if (how == creation::truncate_existing && wanted == access::read)
+      return error(errc::access_not_granted, static_cast<std::uint64_t>(wanted),
+                   static_cast<std::uint64_t>(access::read_write));
     auto name = native_path(path);
     if (!name) return name.error();
     opening self(std::move(name).value(), how, kind);

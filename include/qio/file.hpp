@@ -44,6 +44,13 @@ namespace detail {
 
 struct file_access;
 
+/// What the asynchronous members of a file without a context return. They are deleted, and a compiler's message has
+/// this name.
+struct needs_a_file_opened_on_a_context;
+
+template <class Engine>
+concept without_context = std::same_as<Engine, no_engine>;
+
 /// How a file refers to its context, if it has one.
 template <class Engine>
 struct file_loop {
@@ -397,6 +404,26 @@ class [[nodiscard]] basic_file {
   auto async_write_many(std::span<write_request> requests, const Options& options) {
     return async_write_many(requests, write_options{.deadline = options.deadline, .stop = options.stop});
   }
+
+  // --- mistakes: a file opened without a context has blocking operations only ---
+
+  template <class Buffer>
+  detail::needs_a_file_opened_on_a_context async_read_at(std::uint64_t, Buffer&&, const operation_options& = {})
+    requires detail::without_context<Engine>
+  = delete;
+  template <class Buffer>
+  detail::needs_a_file_opened_on_a_context async_write_at(std::uint64_t, Buffer&&, const write_options& = {})
+    requires detail::without_context<Engine>
+  = delete;
+  detail::needs_a_file_opened_on_a_context async_read_many(std::span<read_request>, const operation_options& = {})
+    requires detail::without_context<Engine>
+  = delete;
+  detail::needs_a_file_opened_on_a_context async_write_many(std::span<write_request>, const write_options& = {})
+    requires detail::without_context<Engine>
+  = delete;
+  detail::needs_a_file_opened_on_a_context async_sync(sync_kind = sync_kind::everything, const operation_options& = {})
+    requires detail::without_context<Engine>
+  = delete;
 
   // --- durability ---
 

@@ -1,5 +1,5 @@
 // A file opened without a context has blocking batches only.
-// expect: no_engine. does not satisfy .engine.|engine<Engine>
+// expect: deleted.*needs_a_file_opened_on_a_context
 #include <qio/qio.hpp>
 
 #ifdef QIO_CONTROL

@@ -1,0 +1,13 @@
+// A file opened without a context has blocking syncs only.
+// expect: deleted.*needs_a_file_opened_on_a_context
+#include <qio/qio.hpp>
+
+#ifdef QIO_CONTROL
+using file = qio::async_cached_file;
+#else
+using file = qio::cached_file;
+#endif
+
+void sync_all(file& from) {
+  from.async_sync().start([](auto) {});
+}

@@ -26,6 +26,11 @@ GROUPS = {
     "Engines": ["automatic", "uring", "pool", "iocp", "simulated", "no_engine"],
     "Simulation": ["simulated_disk", "simulation_options"],
 }
+# The names that programs use for a template.
+ALIASES = {
+    "basic_file": ["cached_file", "uncached_file", "direct_file", "mapped_file"],
+    "basic_context": ["context"],
+}
 # The members of an engine are what the concept `engine` requires. A program calls none of them.
 ENGINES = set(GROUPS["Engines"])
 # Public by necessity: what only the library's own parts, or an engine, use.
@@ -34,7 +39,12 @@ INTERNAL = {"request", "file_activity", "polling_support", "wait_limit", "simula
 # What the language calls, and what is not a member: the name of a union's member in a private section.
 PROTOCOL = {"await_ready", "await_suspend", "await_resume", "promise_type", "operation_"}
 # What a page says of names that Doxygen does not see.
-NOTES = {"functions": "`qio::success()` and `qio::failure()` make results: see [Errors](../docs/errors.md).\n"}
+NOTES = {
+    "functions": "`qio::success()` and `qio::failure()` make results: see [Errors](../docs/errors.md).\n",
+    "basic_file": "`cached_file` is `basic_file<cached>`, and so on. The types of files on a context are called "
+                  "`async_cached_file`, `async_uncached_file`, `async_direct_file` and `async_mapped_file`.\n",
+    "basic_context": "`context` is `basic_context<automatic>`.\n",
+}
 
 
 def types(index: xml.Element):
@@ -78,6 +88,16 @@ def link_pages(directory: pathlib.Path) -> None:
             each.write_text(linked, encoding="utf-8")
 
 
+def open_first(directory: pathlib.Path) -> None:
+    """Puts static functions, such as open(), in front of the others: Breathe shows sections with a header first."""
+    for each in directory.glob("*.xml"):
+        text = each.read_text(encoding="utf-8")
+        moved = text.replace('<sectiondef kind="public-static-func">',
+                             '<sectiondef kind="user-defined"><header>Static functions</header>')
+        if moved != text:
+            each.write_text(moved, encoding="utf-8")
+
+
 def page(title: str, *directives: str, note: str = "") -> str:
     body = "\n".join(directives)
     return f"# {title}\n\n{note}\n```{{eval-rst}}\n{body}\n```\n"
@@ -104,6 +124,7 @@ def main() -> int:
     directory, output = map(pathlib.Path, sys.argv[1:3])
     output.mkdir(parents=True, exist_ok=True)
     link_pages(directory)
+    open_first(directory)
     index = xml.parse(directory / "index.xml").getroot()
     known = {name: (kind, refid) for name, kind, refid in types(index)}
     problems = [f"{name}: has no place in GROUPS" for name in known
@@ -124,10 +145,13 @@ def main() -> int:
             shown = "" if name in ENGINES else "   :members:"
             if name not in ENGINES:
                 problems += undocumented(name, compound)
-            text = page(name, f".. doxygen{kind}:: qio::{name}", shown, note=header_of(compound))
+            names = ALIASES.get(name, [name])
+            text = page(", ".join(names), f".. doxygen{kind}:: qio::{name}", shown,
+                        note=header_of(compound) + "\n" + NOTES.get(name, ""))
             (output / f"{name}.md").write_text(text, encoding="utf-8")
             brief = text_of(compound, "briefdescription").split(". ")[0].rstrip(".:").replace("<", "&lt;")
-            lines.append(f"- [`{name}`]({name}.md): {brief[0].lower() + brief[1:]}")
+            links = ", ".join(f"[`{each}`]({name}.md)" for each in names)
+            lines.append(f"- {links}: {brief[0].lower() + brief[1:]}")
             listed.append(name)
     namespace = xml.parse(directory / "namespaceqio.xml").find("compounddef")
     problems += undocumented("qio", namespace)

@@ -72,7 +72,7 @@ TEST_CASE("a file whose filling was killed is refused until it is filled again")
   const directory here;
   const fs::path data = here.path / "data";
   std::ofstream(data) << std::string(1 << 19, 'p');
-  qd1::platform::mark_as_unfinished(data.string());
+  qd1::platform::mark_as_unfinished(data.string(), 1 << 20);
   if (!qd1::platform::is_unfinished(data.string())) QIO_SKIP("the file system keeps no marks");
   CHECK_FALSE(qd1::platform::is_made_by_qd1(data.string()));
   const outcome refused = run_qd1(here, "run data" + brief);

@@ -32,7 +32,7 @@ std::span<const exporter> exporters() {
       exporter{"--hgrm", "PREFIX", "Write each series for the HdrHistogram plotter: PREFIX-<series>.hgrm", nullptr,
                write_hgrm_files, require_writable_prefix},
       exporter{"--fio", "DIRECTORY", "Write each series as fio's json+ for fio-plot: DIRECTORY/<series>/fio.json",
-               nullptr, write_fio_files, make_fio_directory}};
+               nullptr, write_fio_files, require_fio_directory}};
   return all;
 }
 
@@ -42,7 +42,7 @@ void add_format(options& to, std::string_view option, output_file& file, std::st
   std::string help = format.help;
   constexpr std::string_view subject = "the report";
   help.replace(help.find(subject), subject.size(), what);
-  to.text(format.option, format.value, file.path, std::move(help));
+  to.text(format.option, format.value, file.path, std::move(help)).is_output = true;
 }
 
 int report_failures(const std::vector<std::string>& failures, int status) {
@@ -55,7 +55,7 @@ void exports::declare(options& to, bool of_experiments) {
     if (of_experiments && each.of_experiment == nullptr) continue;
     one& added = wanted_.emplace_back();
     added.by = &each;
-    to.text(each.option, each.value, added.file.path, each.help);
+    to.text(each.option, each.value, added.file.path, each.help).is_output = true;
   }
 }
 

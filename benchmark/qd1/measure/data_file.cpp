@@ -72,7 +72,7 @@ data_file::data_file(const data_file_request& request) : name_(request.path) {
 }
 
 data_file::~data_file() {
-  if (!made_by_qd1_ || is_temporary()) return;
+  if (origin_ != origin::own || is_temporary()) return;
   try {
     platform::mark_as_made_by_qd1(path_);
   } catch (const usage_error&) {
@@ -104,7 +104,7 @@ void data_file::use_new(const data_file_request& request) {
     if (!platform::is_same_file(made.native_handle(), path_))
       throw usage_error(name_ + ": somebody has put another file there meanwhile");
   }
-  made_by_qd1_ = true;
+  origin_ = origin::own;
   fill(request);
 }
 
@@ -114,8 +114,11 @@ void data_file::use_regular(const data_file_request& request) {
   if (unfinished && !request.overwrite)
     throw usage_error(name_ +
                       ": qd1 was killed while it filled this file; remove it, or add --overwrite to have it filled");
-  made_by_qd1_ = unfinished || platform::is_made_by_qd1(path_);
-  if (!made_by_qd1_ && !request.overwrite) {
+  if (unfinished)
+    origin_ = origin::unfinished;
+  else if (platform::is_made_by_qd1(path_))
+    origin_ = origin::own;
+  if (origin_ == origin::foreign && !request.overwrite) {
     why_read_only_ = name_ + " exists and was not made by qd1; writing to it needs --overwrite";
     return use_what_is_there(request, size);
   }
@@ -123,9 +126,12 @@ void data_file::use_regular(const data_file_request& request) {
   if (const std::string device = platform::device_over(path_); !device.empty())
     throw usage_error(
         fmt::format("{}: not overwritten: it is the file behind {}; detach that (losetup --detach)", name_, device));
-  bytes_ = request.bytes.value_or(made_by_qd1_ ? size : std::max(size / request.block * request.block, request.block));
+  const bool own = origin_ == origin::own;
+  if (const std::string why = own ? "" : platform::why_in_use(path_); !why.empty())
+    throw usage_error(fmt::format("{}: not overwritten: {}", name_, why));
+  bytes_ = request.bytes.value_or(own ? size : std::max(size / request.block * request.block, request.block));
   if (unfinished) bytes_ = request.bytes.value_or(default_bytes);
-  if (unfinished || !made_by_qd1_ || size != bytes_) fill(request);
+  if (!own || size != bytes_) fill(request);
 }
 
 void data_file::use_device(const data_file_request& request) {
@@ -150,16 +156,18 @@ void data_file::use_what_is_there(const data_file_request& request, std::uint64_
 
 // What was made, and is complete, is marked at once: the next run uses it again even if this one is killed. A part of a
 // file is no file to measure on, so it is removed, also if qd1 had made the file earlier: nobody has changed it since.
+// Of one that was unfinished before, only its mark is known, so it stays.
 void data_file::fill(const data_file_request& request) {
-  if (!made_by_qd1_) return write_data(request);
-  platform::mark_as_unfinished(path_);
+  if (origin_ == origin::foreign) return write_data(request);
+  platform::mark_as_unfinished(path_, bytes_);
   try {
     write_data(request);
   } catch (...) {
-    if (!is_temporary()) platform::remove_file(name_, std::move(held_));
+    if (origin_ == origin::own && !is_temporary()) platform::remove_file(name_, std::move(held_));
     throw;
   }
   platform::mark_as_made_by_qd1(path_);
+  origin_ = origin::own;
 }
 
 // Real data in written extents: neither holes, which are read without the device, nor what compresses.
@@ -167,16 +175,17 @@ void data_file::write_data(const data_file_request& request) {
   auto file = checked(name_, qio::cached_file::open(path_, qio::access::read_write));
   auto chunk = checked(name_, qio::aligned_buffer::allocate(chunk_bytes));
   splitmix64 random(request.seed);
+  if (origin_ != origin::foreign) require(name_, file.resize(0));  // a longer one of an earlier run
   for (std::uint64_t at = 0; at < bytes_; at += chunk_bytes) {
     if (interrupted())
       throw interruption(fmt::format("{}: interrupted when {} of {} were filled{}", name_.empty() ? "." : name_,
-                                     size_text(at), size_text(bytes_), made_by_qd1_ ? "; the file was removed" : ""));
+                                     size_text(at), size_text(bytes_),
+                                     origin_ == origin::own ? "; the file was removed" : ""));
     progress::show(fmt::format("writing {} of data: {} %", size_text(bytes_), at * 100 / bytes_));
     const auto part = chunk.view(0, static_cast<std::size_t>(std::min<std::uint64_t>(chunk_bytes, bytes_ - at)));
     fill_with_random(chunk.view(0, chunk_bytes), random);
     checked(name_, file.write_at(at, part));
   }
-  if (made_by_qd1_) require(name_, file.resize(bytes_));  // a longer one of an earlier run
   require(name_, file.sync());
   platform::drop_cached_pages(path_);
 }

@@ -53,7 +53,8 @@ class data_file {
   std::string path_;
   std::uint64_t bytes_ = 0;
   std::string why_read_only_;
-  bool made_by_qd1_ = false;
+  /// What is known of a file with a name: nothing; that qd1 was killed while it filled it; that qd1 made it.
+  enum class origin : std::uint8_t { foreign, unfinished, own } origin_ = origin::foreign;
 };
 
 }  // namespace qd1

@@ -31,11 +31,14 @@ struct option {
   std::size_t most = 1;    ///< how often it may be given
   std::size_t values = 1;  ///< that follow each time
   std::size_t least = 0;   ///< of an argument without a name: how often it has to be given
+  bool is_output = false;  ///< the command writes to the file, or files, that it names
   /// Takes the values as typed. Throws usage_error.
   std::function<void(const std::vector<std::string>&)> take;
 
   bool is_argument() const { return name[0] != '-'; }
   bool is_file() const { return value == "FILE" || value == "PATH" || value == "REPORT" || value == "PREFIX"; }
+  /// The first value names a file or a directory.
+  bool names_file() const { return is_file() || value == "DIRECTORY" || value.starts_with("REPORT "); }
 };
 
 /// A spelling on the command line, and what it means.

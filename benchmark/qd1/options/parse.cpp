@@ -4,6 +4,7 @@
 
 #include "failure.hpp"
 #include "options/documents.hpp"
+#include "options/separate_files.hpp"
 #include "options/suggestion.hpp"
 
 #include <CLI/CLI.hpp>
@@ -67,6 +68,17 @@ void require_agreement(const CLI::App& given, const command& of) {
                                       each.name, each.decides));
 }
 
+// Throws usage_error where one of the outputs would destroy a file that the command also uses.
+void require_separate_files(const CLI::App& given, const command& of) {
+  std::vector<named_file> files;
+  for (const option& each : of.options.all()) {
+    if (!each.names_file()) continue;
+    const std::vector<std::string>& typed = given.get_option(each.name)->results();
+    for (std::size_t at = 0; at < typed.size(); at += each.values) files.push_back({&each, typed[at]});
+  }
+  qd1::require_separate_files(files);
+}
+
 }  // namespace
 
 parsed parse(const program& program, int argc, const char* const* argv) {
@@ -91,6 +103,7 @@ parsed parse(const program& program, int argc, const char* const* argv) {
   for (const command& each : program.commands)
     if (app.got_subcommand(each.name)) {
       require_agreement(*app.get_subcommand(each.name), each);
+      require_separate_files(*app.get_subcommand(each.name), each);
       return {&each, exit_pass};
     }
   return {nullptr, exit_usage};

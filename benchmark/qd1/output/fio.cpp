@@ -3,6 +3,7 @@
 
 #include "failure.hpp"
 #include "output/text_file.hpp"
+#include "platform/file.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
@@ -213,17 +214,31 @@ ordered_json fio_output(const report& report, const series& only) {
   return with_jobs(report, ordered_json::array({job_of(only)}));
 }
 
-void make_fio_directory(const std::string& directory) {
+namespace {
+
+void make_directory(const std::string& directory) {
   std::error_code failed;
   std::filesystem::create_directories(directory, failed);
   if (failed) throw usage_error(fmt::format("{}: {}", directory, failed.message()));
+}
+
+}  // namespace
+
+void require_fio_directory(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  fs::path nearest = fs::absolute(directory, failed).lexically_normal();
+  while (!failed && !fs::exists(nearest, failed) && nearest.has_relative_path()) nearest = nearest.parent_path();
+  if (!failed && !fs::is_directory(nearest)) failed = std::make_error_code(std::errc::not_a_directory);
+  if (failed) throw usage_error(fmt::format("{}: {}", directory, failed.message()));
+  platform::require_writable((nearest / ".qd1-probe").string());
 }
 
 void write_fio_files(const report& report, const std::string& directory) {
   for (const series& each : report.series) {
     if (!each.measured()) continue;
     const std::string own = (std::filesystem::path(directory) / file_title(each.work)).string();
-    make_fio_directory(own);
+    make_directory(own);
     write_file(own + "/fio.json", fio_output(report, each).dump(1) + '\n');
   }
 }

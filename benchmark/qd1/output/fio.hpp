@@ -19,7 +19,8 @@ nlohmann::ordered_json fio_output(const report& report, const series& only);
 /// One directory for each series that was measured: <directory>/<series>/fio.json. Throws usage_error.
 void write_fio_files(const report& report, const std::string& directory);
 
-/// Throws usage_error if it does not exist and cannot be created.
-void make_fio_directory(const std::string& directory);
+/// Throws usage_error if it does not exist and cannot be created. Creates nothing: what is refused later leaves
+/// nothing.
+void require_fio_directory(const std::string& directory);
 
 }  // namespace qd1

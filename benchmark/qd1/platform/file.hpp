@@ -18,6 +18,11 @@ enum class file_kind : std::uint8_t { missing, regular, directory, block_device,
 /// What is at a path; symbolic links are followed. Throws usage_error where that cannot be found out.
 file_kind kind_of(const std::string& path);
 
+/// The same for all names of a file, a directory or a block device, and different for any other; also of a file that
+/// does not exist yet, in a directory that does. Empty for what keeps no data, such as a terminal, and for what cannot
+/// be found out.
+std::string file_identity(const std::string& path);
+
 /// Bytes that may still be written on the file system of this directory.
 std::uint64_t free_bytes(const std::string& directory);
 
@@ -62,8 +67,8 @@ class device_claim {
   [[maybe_unused]] qio::platform::native_handle handle_;
 };
 
-/// The device that shows the contents of this file ("loop0"), as losetup(8) makes them; empty if there is none.
-/// Overwriting the file overwrites what is mounted there.
+/// The device that shows the contents of this file or device ("loop0"), as losetup(8) makes them; empty if there is
+/// none. Overwriting the file overwrites what is mounted there.
 std::string device_over(const std::string& path);
 
 /// Marks the file itself as written entirely by qd1 and unchanged since. Does nothing where the file system cannot keep
@@ -73,16 +78,22 @@ std::string device_over(const std::string& path);
 void mark_as_made_by_qd1(const std::string& path);
 bool is_made_by_qd1(const std::string& path);
 
-/// Marks the file itself as one that qd1 is filling, until it is marked as made. If that never happens, the process was
-/// killed meanwhile. Does nothing where the file system cannot keep that.
-void mark_as_unfinished(const std::string& path);
+/// Marks the file itself as one that qd1 is filling with that many bytes, until it is marked as made. If that never
+/// happens, the process was killed meanwhile. Does nothing where the file system cannot keep that. The mark counts only
+/// on files that only this user may write to, that have one name, and that have no more bytes.
+void mark_as_unfinished(const std::string& path, std::uint64_t bytes);
 bool is_unfinished(const std::string& path);
+
+/// Why a file that will be overwritten is in use: another process has it open for writing, or holds a lock on it. Empty
+/// if neither is seen at this moment, in which this process may not have it open for writing itself.
+std::string why_in_use(const std::string& path);
 
 /// Removes the name of the held file, unless the name leads to another file by now. Never throws.
 void remove_file(const std::string& path, std::unique_ptr<held_file> held) noexcept;
 
 /// Writes a file and puts it in the place of `path` when it is complete. Nothing is followed where others may write: a
-/// symbolic link there is refused, and so are pipes and devices. Throws usage_error where not all could be written.
+/// symbolic link there is refused, and so are pipes and devices. Devices that keep data are refused everywhere, and so
+/// is a file behind a loop device. Throws usage_error where not all could be written.
 void write_whole_file(const std::string& path, std::string_view contents);
 
 /// Throws usage_error where write_whole_file() could not write. Leaves everything as it was.

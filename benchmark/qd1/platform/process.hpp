@@ -26,8 +26,8 @@ double processor_seconds_step() noexcept;
 /// report it.
 std::optional<std::uint64_t> bytes_fetched();
 
-/// Whether another process has the file open, among those that this one may inspect.
-bool is_open_elsewhere(const std::string& path);
+/// Whether another process has the file open, or open for writing, among those that this one may inspect.
+bool is_open_elsewhere(const std::string& path, bool for_writing = false);
 
 /// Counts from the first call on how often this process was stopped and continued. None where the system does not
 /// report it.

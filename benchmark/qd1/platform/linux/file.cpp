@@ -2,12 +2,14 @@
 #include "platform/file.hpp"
 
 #include "failure.hpp"
+#include "platform/process.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/fs.h>
 #include <linux/loop.h>
 #include <linux/magic.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,6 +23,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <exception>
@@ -59,8 +62,10 @@ struct flock byte_of(std::uint64_t part, short type) {
   return byte;
 }
 
-// Contains the number of the file, so that the mark of a copy is not valid.
-std::string unfinished_mark(const struct stat& status) { return fmt::format("unfinished {}", status.st_ino); }
+// Contains the identity of the file, so that the mark of a copy is not valid; the bytes that it is to have follow.
+std::string unfinished_mark(const struct stat& status) {
+  return fmt::format("unfinished {} {} ", status.st_dev, status.st_ino);
+}
 
 std::string mark_of(const std::string& path) {
   char mark[128];
@@ -244,6 +249,11 @@ std::uint64_t encoded(dev_t device) {
   return (minor(device) & 0xffu) | std::uint64_t(major(device)) << 8 | (std::uint64_t(minor(device)) & ~0xffu) << 12;
 }
 
+bool is_same(const struct stat& one, const struct stat& other) {
+  if (S_ISBLK(one.st_mode) && S_ISBLK(other.st_mode)) return one.st_rdev == other.st_rdev;
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 std::string why_claimed(const struct stat& status, int error) {
   const std::filesystem::path device =
       fmt::format("/sys/dev/block/{}:{}", major(status.st_rdev), minor(status.st_rdev));
@@ -303,6 +313,22 @@ file_kind kind_of(const std::string& path) {
   return S_ISBLK(status.st_mode) ? file_kind::block_device : file_kind::other;
 }
 
+std::string file_identity(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) == 0) {
+    if (S_ISBLK(status.st_mode)) return fmt::format("device {}", status.st_rdev);
+    const bool keeps_data = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);
+    return keeps_data ? fmt::format("{} {}", status.st_dev, status.st_ino) : std::string();
+  }
+  try {
+    const output_place place = find_place(path);  // of a link that leads to no file, too
+    if (!place.is_new || ::fstat(place.entry.directory, &status) != 0) return {};
+    return fmt::format("{} {} {}", status.st_dev, status.st_ino, place.entry.name);
+  } catch (const usage_error&) {
+    return {};  // whoever opens it says why
+  }
+}
+
 std::uint64_t free_bytes(const std::string& directory) {
   struct statvfs system;
   if (::statvfs(directory.c_str(), &system) != 0) fail(directory);
@@ -348,7 +374,10 @@ void require_no_link_of_others(const std::string& path, const held_file& held) {
 // Mounting, swapping and assembling open a device exclusively, too.
 device_claim::device_claim(const held_file& device, const std::string& name)
     : handle_(::open(device.path().c_str(), O_RDONLY | O_EXCL | O_CLOEXEC)) {
-  const std::string reason = why_claimed(status_of(device.path()), handle_ < 0 ? errno : 0);
+  std::string reason = why_claimed(status_of(device.path()), handle_ < 0 ? errno : 0);
+  if (const std::string over = reason.empty() ? device_over(device.path()) : ""; !over.empty())
+    reason = "it is what lies behind " + over;
+  if (reason.empty() && is_open_elsewhere(device.path(), true)) reason = "another process has it open for writing";
   if (reason.empty()) return;
   if (handle_ >= 0) ::close(handle_);
   throw usage_error(fmt::format("{}: not overwritten: {}", name, reason));
@@ -365,13 +394,13 @@ std::string device_over(const std::string& path) {
     std::string behind;
     std::getline(std::ifstream(each.path() / "loop/backing_file"), behind);
     struct stat there;
-    if (::stat(behind.c_str(), &there) == 0 && there.st_dev == status.st_dev && there.st_ino == status.st_ino)
-      return name;
+    if (::stat(behind.c_str(), &there) == 0 && is_same(there, status)) return name;
     // The name may be another one here, or gone; the device knows the file itself. Only root may ask.
     const owned_handle device(::open(("/dev/" + name).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     struct loop_info64 facts {};
-    if (device.get() >= 0 && ::ioctl(device.get(), LOOP_GET_STATUS64, &facts) == 0 && facts.lo_inode == status.st_ino &&
-        facts.lo_device == encoded(status.st_dev))
+    if (device.get() < 0 || ::ioctl(device.get(), LOOP_GET_STATUS64, &facts) != 0) continue;
+    if (S_ISBLK(status.st_mode) ? facts.lo_rdevice == encoded(status.st_rdev)
+                                : facts.lo_inode == status.st_ino && facts.lo_device == encoded(status.st_dev))
       return name;
   }
   return {};
@@ -401,12 +430,43 @@ bool is_made_by_qd1(const std::string& path) {
   return only_this_user_writes(status) && since >= -most_ms && since <= most_ms;
 }
 
-void mark_as_unfinished(const std::string& path) {
-  const std::string mark = unfinished_mark(status_of(path));
+void mark_as_unfinished(const std::string& path, std::uint64_t bytes) {
+  const std::string mark = unfinished_mark(status_of(path)) + std::to_string(bytes);
   ::setxattr(path.c_str(), mark_name, mark.data(), mark.size(), 0);
 }
 
-bool is_unfinished(const std::string& path) { return mark_of(path) == unfinished_mark(status_of(path)); }
+bool is_unfinished(const std::string& path) {
+  const std::string mark = mark_of(path);
+  const struct stat status = status_of(path);
+  const std::string expected = unfinished_mark(status);
+  if (!mark.starts_with(expected) || !only_this_user_writes(status) || status.st_nlink != 1) return false;
+  off_t bytes = 0;
+  const auto [end, failed] = std::from_chars(mark.data() + expected.size(), mark.data() + mark.size(), bytes);
+  return failed == std::errc() && end == mark.data() + mark.size() && status.st_size <= bytes;
+}
+
+// fcntl(2), "Leases": a read lease is refused while anybody, also the kernel, has the file open for writing, or has
+// mapped it so. That is asked before this process opens it for writing.
+std::string why_in_use(const std::string& path) {
+  constexpr const char* is_written = "another process has it open for writing";
+  {
+    const owned_handle file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    if (file.get() < 0) return errno == EWOULDBLOCK ? "another process holds a lease on it" : "";
+    ::fcntl(file.get(), F_SETSIG, SIGURG);  // is ignored; the signal of a lease that is broken would end the process
+    if (::fcntl(file.get(), F_SETLEASE, F_RDLCK) == 0)
+      ::fcntl(file.get(), F_SETLEASE, F_UNLCK);
+    else if (errno == EAGAIN || is_open_elsewhere(path, true))  // others: not for this user, or this file system
+      return is_written;
+  }
+  const owned_handle file(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  const bool is_locked =
+      file.get() >= 0 && ((::fcntl(file.get(), F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK) ||
+                          (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK));
+  return is_locked ? "another process holds a lock on it" : "";
+}
 
 void remove_file(const std::string& path, std::unique_ptr<held_file> held) noexcept {
   try {
@@ -422,9 +482,36 @@ void remove_file(const std::string& path, std::unique_ptr<held_file> held) noexc
 
 namespace {
 
+// Terminals, and what keeps nothing (null, zero, full). By numbers of Documentation/admin-guide/devices.txt, since
+// opening another device may have an effect.
+bool takes_text(dev_t device) {
+  const unsigned kind = major(device), number = minor(device);
+  return kind == 4 || kind == 5 || (kind >= 136 && kind <= 143) ||
+         (kind == 1 && (number == 3 || number == 5 || number == 7));
+}
+
+// What this process was started with is open already, whatever it is.
+bool is_own_output(const struct stat& status) {
+  for (const int each : {STDOUT_FILENO, STDERR_FILENO})
+    if (struct stat own; ::fstat(each, &own) == 0 && own.st_dev == status.st_dev && own.st_ino == status.st_ino)
+      return true;
+  return false;
+}
+
+void require_no_device(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return;
+  const bool is_disk = S_ISBLK(status.st_mode);
+  if (is_disk || (S_ISCHR(status.st_mode) && !takes_text(status.st_rdev) && !is_own_output(status)))
+    throw usage_error(path + ": cannot be written: it is a device; name a file");
+  if (const std::string device = S_ISREG(status.st_mode) ? device_over(path) : ""; !device.empty())
+    throw usage_error(fmt::format("{}: cannot be written: it is the file behind {}; name another", path, device));
+}
+
 // A place where a file, or what is no file, may be written.
 output_place allowed_place(const std::string& path) {
   output_place place = find_place(path);
+  require_no_device(path);
   if (place.is_of_proc || place.is_new || S_ISREG(place.status.st_mode)) return place;
   if (S_ISDIR(place.status.st_mode)) throw usage_error(path + ": cannot be written: it is a directory");
   if (place.others_write)

@@ -3,10 +3,12 @@
 
 #include "platform/cycles.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,14 +30,31 @@ namespace fs = std::filesystem;
 
 void (*when_interrupted)() noexcept = nullptr;
 
+// proc_pid_fdinfo(5): "flags:	0100002", those of open(2), in octal.
+bool is_writable(const fs::path& facts) {
+  std::ifstream file(facts);
+  unsigned flags = 0;
+  for (std::string key; file >> key;)
+    if (key == "flags:" && file >> std::oct >> flags) return (flags & O_ACCMODE) != O_RDONLY && (flags & O_PATH) == 0;
+  return false;
+}
+
+// fs::equivalent() compares no devices.
+bool is_same(const fs::path& one, const fs::path& other) {
+  struct stat a, b;
+  if (::stat(one.c_str(), &a) != 0 || ::stat(other.c_str(), &b) != 0) return false;
+  return (a.st_dev == b.st_dev && a.st_ino == b.st_ino) ||
+         (S_ISBLK(a.st_mode) && S_ISBLK(b.st_mode) && a.st_rdev == b.st_rdev);
+}
+
 // The names are compared first: looking at a file of a file system that does not answer would not end.
-bool has_open(const fs::path& process, const fs::path& wanted, int& left) {
+bool has_open(const fs::path& process, const fs::path& wanted, bool for_writing, int& left) {
   std::error_code failed;
   for (fs::directory_iterator each(process / "fd", failed), end; !failed && each != end && left-- > 0;
        each.increment(failed)) {
     std::error_code ignored;
-    if (fs::read_symlink(each->path(), ignored).filename() == wanted.filename() &&
-        fs::equivalent(each->path(), wanted, ignored))
+    if (fs::read_symlink(each->path(), ignored).filename() == wanted.filename() && is_same(each->path(), wanted) &&
+        (!for_writing || is_writable(process / "fdinfo" / each->path().filename())))
       return true;
   }
   return false;
@@ -109,7 +128,7 @@ std::optional<std::uint64_t> bytes_fetched() {
 }
 
 // proc_pid_fd(5). Processes of other users do not show their files, and any process may end meanwhile.
-bool is_open_elsewhere(const std::string& path) {
+bool is_open_elsewhere(const std::string& path, bool for_writing) {
   std::error_code failed;
   const fs::path wanted = fs::canonical(path, failed);
   const std::string own = std::to_string(::getpid());
@@ -117,7 +136,7 @@ bool is_open_elsewhere(const std::string& path) {
   for (fs::directory_iterator process("/proc", failed), end; !failed && process != end; process.increment(failed)) {
     const std::string number = process->path().filename();
     if (number == own || number.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (has_open(process->path(), wanted, left)) return true;
+    if (has_open(process->path(), wanted, for_writing, left)) return true;
   }
   return false;
 }

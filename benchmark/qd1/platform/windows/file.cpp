@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <random>
 #include <string_view>
@@ -128,6 +129,25 @@ file_kind kind_of(const std::string& path) {
   }
 }
 
+// Names differ in more than case, so a missing file is the same by any case of its name.
+std::string file_identity(const std::string& path) {
+  const auto identity = [](const std::wstring& name) -> std::string {
+    const owned_handle there(open(name, 0, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS));
+    BY_HANDLE_FILE_INFORMATION facts;
+    if (!there.exists() || ::GetFileInformationByHandle(there.get(), &facts) == 0) return {};
+    return fmt::format("{} {} {}", facts.dwVolumeSerialNumber, facts.nFileIndexHigh, facts.nFileIndexLow);
+  };
+  if (is_device(path)) return path;
+  const auto name = qio::platform::native_path(path.c_str());
+  if (!name) return {};
+  if (std::string found = identity(name.value()); !found.empty()) return found;
+  const std::filesystem::path place = name.value();
+  const std::string above = identity(place.has_parent_path() ? place.parent_path().native() : L".");
+  std::string last = place.filename().string();
+  std::ranges::transform(last, last.begin(), [](unsigned char each) { return static_cast<char>(std::tolower(each)); });
+  return above.empty() ? above : above + ' ' + last;
+}
+
 std::uint64_t free_bytes(const std::string& directory) {
   ULARGE_INTEGER bytes;
   if (::GetDiskFreeSpaceExW(native(directory).c_str(), &bytes, nullptr, nullptr) == 0) fail(directory);
@@ -179,9 +199,22 @@ void mark_as_made_by_qd1(const std::string& path) { put_mark(path, state_of(path
 
 bool is_made_by_qd1(const std::string& path) { return mark_of(path) == state_of(path); }
 
-void mark_as_unfinished(const std::string& path) { put_mark(path, unfinished); }
+void mark_as_unfinished(const std::string& path, std::uint64_t) { put_mark(path, unfinished); }
 
 bool is_unfinished(const std::string& path) { return mark_of(path) == unfinished; }
+
+std::string why_in_use(const std::string& path) {
+  const owned_handle file(::CreateFileW(native(path).c_str(), GENERIC_READ, FILE_SHARE_READ, nullptr, OPEN_EXISTING,
+                                        FILE_ATTRIBUTE_NORMAL | FILE_FLAG_NO_BUFFERING, nullptr));
+  if (!file.exists())
+    return ::GetLastError() == ERROR_SHARING_VIOLATION ? "another process has it open for writing" : "";
+  OVERLAPPED begin{};
+  constexpr DWORD all = ~DWORD(0);
+  if (::LockFileEx(file.get(), LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, all, all, &begin) == 0)
+    return ::GetLastError() == ERROR_LOCK_VIOLATION ? "another process holds a lock on it" : "";
+  ::UnlockFileEx(file.get(), 0, all, all, &begin);
+  return {};
+}
 
 // While it is held, its name cannot lead to another file.
 void remove_file(const std::string& path, std::unique_ptr<held_file> held) noexcept {
@@ -197,6 +230,7 @@ void require_writable(const std::string& path) {
   const auto kind = fs::symlink_status(place, ignored).type();
   if (kind == fs::file_type::symlink)
     throw usage_error(path + ": cannot be written: it is a symbolic link; name a file");
+  if (is_device(path)) throw usage_error(path + ": cannot be written: it is a device; name a file");
   if (kind != fs::file_type::regular && kind != fs::file_type::not_found) return;
   const std::wstring name =
       (place.parent_path() / fmt::format(".qd1-{:016x}", qio::platform::unguessable_number())).native();

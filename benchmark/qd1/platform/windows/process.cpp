@@ -74,7 +74,7 @@ double processor_seconds_step() noexcept { return 1. / 64; }
 
 std::optional<std::uint64_t> bytes_fetched() { return std::nullopt; }
 
-bool is_open_elsewhere(const std::string&) { return false; }
+bool is_open_elsewhere(const std::string&, bool) { return false; }
 
 pinned_to_this_processor::pinned_to_this_processor() noexcept {
   PROCESSOR_NUMBER here;

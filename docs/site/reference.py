@@ -11,7 +11,7 @@ import xml.etree.ElementTree as xml
 
 # The types by what they are for. Each has a page.
 GROUPS = {
-    "Files": ["basic_file", "any_file", "open_options", "directory", "path_view", "alignment", "atomic_write_limits",
+    "Files": ["basic_file", "any_file", "shared_file", "open_options", "directory", "path_view", "alignment", "atomic_write_limits",
               "file_statistics", "read_request", "write_request", "bounced_file", "bounce_options"],
     "Modes": ["cached", "uncached", "direct", "mapped"],
     "Contexts": ["basic_context", "context_options", "posted_call", "wait_statistics"],

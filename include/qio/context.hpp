@@ -33,6 +33,8 @@ class task_scope;
 
 namespace detail {
 
+struct file_access;
+
 /// The result of schedule(). When it is awaited, the coroutine continues on the loop's thread.
 template <engine Engine>
 class [[nodiscard]] scheduled final : posted {
@@ -290,6 +292,7 @@ class [[nodiscard]] basic_context {
   template <file_mode, class>
   friend class basic_file;
   friend class task_scope;
+  friend detail::file_access;
   template <class OtherEngine>
   friend task<result<void>> async_sync_directory(const basic_context<OtherEngine>&, std::string);
 

@@ -205,6 +205,7 @@ class [[nodiscard]] basic_file {
   {
     if (!is_open()) return not_open();
     if (engine<Engine> && platform::binds_handles) return error(errc::cannot_be_released);
+    if (state_->has_ended()) return not_open();
     if (state_->is_shared()) return error(errc::handle_is_shared);
     end_operations();
     const std::unique_ptr<state> released = std::move(state_);

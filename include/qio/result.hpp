@@ -509,9 +509,9 @@ class error {
   // The library's own failures that have a std::errc are in the generic category; those of the system are in the system
   // category. The generic texts would mislead: an expired deadline is not a "Connection timed out".
   std::string reason_of_system() const {
+    if (*this == std::errc::bad_file_descriptor) return "the file is not open";  // the system's: see shared_file
     if (detail::identified_category::is_same(*category_, std::generic_category()))
       switch (static_cast<std::errc>(value_)) {
-        case std::errc::bad_file_descriptor: return "the file is not open";
         case std::errc::timed_out: return "the deadline passed before the operation completed";
         case std::errc::operation_canceled: return "the operation was canceled";
         case std::errc::not_enough_memory: return "out of memory";

@@ -61,7 +61,7 @@ QIO = Part(folder="include/qio", prefix="qio/", suffixes=(".hpp",), layers=[
     ("simulation", ["simulation/"]),
     ("engine", ["engine/"]),
     ("loop", ["loop/", "operation", "write_and_sync", "batch", "posted_call", "task", "task_scope", "when_any", "context"]),
-    ("file", ["file/", "file", "any_file", "bounce/", "bounce_pool", "bounced", "salvage", "format", "qio"]),
+    ("file", ["file/", "file", "any_file", "bounce/", "bounce_pool", "bounced", "salvage", "shared_file", "format", "qio"]),
     ("log", ["log/", "log_writer"]),
 ], may_ask_for_the_system=frozenset({"configuration.hpp", "system/platform.hpp"}), folders_are_apart=False,
            needs_prefix=True)

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
@@ -38,6 +39,15 @@ struct file_access {
   template <class File>
   static bool is_durable(const File& file, const blocking_write_options& options) noexcept {
     return options.durable || file.state_->file.activity.writes_durably;
+  }
+  template <class File, class... Part>
+  static File make(Part&&... part) {
+    return File(std::forward<Part>(part)...);
+  }
+  /// Leaves `file` closed.
+  template <class File>
+  static auto state_of(File& file) noexcept {
+    return std::move(file.state_);
   }
   // They describe requests as the file's own operations do. The file must be open.
   template <class File>

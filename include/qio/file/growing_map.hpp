@@ -6,6 +6,7 @@
 #include <qio/base/check.hpp>
 #include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
+#include <qio/file/shared_handle.hpp>
 #include <qio/mode.hpp>
 #include <qio/result.hpp>
 #include <qio/system/platform.hpp>
@@ -27,12 +28,23 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 /// when the file has doubled. Until then, transfers of the new part use the file's handle.
 ///
 /// Any thread may ask for a range while another one grows the file.
-class growing_map {
+class growing_map : kept_by_mapping {
  public:
   growing_map(platform::native_handle handle, bool writable, std::uint64_t reservation, access_pattern pattern) noexcept
       : handle_(handle), reservation_(reservation), writable_(writable), pattern_(pattern) {}
 
+  ~growing_map() {
+    if (sharing_ != nullptr) sharing_->remove(*this);
+  }
+
   bool writable() const noexcept { return writable_; }
+
+  /// The mappings end when the file is closed for all who share it. `sharing` outlives this object.
+  void end_with(shared_handle& sharing) noexcept {
+    release = [](kept_by_mapping& self) noexcept { static_cast<growing_map&>(self).end_mappings(); };
+    sharing_ = &sharing;
+    sharing.add(*this);
+  }
 
   /// The address of the file's byte `offset`, or null unless the file had `bytes` bytes from there on when its size was
   /// last read.
@@ -91,6 +103,13 @@ class growing_map {
   }
 
  private:
+  // What is accessed there from now on raises SIGBUS, like a part of the file that was cut off.
+  void end_mappings() noexcept {
+    const std::lock_guard lock(mutex_);
+    known_size_.store(0, std::memory_order_release);
+    for (platform::mapping& each : mappings_) platform::end(each);
+  }
+
   static bool is_within(const platform::mapping& map, const std::byte* address) noexcept {
     const auto at = reinterpret_cast<std::uintptr_t>(address), begin = reinterpret_cast<std::uintptr_t>(map.data());
     return at >= begin && at - begin < map.size();
@@ -139,6 +158,7 @@ class growing_map {
   std::uint64_t reservation_;
   bool writable_;
   access_pattern pattern_;
+  shared_handle* sharing_ = nullptr;
   process_mutex mutex_;  // guards what follows, each store of which leaves it consistent; atomics are read without it
   std::forward_list<platform::mapping> mappings_;  // the longest first
   std::atomic<std::byte*> base_ = nullptr;         // the address of the longest

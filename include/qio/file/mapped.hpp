@@ -44,6 +44,9 @@ class mode_policy<mapped, System> : public any_alignment {
     return map_.resize_by([&] { return opening.commit(); });
   }
 
+  /// The mapping shows the file until it is closed for all who share it. `sharing` outlives this object.
+  void end_with(shared_handle& sharing) noexcept { map_.end_with(sharing); }
+
   static constexpr platform::transfer_flags flags() noexcept { return 0; }
   static constexpr bool is_direct() noexcept { return false; }
   static constexpr bool is_uncached() noexcept { return false; }

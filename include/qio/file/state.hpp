@@ -126,11 +126,15 @@ struct file_state {
     options.durable_writes = file.activity.writes_durably;
     // What this file has or lacks, the other has or lacks.
     options.fallback = is_in_force() ? if_unavailable::fail : if_unavailable::use_cache;
+    const bool ends_at_once = file.sharing != nullptr && file.sharing->ends_at_once();
+    if (ends_at_once) options.registered = false;  // a ring would keep the file open
     const auto opening = System::opening::of(file.handle);
     auto shared = prepare(system_on<System>(loop), opening, file.activity.granted, options, loop);
     if (!shared) return shared;
     shared.value()->file.activity.path = file.activity.path;
     shared.value()->file.share_handle(file);
+    if constexpr (Mode::is_mapped)
+      if (ends_at_once) shared.value()->mode.end_with(*file.sharing);
     return shared;
   }
 
@@ -141,7 +145,16 @@ struct file_state {
     file.activity.system.may_have_slot = options.registered;
   }
 
+  /// Prepares for share() by any thread, and for end().
+  void be_shared() {
+    file.be_shared(true);
+    if constexpr (Mode::is_mapped) mode.end_with(*file.sharing);
+  }
+
   bool is_shared() const noexcept { return file.sharing != nullptr && file.sharing->has_others(); }
+
+  /// Whether a shared_file has closed it.
+  bool has_ended() const noexcept { return file.sharing != nullptr && file.sharing->has_ended(); }
 
   /// The handle is the caller's from now on. It is not shared.
   platform::native_handle release() noexcept { return std::exchange(file.handle, platform::invalid_handle); }

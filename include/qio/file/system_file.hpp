@@ -36,14 +36,17 @@ struct system_file {
 
   /// Uses the handle of `other` as well. Not while another thread uses `other`.
   void share_handle(system_file& other) {
-    if (other.sharing == nullptr) {
-      other.sharing = std::make_shared<shared_handle>();
-      other.activity.sync_failure.keep_in(other.sharing->failures);
-    }
+    if (other.sharing == nullptr) other.be_shared(false);
     other.sharing->join();
     sharing = other.sharing;
     activity.sync_failure.keep_in(sharing->failures);
     handle = other.handle;
+  }
+
+  /// Others may use the handle from now on: see shared_handle.
+  void be_shared(bool ends_at_once) {
+    sharing = std::make_shared<shared_handle>(ends_at_once);
+    activity.sync_failure.keep_in(sharing->failures);
   }
 
   /// Reads all of `io`, which was made from `buffers`, by system calls. A read that stops between two multiples of

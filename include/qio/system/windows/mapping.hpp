@@ -121,6 +121,9 @@ inline result<void> flush(const mapping& shown) noexcept {
   }
 }
 
+/// Files with mappings are not shared here: see close_and_keep_number().
+inline void end(mapping&) noexcept {}
+
 inline std::size_t page_size() noexcept {
   static const std::size_t bytes = [] {
     SYSTEM_INFO system;

@@ -100,6 +100,90 @@ TEST_CASE("a mapped file that cannot be mapped again after a truncation reports 
   CHECK(file.sync());
 }
 
+namespace {
+
+const void* coveted = nullptr;
+unsigned thefts = 0, attempts = 0;
+
+/// Another thread that allocates memory, as luck would have it where a view begins.
+void allocate_there() {
+  void* const taken = ::VirtualAlloc(const_cast<void*>(coveted), 65536, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+  ++attempts;
+  thefts += taken != nullptr ? 1u : 0u;
+}
+
+/// Ways to keep addresses.
+struct windows_version {
+  bool has_placeholders;
+  bool maps_past_sections;
+};
+constexpr windows_version versions[] = {{true, true}, {true, false}, {false, false}};
+
+struct running_on {
+  explicit running_on(const windows_version& version) {
+    shim::now.has_placeholders = version.has_placeholders;
+    shim::now.maps_past_sections = version.maps_past_sections;
+  }
+  running_on(const running_on&) = delete;
+  running_on& operator=(const running_on&) = delete;
+  ~running_on() {
+    shim::now.has_placeholders = false;
+    shim::now.maps_past_sections = false;
+    shim::now.before_resizing = nullptr;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("nobody gets the addresses of a mapped file while it is truncated, nor those of its lost part afterwards") {
+  for (const windows_version& version : versions) {
+    const running_on old_or_new(version);
+    const directory where;
+    auto file = qio::mapped_file::open(where / "file", access::read_write, creation::always_new).value();
+    auto source = memory::with_pattern(0, 64 * 4096);
+    REQUIRE(file.write_at(0, source.all()).value() == 64 * 4096);
+    const auto view = file.view(0, 64 * 4096).value();
+    thefts = attempts = 0;
+    shim::now.before_resizing = &allocate_there;
+    for (const std::size_t bytes : {50u * 4096, 10u * 4096 + 100, 30u * 4096, 17u * 4096 - 1, 1u, 0u, 40u * 4096}) {
+      coveted = view.data();
+      REQUIRE(file.resize(bytes));
+      CHECK(file.size().value() == bytes);
+      for (std::size_t part = 0; part < 4; ++part) {
+        coveted = view.data() + part * 65536;
+        allocate_there();
+      }
+      auto rest = memory::with_pattern(0, bytes);
+      REQUIRE(file.write_at(0, rest.all()).value() == bytes);
+    }
+    CHECK(attempts >= 28 + 7);
+    CHECK(thefts == 0);
+    REQUIRE(file.resize(20 * 4096));  // the file is mapped there again as far as it reaches
+    CHECK(holds_pattern(view.first(20 * 4096), 0));
+  }
+}
+
+TEST_CASE("closing a mapped file frees its addresses, whether it was truncated or not") {
+  for (const windows_version& version : versions) {
+    const running_on old_or_new(version);
+    for (const std::size_t bytes : {64u * 4096, 50u * 4096, 10u * 4096 + 100, 1u, 0u}) {
+      const directory where;
+      auto file = qio::mapped_file::open(where / "file", access::read_write, creation::always_new).value();
+      REQUIRE(file.resize(64 * 4096));
+      const auto* const place = file.view(0, 64 * 4096).value().data();
+      REQUIRE(file.resize(bytes));
+      REQUIRE(file.close());
+      bool is_free = true;  // found out before anything else allocates memory
+      for (std::size_t part = 0; part < 4; ++part) {
+        MEMORY_BASIC_INFORMATION found{};
+        is_free &= ::VirtualQuery(place + part * 65536, &found, sizeof found) != 0 && found.State == MEM_FREE;
+      }
+      CHECK(is_free);
+      CHECK(shim::placeholders.empty());
+    }
+  }
+}
+
 TEST_CASE("a copy asks for the size of a mapped file only where somebody could truncate it") {
   const directory where;
   make_file(where / "file");

@@ -181,3 +181,28 @@ TEST_CASE("a mapped file is not truncated, not even within its last page") {
     if (qio::platform::mapping::keeps_size(file.native_handle())) CHECK_FALSE(answer);
   }
 }
+
+// Neither whether a placeholder can be replaced by a view of a file that ends within a page, nor with which length, is
+// documented. If not, qio unmaps and maps as before Windows 10 1803.
+TEST_CASE("the addresses of a mapped file stay reserved while it is truncated, by a placeholder") {
+  for (const std::string& in : directories())
+    for (const std::uint64_t bytes : {std::uint64_t(64) * 4096, std::uint64_t(63) * 4096 + 1000}) {
+      const place here(in);
+      auto file = qio::mapped_file::open(here / "file", access::read_write, creation::only_if_missing).value();
+      const std::string system = file_system(file.native_handle());
+      REQUIRE(file.resize(bytes));
+      const auto view = file.writable_view(0, bytes).value();
+      view[0] = std::byte{42};
+      REQUIRE(file.resize(10 * 4096 + 100));
+      CHECK(view[0] == std::byte{42});
+      MEMORY_BASIC_INFORMATION lost{}, kept{};
+      REQUIRE(::VirtualQuery(view.data() + 11 * 4096, &lost, sizeof lost) != 0);
+      REQUIRE(::VirtualQuery(view.data(), &kept, sizeof kept) != 0);
+      // Other reservations begin at multiples of 64 KiB.
+      std::printf("%s (%s): the truncated part of %llu bytes is kept %s\n", in.c_str(), system.c_str(),
+                  static_cast<unsigned long long>(bytes),
+                  lost.State == MEM_RESERVE ? "by a placeholder" : "as before Windows 10 1803");
+      CHECK(kept.State == MEM_COMMIT);
+      CHECK(lost.State == MEM_RESERVE);
+    }
+}

@@ -67,14 +67,44 @@ using ::SetFileCompletionNotificationModes;
 using ::SetFileInformationByHandle;
 using ::Sleep;
 using ::UnmapViewOfFile;
+using ::VirtualAlloc;
+using ::VirtualFree;
 using ::WriteFile;
 
-/// The address of a function of ntdll.dll that no import library names; null if this Windows lacks it.
+/// The address of a function that not every Windows has, or no import library names; null if this Windows lacks it.
+template <class Function>
+Function* function_of(const wchar_t* library, const char* name) noexcept {
+  const HMODULE loaded = ::GetModuleHandleW(library);
+  const FARPROC found = loaded == nullptr ? nullptr : ::GetProcAddress(loaded, name);
+  return reinterpret_cast<Function*>(reinterpret_cast<void*>(found));
+}
 template <class Function>
 Function* function_of_ntdll(const char* name) noexcept {
-  const HMODULE ntdll = ::GetModuleHandleW(L"ntdll.dll");
-  const FARPROC found = ntdll == nullptr ? nullptr : ::GetProcAddress(ntdll, name);
-  return reinterpret_cast<Function*>(reinterpret_cast<void*>(found));
+  return function_of<Function>(L"ntdll.dll", name);
+}
+
+/// Reserves a placeholder (VirtualAlloc2). Null before Windows 10 1803.
+inline void* reserve_placeholder(SIZE_T bytes) noexcept {
+  using function = PVOID WINAPI(HANDLE, PVOID, SIZE_T, ULONG, ULONG, void*, ULONG);
+  static function* const allocate = function_of<function>(L"kernelbase.dll", "VirtualAlloc2");
+  constexpr ULONG reserve_placeholder = 0x40000;  // MEM_RESERVE_PLACEHOLDER
+  if (allocate == nullptr) return nullptr;
+  return allocate(::GetCurrentProcess(), nullptr, bytes, MEM_RESERVE | reserve_placeholder, PAGE_NOACCESS, nullptr, 0);
+}
+/// Replaces a placeholder by a view of the beginning of a section (MapViewOfFile3).
+inline void* map_into_placeholder(HANDLE section, void* place, SIZE_T bytes, ULONG protection) noexcept {
+  using function = PVOID WINAPI(HANDLE, HANDLE, PVOID, ULONG64, SIZE_T, ULONG, ULONG, void*, ULONG);
+  static function* const map = function_of<function>(L"kernelbase.dll", "MapViewOfFile3");
+  constexpr ULONG replace_placeholder = 0x4000;  // MEM_REPLACE_PLACEHOLDER
+  if (map == nullptr) return nullptr;
+  return map(section, ::GetCurrentProcess(), place, 0, bytes, replace_placeholder, protection, nullptr, 0);
+}
+/// Unmaps such a view, and leaves a placeholder (UnmapViewOfFile2).
+inline BOOL unmap_to_placeholder(void* view) noexcept {
+  using function = BOOL WINAPI(HANDLE, PVOID, ULONG);
+  static function* const unmap = function_of<function>(L"kernelbase.dll", "UnmapViewOfFile2");
+  constexpr ULONG preserve_placeholder = 0x2;  // MEM_PRESERVE_PLACEHOLDER
+  return unmap == nullptr ? FALSE : unmap(::GetCurrentProcess(), view, preserve_placeholder);
 }
 
 /// Flushes only the data of a file, what is needed to read it back, and the device's cache (NtFlushBuffersFileEx with

@@ -7,6 +7,7 @@
 #include <qio/mode.hpp>
 #include <qio/result.hpp>
 #include <qio/system/windows/handle.hpp>
+#include <qio/system/windows/view_place.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -36,15 +37,20 @@ class mapping {
   }
 
   mapping(mapping&& other) noexcept
-      : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), writable_(other.writable_) {}
+      : place_(std::move(other.place_)),
+        base_(std::exchange(other.base_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        longest_(other.longest_),
+        writable_(other.writable_) {}
   mapping& operator=(mapping&& other) noexcept {
     mapping taken(std::move(other));
+    std::swap(place_, taken.place_);
     std::swap(base_, taken.base_);
     std::swap(size_, taken.size_);
+    std::swap(longest_, taken.longest_);
     std::swap(writable_, taken.writable_);
     return *this;
   }
-  ~mapping() { hide(); }
 
   std::byte* data() const noexcept { return base_; }
   std::size_t size() const noexcept { return size_; }
@@ -52,51 +58,48 @@ class mapping {
   /// Windows has no hints for mappings.
   static void expect(access_pattern) noexcept {}
 
-  /// Unmaps the file, but remembers the address ...
+  /// Unmaps the file, but keeps its addresses ...
   void hide() noexcept {
-    if (base_ != nullptr && base_ != &nothing) calls::UnmapViewOfFile(base_);
-    place_ = std::exchange(base_, nullptr);
+    place_.hide();
+    base_ = nullptr;
+    size_ = 0;
   }
 
-  /// ... and maps what the file contains now, at that address if there is one. An empty file cannot be mapped; data()
-  /// is then not null, and size() is 0. If this fails, nothing is mapped.
+  /// ... and maps what the file contains now, at these addresses if there are any, and no more than there are. An empty
+  /// file cannot be mapped; data() is then not null, and size() is 0. If this fails, nothing is mapped.
   result<void> show(native_handle handle) noexcept {
-    const std::size_t wanted = std::exchange(size_, 0);
     const auto end = platform::size(handle);
     if (!end) return end.error();
-    const auto bytes = static_cast<std::size_t>(detail::lesser_of<std::uint64_t>(wanted, end.assume_value()));
-    if (bytes == 0) {
-      base_ = &nothing;
-      return success();
+    const std::uint64_t bytes = detail::lesser_of<std::uint64_t>(longest_, end.assume_value());
+    if (bytes != 0) {
+      const HANDLE section =
+          calls::CreateFileMappingW(handle, nullptr, writable_ ? PAGE_READWRITE : PAGE_READONLY, 0, 0, nullptr);
+      if (section == nullptr) return last_error();
+      const error failure = place_.show(section, static_cast<std::size_t>(bytes), writable_);
+      calls::CloseHandle(section);  // the view keeps what it needs
+      if (failure.exists()) return failure;
     }
-    const HANDLE section =
-        calls::CreateFileMappingW(handle, nullptr, writable_ ? PAGE_READWRITE : PAGE_READONLY, 0, 0, nullptr);
-    if (section == nullptr) return last_error();
-    const DWORD granted = writable_ ? FILE_MAP_READ | FILE_MAP_WRITE : FILE_MAP_READ;
-    void* const base = calls::MapViewOfFileEx(section, granted, 0, 0, bytes, place_);
-    const error failure = base == nullptr ? last_error() : error();
-    calls::CloseHandle(section);  // the view keeps what it needs
-    if (failure.exists()) return failure;
-    base_ = static_cast<std::byte*>(base);
-    size_ = bytes;
+    base_ = bytes == 0 ? &nothing : place_.base();
+    size_ = static_cast<std::size_t>(bytes);
+    longest_ = place_.bytes();
     return success();
   }
 
  private:
   inline static std::byte nothing{};
 
-  mapping(bool writable, std::size_t size) noexcept : size_(size), writable_(writable) {}
+  mapping(bool writable, std::size_t longest) noexcept : longest_(longest), writable_(writable) {}
 
+  view_place place_;
   std::byte* base_ = nullptr;
-  std::byte* place_ = nullptr;
   std::size_t size_ = 0;
+  std::size_t longest_;  // what show() maps at most; after the first time, what there are addresses for
   bool writable_ = false;
 };
 
 /// Makes a call that may truncate or extend the file while it is mapped. Returns what the call returns. Windows does
 /// not truncate a mapped file; if the call fails for that reason, it is repeated while the file is unmapped. The
-/// mappings are then restored at their addresses. If another thread has taken an address meanwhile, that mapping is not
-/// restored, and touching its views ends the program.
+/// mappings are then restored at their addresses. Until then, touching a view ends the program.
 template <class Mappings, class Call>
 auto resize_beneath(Mappings& mappings, native_handle handle, Call&& call) {
   auto answer = call();
@@ -124,13 +127,6 @@ inline result<void> flush(const mapping& shown) noexcept {
 /// Files with mappings are not shared here: see close_and_keep_number().
 inline void end(mapping&) noexcept {}
 
-inline std::size_t page_size() noexcept {
-  static const std::size_t bytes = [] {
-    SYSTEM_INFO system;
-    ::GetSystemInfo(&system);
-    return system.dwPageSize;
-  }();
-  return bytes;
-}
+inline std::size_t page_size() noexcept { return memory_facts().dwPageSize; }
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -66,7 +66,11 @@ struct rules {
   std::atomic<canceling> cancels = canceling::aborts;
   /// FILE_FLAG_NO_BUFFERING is enforced: sectors of 512 bytes, or else ERROR_INVALID_PARAMETER.
   std::atomic<bool> minds_sectors = false;
-  std::atomic<bool> maps_nothing = false;  ///< ERROR_NOT_ENOUGH_MEMORY
+  std::atomic<bool> maps_nothing = false;             ///< ERROR_NOT_ENOUGH_MEMORY
+  std::atomic<bool> has_placeholders = false;         ///< as since Windows 10 1803; Wine 8 has none
+  std::atomic<bool> maps_past_sections = false;       ///< to the end of a section's last page, which is not documented
+  std::atomic<void (*)()> after_unmapping = nullptr;  ///< called when a view has been unmapped, with no placeholder
+  std::atomic<void (*)()> before_resizing = nullptr;  ///< called before the size of a file changes
   /// What Wine lacks: where the valid data of each file ends, in bytes; nothing if negative.
   std::atomic<std::int64_t> valid_end = -1;
   std::atomic<bool> knows_only_disk = false;  ///< the same, in the way of ReFS
@@ -91,6 +95,7 @@ struct rules {
     completes = completion::by_turns;
     cancels = canceling::by_turns;
     minds_sectors = true;
+    has_placeholders = true;
   }
 };
 inline rules now;
@@ -182,6 +187,27 @@ inline BOOL failed(DWORD code) {
   return FALSE;
 }
 
+// --- placeholders: see reserve_placeholder() below ---
+
+struct placeholder {
+  SIZE_T bytes;
+  bool is_view;  // replaced by a view of this length
+};
+inline std::mutex placeholder_mutex;
+inline std::map<char*, placeholder> placeholders;
+
+/// Reserves the addresses of a placeholder. Wine, like Windows before, begins at multiples of 64 KiB.
+inline void take_placeholder(char* place, SIZE_T bytes) {
+  const auto at = reinterpret_cast<std::uintptr_t>(place), begin = (at + 65535) / 65536 * 65536;
+  if (begin < at + bytes &&
+      ::VirtualAlloc(reinterpret_cast<void*>(begin), at + bytes - begin, MEM_RESERVE, PAGE_NOACCESS) == nullptr)
+    std::abort();
+}
+inline void free_placeholder(char* place, SIZE_T bytes) {
+  const auto at = reinterpret_cast<std::uintptr_t>(place), begin = (at + 65535) / 65536 * 65536;
+  if (begin < at + bytes) ::VirtualFree(reinterpret_cast<void*>(begin), 0, MEM_RELEASE);
+}
+
 /// The result of a transfer, or nothing: then the system carries it out unchanged.
 inline std::optional<BOOL> transfer(HANDLE handle, bool writes, void* memory, DWORD bytes, OVERLAPPED* overlapped) {
   if (fails(call::transfer)) return FALSE;
@@ -264,7 +290,7 @@ using ::GetVolumePathNameW;
 using ::ResetEvent;
 using ::SetEvent;
 using ::SetFileAttributesW;
-using ::UnmapViewOfFile;
+using ::VirtualAlloc;
 
 inline HANDLE CreateFileW(LPCWSTR name, DWORD access, DWORD share, LPSECURITY_ATTRIBUTES security, DWORD disposition,
                           DWORD flags, HANDLE like) {
@@ -320,6 +346,86 @@ inline BOOL WriteFile(HANDLE handle, LPCVOID memory, DWORD bytes, LPDWORD moved,
   return ::WriteFile(handle, memory, bytes, moved, overlapped);
 }
 
+/// Placeholders as Windows documents them, made of what Wine has: a call that Windows would refuse fails.
+inline void* reserve_placeholder(SIZE_T bytes) {
+  if (!shim::now.has_placeholders || bytes % 4096 != 0) return nullptr;
+  void* const place = ::VirtualAlloc(nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS);
+  const std::lock_guard lock(shim::placeholder_mutex);
+  if (place != nullptr) shim::placeholders[static_cast<char*>(place)] = {bytes, false};
+  return place;
+}
+
+inline void* map_into_placeholder(HANDLE section, void* place, SIZE_T bytes, ULONG protection) {
+  const DWORD granted = protection == PAGE_READWRITE ? FILE_MAP_READ | FILE_MAP_WRITE : FILE_MAP_READ;
+  const std::lock_guard lock(shim::placeholder_mutex);
+  const auto found = shim::placeholders.find(static_cast<char*>(place));
+  if (shim::now.maps_nothing) return shim::failed(ERROR_NOT_ENOUGH_MEMORY), nullptr;
+  if (found == shim::placeholders.end() || found->second.is_view || (bytes + 4095) / 4096 * 4096 != found->second.bytes)
+    return shim::failed(ERROR_INVALID_ADDRESS), nullptr;
+  shim::free_placeholder(found->first, found->second.bytes);
+  void* view = ::MapViewOfFileEx(section, granted, 0, 0, bytes, place);
+  if (view == nullptr && shim::now.maps_past_sections) view = ::MapViewOfFileEx(section, granted, 0, 0, 0, place);
+  if (view == nullptr) {  // within the last page, views of Wine do not reach past the end of the section
+    shim::take_placeholder(found->first, found->second.bytes);
+    return shim::failed(ERROR_ACCESS_DENIED), nullptr;
+  }
+  found->second.is_view = true;
+  return view;
+}
+
+inline BOOL unmap_to_placeholder(void* view) {
+  const std::lock_guard lock(shim::placeholder_mutex);
+  const auto found = shim::placeholders.find(static_cast<char*>(view));
+  if (found == shim::placeholders.end() || !found->second.is_view) return shim::failed(ERROR_INVALID_ADDRESS);
+  ::UnmapViewOfFile(view);
+  found->second.is_view = false;
+  shim::take_placeholder(found->first, found->second.bytes);
+  return TRUE;
+}
+
+inline BOOL UnmapViewOfFile(LPCVOID view) {
+  {
+    const std::lock_guard lock(shim::placeholder_mutex);
+    shim::placeholders.erase(static_cast<char*>(const_cast<void*>(view)));
+  }
+  const BOOL done = ::UnmapViewOfFile(view);
+  if (const auto call = shim::now.after_unmapping.load(); call != nullptr) call();
+  return done;
+}
+
+inline BOOL VirtualFree(LPVOID place, SIZE_T bytes, DWORD how) {
+  const std::lock_guard lock(shim::placeholder_mutex);
+  const auto first = shim::placeholders.find(static_cast<char*>(place));
+  if (first == shim::placeholders.end()) return how == MEM_RELEASE ? ::VirtualFree(place, bytes, how) : FALSE;
+  if (first->second.is_view) return shim::failed(ERROR_INVALID_ADDRESS);
+  const SIZE_T had = first->second.bytes;
+  if (how == MEM_RELEASE) {
+    if (bytes != 0) return shim::failed(ERROR_INVALID_PARAMETER);
+    shim::free_placeholder(first->first, had);
+    shim::placeholders.erase(first);
+    return TRUE;
+  }
+  if (how == (MEM_RELEASE | 0x2u)) {  // MEM_PRESERVE_PLACEHOLDER: splits it
+    if (bytes == 0 || bytes >= had || bytes % 4096 != 0) return shim::failed(ERROR_INVALID_PARAMETER);
+    shim::free_placeholder(first->first, had);
+    first->second.bytes = bytes;
+    shim::placeholders[first->first + bytes] = {had - bytes, false};
+    shim::take_placeholder(first->first, bytes);
+    shim::take_placeholder(first->first + bytes, had - bytes);
+    return TRUE;
+  }
+  const auto second = std::next(first);  // MEM_COALESCE_PLACEHOLDERS
+  if (second == shim::placeholders.end() || second->second.is_view || second->first != first->first + had ||
+      bytes != had + second->second.bytes)
+    return shim::failed(ERROR_INVALID_PARAMETER);
+  shim::free_placeholder(first->first, had);
+  shim::free_placeholder(second->first, second->second.bytes);
+  shim::placeholders.erase(second);
+  first->second.bytes = bytes;
+  shim::take_placeholder(first->first, bytes);
+  return TRUE;
+}
+
 template <class Function>
 Function* function_of_ntdll(const char* name) noexcept {
   const HMODULE ntdll = ::GetModuleHandleW(L"ntdll.dll");
@@ -342,6 +448,7 @@ inline BOOL MoveFileExW(LPCWSTR from, LPCWSTR to, DWORD flags) {
 }
 
 inline BOOL SetFileInformationByHandle(HANDLE handle, FILE_INFO_BY_HANDLE_CLASS what, LPVOID information, DWORD bytes) {
+  if (const auto call = shim::now.before_resizing.load(); call != nullptr && what == FileEndOfFileInfo) call();
   if (what == FileDispositionInfo && shim::fails(shim::call::remove)) return FALSE;
   return ::SetFileInformationByHandle(handle, what, information, bytes);
 }

@@ -4,7 +4,7 @@ import pathlib
 import sys
 import tempfile
 
-from check import RULES, broken_links, checked_files, missing_tests, prose, violations, wrong_excerpts
+from check import RULES, RULES_OF_PAGES, broken_links, checked_files, missing_tests, prose, violations, wrong_excerpts
 
 PLAIN = """Reads up to `bytes` bytes. A short read means end of file; 0 means the offset is at or past the end.
 Initialize the context before the first transfer: the kernel pins its memory once.
@@ -18,6 +18,8 @@ def found(line: str, name: str = "docs/page.md") -> bool:
 
 
 missed = [example for pattern, _, example in RULES if not pattern.search(example) or not found(f"// {example}", "a.hpp")]
+missed += [example for pattern, _, example in RULES_OF_PAGES if not pattern.search(example) or not found(example)]
+missed += [f"in code: {example}" for _, _, example in RULES_OF_PAGES if found(f"// {example}", "a.hpp")]
 for line, wrong in (("word " * 30, True), ("```\n" + "word " * 30 + "\n```", False), ("| " + "word " * 30, False),
                     ("word " * 24, False), ("https://" + "a" * 150, False)):
     if found(line) is not wrong:
@@ -52,5 +54,5 @@ if any("/corpus/" in each or each.startswith("test/prose/") for each in files):
     missed.append("a file that has the phrases on purpose is checked")
 for each in missed:
     print(f"not as expected: {each}")
-print(f"{len(RULES)} habits, {len(missed)} failures")
+print(f"{len(RULES) + len(RULES_OF_PAGES)} habits, {len(missed)} failures")
 sys.exit(1 if missed else 0)

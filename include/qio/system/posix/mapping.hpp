@@ -75,7 +75,8 @@ inline result<void> flush(const mapping&) noexcept { return success(); }
 inline void end(mapping& ended) noexcept {
   const int empty = ::memfd_create("qio: closed", MFD_CLOEXEC);
   if (empty < 0) return;
-  static_cast<void>(::mmap(ended.data(), ended.size(), PROT_READ, MAP_SHARED | MAP_FIXED, empty, 0));
+  // For writing, too: a store to a mapping that is only readable would raise SIGSEGV, which no copy expects.
+  static_cast<void>(::mmap(ended.data(), ended.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, empty, 0));
   ::close(empty);
 }
 

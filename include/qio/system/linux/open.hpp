@@ -2,6 +2,7 @@
 // Opening a file in steps, so that an open that fails late (because the mode is unavailable) leaves the disk unchanged.
 #pragma once
 
+#include <qio/base/clock.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/path.hpp>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -177,21 +179,23 @@ class opening {
 
   // Never waits for the other end of a pipe or for a terminal's carrier; otherwise, anyone who can put one there could
   // stop every thread that opens files. Only a path that may lead anywhere waits for another process to give up its
-  // lease on the file (fcntl(2), F_SETLEASE), as in open(2): by default, the kernel grants that process 45 s.
+  // lease on the file (fcntl(2), F_SETLEASE), as in open(2), but at most a minute: by default, the kernel grants that
+  // process 45 s, and another 45 s if it takes a lease again.
   error open_path(int flags, mode_t permissions) {
-    constexpr int most_waits = 6000;
     constexpr int milliseconds = 10;
     nonblocking_ = true;
-    error failure;
-    for (int waits = 0; waits < most_waits; ++waits) {
-      failure = take(open_at(beneath_, path_.c_str(), flags | O_NONBLOCK, permissions));
+    std::optional<detail::clock::time_point> deadline;
+    for (;;) {
+      const error failure = take(open_at(beneath_, path_.c_str(), flags | O_NONBLOCK, permissions));
       const bool is_leased = failure == std::errc::resource_unavailable_try_again;
       if (!is_leased && failure != std::errc::no_such_device_or_address) return failure;
       if (const error why = why_not_now(); why.exists()) return why;
       if (!is_leased || beneath_ != anywhere) return failure;
+      const auto now = detail::clock::now();
+      if (!deadline) deadline = now + std::chrono::minutes(1);
+      if (now >= *deadline) return failure;
       ::poll(nullptr, 0, milliseconds);
     }
-    return failure;
   }
 
   // Why a path cannot be opened without waiting. No error (exists() is false) if a file is there.

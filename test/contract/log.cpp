@@ -544,6 +544,14 @@ PROMISE(log_second_writer, asynchronous,
   CHECK(found.records == std::vector<std::string>{"one", "two"});
 }
 
+PROMISE(log_access, asynchronous, "a log is not opened for appending by a file that is open for reading only") {
+  make_log(w, 1);
+  auto file = w.open("log", access::read, creation::open_existing).value();
+  found_records found;
+  CHECK(w.context->run(qio::open_log(std::move(file), std::ref(found), small)).error() == errc::access_not_granted);
+  CHECK(found.records.empty());
+}
+
 PROMISE(log_shared, of_the_system, "a log is not opened for appending while another file uses its handle") {
   auto other = world<Where>::context_type::create().value();
   auto file = w.open("log", access::read_write, creation::if_needed).value();

@@ -81,6 +81,8 @@ class log_writer_state final {
   task<result<void>> open(Visit& visit) {
     if (options_.extent > most_extent) co_return error(errc::log_extent_too_large, options_.extent, most_extent);
     if (!file_.is_open()) co_return error(std::make_error_code(std::errc::bad_file_descriptor));
+    const auto& granted = file_access::activity_of(file_);
+    if (!granted.may_read() || !granted.may_write()) co_return error(errc::access_not_granted);
     if (file_access::is_shared(file_)) co_return error(errc::log_is_open);
     const auto locked = file_access::lock_exclusively(file_);
     if (!locked) co_return locked.error();

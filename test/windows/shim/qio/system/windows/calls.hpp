@@ -287,6 +287,7 @@ using ::GetFullPathNameW;
 using ::GetLastError;
 using ::GetOverlappedResult;
 using ::GetVolumePathNameW;
+using ::LockFileEx;
 using ::ResetEvent;
 using ::SetEvent;
 using ::SetFileAttributesW;

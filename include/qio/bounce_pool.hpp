@@ -102,7 +102,7 @@ class [[nodiscard]] bounce_pool {
   }
 
   detail::bounce_slots& state() const noexcept {
-    QIO_CHECK(state_ != nullptr, "a moved-from bounce_pool was used");
+    QIO_CHECK_AT(state_ != nullptr, "a moved-from bounce_pool was used", detail::caller());
     return *state_;
   }
 

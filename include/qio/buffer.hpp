@@ -99,23 +99,25 @@ class aligned_buffer {
   const std::byte* end() const noexcept { return data_ + size_; }
   /// Precondition: index < size().
   std::byte& operator[](std::size_t index) noexcept {
-    QIO_CHECK(index < size_, "operator[] reaches past the end of the aligned_buffer");
+    QIO_CHECK_AT(index < size_, "operator[] reaches past the end of the aligned_buffer", detail::caller());
     return data_[index];
   }
   /// Precondition: index < size().
   const std::byte& operator[](std::size_t index) const noexcept {
-    QIO_CHECK(index < size_, "operator[] reaches past the end of the aligned_buffer");
+    QIO_CHECK_AT(index < size_, "operator[] reaches past the end of the aligned_buffer", detail::caller());
     return data_[index];
   }
 
   /// A part of it. Precondition: offset + bytes <= size().
-  std::span<std::byte> view(std::size_t offset, std::size_t bytes) noexcept {
-    QIO_CHECK(offset <= size_ && bytes <= size_ - offset, "view() reaches past the end of the aligned_buffer");
+  std::span<std::byte> view(std::size_t offset, std::size_t bytes,
+                            [[maybe_unused]] detail::caller from = detail::caller::here()) noexcept {
+    QIO_CHECK_AT(offset <= size_ && bytes <= size_ - offset, "view() reaches past the end of the aligned_buffer", from);
     return {data_ + offset, bytes};
   }
   /// A part of it. Precondition: offset + bytes <= size().
-  std::span<const std::byte> view(std::size_t offset, std::size_t bytes) const noexcept {
-    QIO_CHECK(offset <= size_ && bytes <= size_ - offset, "view() reaches past the end of the aligned_buffer");
+  std::span<const std::byte> view(std::size_t offset, std::size_t bytes,
+                                  [[maybe_unused]] detail::caller from = detail::caller::here()) const noexcept {
+    QIO_CHECK_AT(offset <= size_ && bytes <= size_ - offset, "view() reaches past the end of the aligned_buffer", from);
     return {data_ + offset, bytes};
   }
 

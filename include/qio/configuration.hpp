@@ -24,10 +24,12 @@
 #define QIO_COLD [[gnu::cold, gnu::noinline]]
 #define QIO_NOINLINE [[gnu::noinline]]
 #define QIO_ALWAYS_INLINE [[gnu::always_inline]]
+#define QIO_WARN_UNUSED [[gnu::warn_unused]]
 #else
 #define QIO_COLD
 #define QIO_NOINLINE
 #define QIO_ALWAYS_INLINE
+#define QIO_WARN_UNUSED
 #endif
 #if defined(_MSC_VER)
 #define QIO_NO_UNIQUE_ADDRESS [[msvc::no_unique_address]]

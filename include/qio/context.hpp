@@ -71,7 +71,8 @@ class [[nodiscard]] scheduled final : posted {
 /// A context belongs to one thread: the first that calls run() or poll(). From then on that thread alone runs it, opens
 /// files on it, and starts, cancels and destroys operations. Until then, any thread may, one at a time. Other threads
 /// may call schedule() and post(), and use std::stop_source. To use several threads, give each a context of its own. A
-/// context must not be run from within its own callbacks and coroutines.
+/// context must not be run from within its own callbacks and coroutines. (The last parameter of its functions, a
+/// detail::caller, is for checks, which report the place of the call. Leave it out.)
 ///
 /// Creating a context allocates memory; running operations does not. Movable; files keep working when their context is
 /// moved. A moved-from context may be assigned to and destroyed; its functions that return a result fail with
@@ -121,7 +122,7 @@ class [[nodiscard]] basic_context {
   /// Runs `work` until it finishes, and everything else that is started on this context meanwhile. Rethrows an
   /// exception that leaves `work`. Waits forever if `work` waits for something that never happens.
   template <class T>
-  T run(task<T> work) {
+  T run(task<T> work, detail::caller from = detail::caller::here()) {
     struct finish final : detail::started::listener {
       finish() noexcept
           : listener{[](listener& self) noexcept -> std::coroutine_handle<> {
@@ -130,8 +131,9 @@ class [[nodiscard]] basic_context {
             }} {}
       bool reached = false;
     };
+    detail::task_access::require_startable(work, from);
     std::optional<detail::kept<T>> value;
-    session running(loop());
+    session running(loop(from), from, detail::running_how::until_an_end);
     detail::started root = detail::run_into<T>(value, std::move(work));
     finish finished;
     root.start(finished);
@@ -144,35 +146,35 @@ class [[nodiscard]] basic_context {
   /// transfer that waits by the context's wait_policy: `context.run(file.async_read_at(offset, buffer))`. Everything
   /// else that was started here continues meanwhile.
   template <class Answer, class Control, class Work>
-  result<Answer> run(operation<Engine, Answer, Control, Work>&& single) {
+  result<Answer> run(operation<Engine, Answer, Control, Work>&& single, detail::caller from = detail::caller::here()) {
     if (loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));
-    QIO_CHECK(&single.loop_ == loop_.get(), "run() was given an operation of another context's file");
-    session running(*loop_);
+    QIO_CHECK_AT(&single.loop_ == loop_.get(), "run() was given an operation of another context's file", from);
+    session running(*loop_, from, detail::running_how::until_an_end);
     std::optional<result<Answer>> answer;
-    single.start([&answer](result<Answer> given) { answer.emplace(std::move(given)); });
+    single.start([&answer](result<Answer> given) { answer.emplace(std::move(given)); }, from);
     while (!answer) running.turn(true);
     return *std::move(answer);
   }
 
   /// Runs until no operation is in flight: for operations started with callbacks.
-  void run() {
-    const detail::loop<Engine>& own = loop();
-    session running(loop());
+  void run(detail::caller from = detail::caller::here()) {
+    const detail::loop<Engine>& own = loop(from);
+    session running(loop(from), from, detail::running_how::until_an_end);
     do running.turn(!own.idle());
     while (!own.idle());
   }
 
   /// Does the work that is ready, without waiting; if that takes long, the rest is left to the next call. True if it
   /// resumed a coroutine or called a callback.
-  bool poll() { return session(loop()).turn(false); }
+  bool poll(detail::caller from = detail::caller::here()) { return session(loop(from), from).turn(false); }
 
   /// Waits until one thing is ready, and does it: an operation that has completed (its coroutine is resumed or its
   /// callback is called), a sleep that ends, or what was posted (a posted_call, a coroutine that awaits schedule(), a
   /// stop request). True if there was one; false if `until` passed first. With a deadline that has passed, it looks
   /// once, without waiting. Without a deadline, it waits forever if nothing happens. Each call is a piece of a turn of
   /// run() or poll(), so what is ready again and again keeps nothing else waiting for longer than a turn.
-  bool run_one(deadline until = {}) {
-    session running(loop());
+  bool run_one(deadline until = {}, detail::caller from = detail::caller::here()) {
+    session running(loop(from), from);
     return running.one(until.exists() ? wait_limit::until(until.when()) : wait_limit::unlimited());
   }
 
@@ -208,8 +210,8 @@ class [[nodiscard]] basic_context {
   }
 
   /// Runs until a stop is requested, by any thread. What is in flight then stays in flight.
-  void run_until(const std::stop_token& stop) {
-    session running(loop());
+  void run_until(const std::stop_token& stop, detail::caller from = detail::caller::here()) {
+    session running(loop(from), from, detail::running_how::until_an_end);
     const std::stop_callback on_stop(stop, [this] { loop_->wake(); });
     while (!stop.stop_requested()) running.turn(true);
   }
@@ -229,28 +231,32 @@ class [[nodiscard]] basic_context {
   /// Fails with errc::no_wake_handle if the context polls (context_options::polling) or its engine has no such handle
   /// (completion ports, simulation), with std::errc::bad_file_descriptor after a move, or with the system's error. Call
   /// it on the context's thread.
-  result<platform::native_handle> wake_handle() {
+  result<platform::native_handle> wake_handle(detail::caller from = detail::caller::here()) {
     if (loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));
-    return loop_->wake_handle();
+    return loop_->wake_handle(from);
   }
 
   /// Submits what has been started, and resets wake_handle(). True if poll() would find nothing to do before the handle
   /// is ready or next_deadline() has passed, so that the program may wait for these. False if poll() has work now; then
   /// waiting could take forever. Call it after wake_handle(), on the context's thread, not from a callback or coroutine
   /// of the context.
-  bool prepare_to_wait() { return session(loop()).prepare_to_wait(); }
+  bool prepare_to_wait(detail::caller from = detail::caller::here()) {
+    return session(loop(from), from).prepare_to_wait();
+  }
 
   /// When poll() must be called at the latest: the earliest deadline of the operations in flight (operation_options)
   /// and of the coroutines that sleep. None if there is none. Call it on the context's thread.
-  deadline next_deadline() const noexcept { return loop().next_deadline(); }
+  deadline next_deadline(detail::caller from = detail::caller::here()) const noexcept {
+    return loop(from).next_deadline(from);
+  }
 
   /// May be awaited on any thread. The coroutine continues inside this context's run() or poll(); the context must
   /// still exist then. A task that is awaited there returns to the context that started it when it finishes: see task.
   /// The result of co_await is true. If the context is being destroyed, the coroutine continues inside the destructor,
   /// and the result is false. The destructor waits for the coroutines that await schedule(), so one that awaits it
   /// again and again must end then: `while (co_await context.schedule()) ...`.
-  [[nodiscard]] detail::scheduled<Engine> schedule() const noexcept {
-    static_cast<void>(loop());
+  [[nodiscard]] detail::scheduled<Engine> schedule(detail::caller from = detail::caller::here()) const noexcept {
+    static_cast<void>(loop(from));
     return detail::scheduled<Engine>(loop_);
   }
 
@@ -258,8 +264,8 @@ class [[nodiscard]] basic_context {
   /// is pending already, on this context or another. Any thread may post, as long as the context exists. Allocates
   /// nothing. The destructor of the context calls what is pending; it refuses what these callbacks post (false), so
   /// that it ends.
-  bool post(posted_call& call) const noexcept {
-    static_cast<void>(loop());
+  bool post(posted_call& call, detail::caller from = detail::caller::here()) const noexcept {
+    static_cast<void>(loop(from));
     const auto alive = loop_;  // the callback may have the context destroyed before this function returns
     if (detail::running_loop == alive->number() && alive->closed()) [[unlikely]]
       return false;
@@ -275,16 +281,20 @@ class [[nodiscard]] basic_context {
   /// each transfer. The memory counts as locked (RLIMIT_MEMLOCK, unless the process has CAP_IPC_LOCK), twice if the
   /// context polls. If the kernel refuses to register it, or the engine is not io_uring, it is ordinary memory, and
   /// explain() reports why ("registered memory"). Child processes do not inherit registered memory.
-  std::span<std::byte> registered_memory() noexcept { return loop().memory(); }
+  std::span<std::byte> registered_memory(detail::caller from = detail::caller::here()) noexcept {
+    return loop(from).memory();
+  }
 
   /// How often a context over io_uring waited asleep and awake: see wait_policy. With another engine, all are zero.
   /// Call it on the context's thread.
-  wait_statistics waits() const noexcept { return loop().engine().waits(); }
+  wait_statistics waits(detail::caller from = detail::caller::here()) const noexcept {
+    return loop(from).engine().waits();
+  }
 
   /// The engine in use, its features, and why others are unavailable. Allocates.
-  explanation explain() const {
+  explanation explain(detail::caller from = detail::caller::here()) const {
     explanation out;
-    loop().explain(out);
+    loop(from).explain(out);
     return out;
   }
 
@@ -316,8 +326,8 @@ class [[nodiscard]] basic_context {
     return loop_;
   }
 
-  detail::loop<Engine>& loop() const noexcept {
-    QIO_CHECK(loop_ != nullptr, "a moved-from context was used");
+  detail::loop<Engine>& loop([[maybe_unused]] detail::caller from = {}) const noexcept {
+    QIO_CHECK_AT(loop_ != nullptr, "a moved-from context was used", from);
     return *loop_;
   }
 

@@ -238,7 +238,9 @@ class [[nodiscard]] basic_file {
 
   /// The file that was moved from is closed. It keeps its context, so that its operations can report that.
   basic_file(basic_file&& other) noexcept
-      : loop_(other.loop_), state_(std::move(other.state_)) {}  // NOLINT(performance-move-constructor-init): see above
+      : loop_(other.loop_), state_(std::move(other.state_)) {  // NOLINT(performance-move-constructor-init): see above
+    require_staying();
+  }
   /// Closes this file, as the destructor does, and takes over the other one.
   basic_file& operator=(basic_file&& other) noexcept {
     basic_file taken(std::move(other));
@@ -250,6 +252,7 @@ class [[nodiscard]] basic_file {
   /// context completes them afterwards. A power failure may lose what was not synced. Errors from closing are
   /// discarded.
   ~basic_file() {
+    require_staying();
     if (state_) end_operations();
   }
 
@@ -557,26 +560,26 @@ class [[nodiscard]] basic_file {
 
   /// What the offsets, lengths and addresses of transfers must be multiples of. All 1 unless the mode is direct; all
   /// 4096 for a direct file that uses the cache (if_unavailable::use_cache).
-  qio::alignment alignment() const noexcept {
-    QIO_CHECK(is_open(), "alignment() was called on a file that is closed or was moved from");
+  qio::alignment alignment(detail::caller from = detail::caller::here()) const noexcept {
+    require_open("alignment() was called on a file that is closed or was moved from", from);
     return state_->mode.alignment();
   }
 
   /// Which writes may be untorn: see write_options::untorn. All 0 if none may: in modes other than direct, and where
   /// the system, the file system or the device does not support them.
-  qio::atomic_write_limits atomic_write_limits() const noexcept {
-    QIO_CHECK(is_open(), "atomic_write_limits() was called on a file that is closed or was moved from");
+  qio::atomic_write_limits atomic_write_limits(detail::caller from = detail::caller::here()) const noexcept {
+    require_open("atomic_write_limits() was called on a file that is closed or was moved from", from);
     return state_->mode.untorn_limits();
   }
 
   /// Whether transfers bypass the page cache. False after a fallback (if_unavailable::use_cache), and in other modes.
-  bool is_direct() const noexcept {
-    QIO_CHECK(is_open(), "is_direct() was called on a file that is closed or was moved from");
+  bool is_direct(detail::caller from = detail::caller::here()) const noexcept {
+    require_open("is_direct() was called on a file that is closed or was moved from", from);
     return state_->mode.is_direct();
   }
   /// Whether the cache drops the pages after a transfer. False after a fallback, and in other modes.
-  bool is_uncached() const noexcept {
-    QIO_CHECK(is_open(), "is_uncached() was called on a file that is closed or was moved from");
+  bool is_uncached(detail::caller from = detail::caller::here()) const noexcept {
+    require_open("is_uncached() was called on a file that is closed or was moved from", from);
     return state_->mode.is_uncached();
   }
 
@@ -584,22 +587,22 @@ class [[nodiscard]] basic_file {
   bool is_open() const noexcept { return state_ != nullptr; }
   /// The system's handle, which the file still owns. Do not replace it with another file (dup2): a ring may still hold
   /// the original.
-  platform::native_handle native_handle() const noexcept {
-    QIO_CHECK(is_open(), "native_handle() was called on a file that is closed or was moved from");
+  platform::native_handle native_handle(detail::caller from = detail::caller::here()) const noexcept {
+    require_open("native_handle() was called on a file that is closed or was moved from", from);
     return state_->file.handle;
   }
 
   /// How many of this file's asynchronous operations were served on which path so far. Call it on the context's thread.
-  const file_statistics& statistics() const noexcept
+  const file_statistics& statistics(detail::caller from = detail::caller::here()) const noexcept
     requires engine<Engine>
   {
-    QIO_CHECK(is_open(), "statistics() was called on a file that is closed or was moved from");
+    require_open("statistics() was called on a file that is closed or was moved from", from);
     return state_->file.activity.statistics;
   }
 
   /// The mode, the alignment and its source, and what is degraded and why. Allocates.
-  explanation explain() const {
-    QIO_CHECK(is_open(), "explain() was called on a file that is closed or was moved from");
+  explanation explain(detail::caller from = detail::caller::here()) const {
+    require_open("explain() was called on a file that is closed or was moved from", from);
     explanation out;
     state_->explain(out);
     return out;
@@ -651,6 +654,16 @@ class [[nodiscard]] basic_file {
   auto controlled(Describe&& describe, const operation_options& options) {
     const auto describe_any = [&](request& r) { is_open() ? describe(r) : refuse(r, not_open()); };
     return operation<Engine, Answer, typename detail::file_loop<Engine>::control_type>(*loop_, describe_any, options);
+  }
+
+  void require_open([[maybe_unused]] const char* mistake, [[maybe_unused]] detail::caller from) const noexcept {
+    QIO_CHECK_AT(is_open(), mistake, from);
+  }
+
+  // The operations of bounced() refer to the file itself, others to what it owns.
+  void require_staying() const noexcept {
+    QIO_CHECK_AT(state_ == nullptr || state_->file.activity.bounced_users.is_zero(),
+                 "a file was moved or destroyed while an operation of bounced() used it", detail::caller());
   }
 
   QIO_COLD static error not_open() noexcept { return std::make_error_code(std::errc::bad_file_descriptor); }

@@ -34,7 +34,7 @@ class basic_context;
 /// async_read_many() and async_write_many(), whose operations borrow the requests as well; those of bounced() have
 /// types of their own.
 template <class Engine, class Answer, class Control = detail::no_control, class Work = detail::attempted_request>
-class [[nodiscard]] operation final : private Work {
+class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
   static_assert(engine<Engine>);
 
  public:
@@ -58,9 +58,14 @@ class [[nodiscard]] operation final : private Work {
 
   // --- awaiting it ---
 
-  bool await_ready() noexcept {
-    QIO_CHECK(stage_ == stage::made, "an operation was awaited that has already been started or awaited");
-    needs_no_engine = completes_at_once();
+  bool await_ready(detail::caller from = detail::caller::here()) noexcept {
+    QIO_CHECK_AT(stage_ == stage::made, "an operation was awaited that has already been started or awaited", from);
+    if (!loop_.closed())
+      loop_.require_running(
+          "an operation was awaited inside another context's run(), and nothing runs its own context meanwhile: run "
+          "that on a thread of its own, and co_await its schedule() first",
+          from);
+    needs_no_engine = completes_at_once(from);
     return needs_no_engine && loop_.may_go_on();
   }
 
@@ -89,13 +94,13 @@ class [[nodiscard]] operation final : private Work {
 
   /// Starts it. `callback(result)` is called once, on the context's thread, from within run() or poll(), never from
   /// within start() (except for a file that has outlived its context: nothing else could call it). It may destroy the
-  /// operation, or start another one in its place; it must not throw.
+  /// operation, or start another one in its place; it must not throw. (The last parameter is for checks.)
   template <class Callback>
-  void start(Callback callback) noexcept {
+  void start(Callback callback, detail::caller from = detail::caller::here()) noexcept {
     static_assert(std::invocable<Callback&, result_type>, "qio: the callback must take the operation's result");
     static_assert(is_callback<Callback>,
                   "qio: a callback must be trivially copyable and at most four pointers in size; capture a pointer");
-    QIO_CHECK(stage_ == stage::made, "an operation was started that has already been started or awaited");
+    QIO_REQUIRE_AT(stage_ == stage::made, "an operation was started that has already been started or awaited", from);
     new (&storage_) Callback(callback);
     completed = [](request& self) noexcept {
       auto& done = static_cast<operation&>(self);
@@ -103,14 +108,17 @@ class [[nodiscard]] operation final : private Work {
       Callback copy = *std::launder(reinterpret_cast<Callback*>(&done.storage_));  // it may destroy the operation
       copy(done.answer());
     };
-    needs_no_engine = completes_at_once();
+    needs_no_engine = completes_at_once(from);
     begin();
   }
 
   /// Asks a started operation to end early; see operation_options for what its result is then. Before the start and
   /// after completion it does nothing.
-  void cancel() noexcept {
-    if (stage_ == stage::started) loop_.cancel(work());
+  void cancel(detail::caller from = detail::caller::here()) noexcept {
+    if (stage_ != stage::started) return;
+    loop_.require_own_thread("an operation was canceled by another thread than its context's: use a stop token instead",
+                             from);
+    loop_.cancel(work());
   }
 
  private:
@@ -124,12 +132,12 @@ class [[nodiscard]] operation final : private Work {
 
   Work& work() noexcept { return *this; }
 
-  bool completes_at_once() noexcept {
+  bool completes_at_once([[maybe_unused]] detail::caller from) noexcept {
     if (needs_no_engine || loop_.closed() || !control_.may_start(loop_)) [[unlikely]] {
       refuse();
       return true;
     }
-    return loop_.try_inline(*this);
+    return loop_.try_inline(*this, from);
   }
 
   QIO_COLD void refuse() noexcept {
@@ -216,7 +224,8 @@ class operation_slot {
 
   /// The operation. Precondition: has_value().
   Operation& operator*() noexcept {
-    QIO_CHECK(has_value_, "an empty operation_slot was dereferenced: emplace() an operation first");
+    QIO_CHECK_AT(has_value_, "an empty operation_slot was dereferenced: emplace() an operation first",
+                 detail::caller());
     return operation_;
   }
   /// The same: `slot->cancel()`.

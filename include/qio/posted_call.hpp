@@ -56,7 +56,10 @@ class posted_call final : detail::posted {
   posted_call(const posted_call&) = delete;
   posted_call& operator=(const posted_call&) = delete;
   ~posted_call() {
-    if (is_posted) loop_->withdraw(*this);
+    if (!is_posted) return;
+    loop_->require_no_other_runs(
+        "a pending posted_call was destroyed while another thread ran its context: destroy it there");
+    loop_->withdraw(*this);
   }
 
  private:

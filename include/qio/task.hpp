@@ -32,6 +32,8 @@ struct unit {
 
 namespace detail {
 
+struct task_access;
+
 /// Tells a function that is starting other coroutines whether its own object was destroyed by one of them.
 class destruction_watch {
  public:
@@ -85,12 +87,13 @@ class task_promise_base : posted {
 
   void unhandled_exception() noexcept { failure_ = std::current_exception(); }
 
+  bool has_started() const noexcept { return continuation_ != nullptr; }
+
   /// Runs `self`, the coroutine of this promise, until it first suspends. True if `awaiting` is to stay suspended: it
   /// continues when the task has finished. (Symmetric transfer would be simpler, but GCC makes it a tail call from -O2
   /// on only; in a debug build a loop over tasks that never suspend would overflow the stack.) Never inlined, because
   /// Clang before 17 then keeps local variables in the frame of `awaiting`, which may be destroyed here.
   QIO_NOINLINE bool start(std::coroutine_handle<> self, std::coroutine_handle<> awaiting) noexcept {
-    QIO_CHECK(continuation_ == nullptr, "a task was awaited or run twice: it runs once");
     continuation_ = awaiting;
     home_ = running_loop;
     if (stack_between(running_from, QIO_STACK_POSITION()) > stack_for_tasks && start_later(self)) [[unlikely]]
@@ -195,13 +198,16 @@ class task_promise<void> final : public task_promise_base {
 /// is left to the next turn of run() or poll(). Without a context, the stack limits the depth. It also limits how many
 /// nested suspended tasks can be destroyed together, because each frame's destructor destroys the next.
 ///
+/// A task that is neither awaited nor run does nothing. Compilers warn about one that is discarded and, where they
+/// know the attribute (GCC, Clang), about a variable of a task that is never used.
+///
 /// Movable until it starts. Destroying a task destroys its coroutine, and with it the operation that it waits for,
 /// which is canceled and joined (see operation). A coroutine that suspends may destroy the coroutine that awaits it,
 /// and so itself. Destroy a task on the thread where it is suspended.
 ///
 /// Each call of a coroutine that returns a task allocates a frame.
 template <class T>
-class [[nodiscard]] task {
+class [[nodiscard]] QIO_WARN_UNUSED task {
  public:
   using promise_type = detail::task_promise<T>;
   using value_type = T;  ///< what co_await returns
@@ -222,24 +228,42 @@ class [[nodiscard]] task {
   auto operator co_await() && noexcept {
     struct awaiter {
       std::coroutine_handle<promise_type> coroutine;
-      bool await_ready() const noexcept { return false; }
+      bool await_ready(detail::caller from = detail::caller::here()) const noexcept {
+        require_startable(coroutine, from);
+        return false;
+      }
       bool await_suspend(std::coroutine_handle<> awaiting) const noexcept {
         return coroutine.promise().start(coroutine, awaiting);
       }
       T await_resume() const { return coroutine.promise().take(); }
     };
-    QIO_CHECK(coroutine_ != nullptr, "an empty task was awaited or run: it has been moved from");
     return awaiter{coroutine_};
   }
 
  private:
   friend promise_type;
+  friend struct detail::task_access;
+
+  // Checked in every configuration: to go on would resume a coroutine that does not exist or has ended.
+  static void require_startable(std::coroutine_handle<promise_type> coroutine,
+                                [[maybe_unused]] detail::caller from) noexcept {
+    QIO_REQUIRE_AT(coroutine != nullptr, "an empty task was awaited or run: it has been moved from", from);
+    QIO_REQUIRE_AT(!coroutine.promise().has_started(), "a task was awaited or run twice: it runs once", from);
+  }
   explicit task(std::coroutine_handle<promise_type> coroutine) noexcept : coroutine_(coroutine) {}
 
   std::coroutine_handle<promise_type> coroutine_;
 };
 
 namespace detail {
+
+/// For what takes tasks, and starts them in its own coroutines: it checks them where the program passes them.
+struct task_access {
+  template <class T>
+  static void require_startable(const task<T>& work, caller from) noexcept {
+    task<T>::require_startable(work.coroutine_, from);
+  }
+};
 
 template <class T>
 task<T> task_promise<T>::get_return_object() noexcept {
@@ -310,6 +334,7 @@ using kept = std::conditional_t<std::is_void_v<T>, unit, T>;
 /// Awaits `work` and puts its value into `value`.
 template <class T>
 started run_into(std::optional<kept<T>>& value, task<T> work) {
+  task_access::require_startable(work, caller());  // where it was passed is not known here
   if constexpr (std::is_void_v<T>) {
     co_await std::move(work);
     value.emplace();

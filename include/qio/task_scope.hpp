@@ -35,7 +35,7 @@ namespace qio::inline QIO_CONFIGURATION {
 ///
 /// Belongs to the context's thread, like the context's operations. A task that has moved to another context must be
 /// back before its scope is destroyed (see task; checked where QIO_CHECKS is 1 if it waits there). Not movable. A
-/// spawned task must not destroy its own scope.
+/// spawned task must not destroy its own scope (checked until it first suspends).
 class task_scope {
  public:
   /// A scope without tasks, for tasks of that context.
@@ -44,7 +44,9 @@ class task_scope {
   task_scope(const task_scope&) = delete;
   task_scope& operator=(const task_scope&) = delete;
   ~task_scope() {
-    QIO_CHECK(joining_ == nullptr, "a task_scope was destroyed while a coroutine awaited join() or join_one()");
+    QIO_CHECK_AT(joining_ == nullptr, "a task_scope was destroyed while a coroutine awaited join() or join_one()",
+                 detail::caller());
+    QIO_CHECK_AT(!starting_.is_set(), "a task_scope was destroyed by a task that it was starting", detail::caller());
     if (!is_empty())
       loop_->require_own_thread(
           "a task_scope was destroyed before its tasks ended, by another thread than its context's");
@@ -55,8 +57,9 @@ class task_scope {
 
   /// Takes `work` and starts it: at once if the context is running on this thread, otherwise in its next run() or
   /// poll(). Allocates a coroutine frame, which is freed when `work` has finished.
-  void spawn(task<void> work) {
-    loop_->require_own_thread("a task was spawned in a task_scope by another thread than its context's");
+  void spawn(task<void> work, detail::caller from = detail::caller::here()) {
+    loop_->require_own_thread("a task was spawned in a task_scope by another thread than its context's", from);
+    detail::task_access::require_startable(work, from);
     member* const added = carry_out(std::move(work)).promise;
     added->owner = this;
     added->previous = nullptr;
@@ -64,7 +67,10 @@ class task_scope {
     if (first_ != nullptr) first_->previous = added;
     first_ = added;
     ++size_;
+    const bool is_nested = starting_.is_set();
+    starting_.set(true);
     added->start();
+    starting_.set(is_nested);
   }
 
   /// Awaited on this context, by one coroutine at a time: continues when no task is left, at once if there is none.
@@ -175,8 +181,10 @@ class task_scope {
       if (scope != nullptr && scope->joining_ == this) scope->joining_ = nullptr;
     }
 
-    void await_suspend(std::coroutine_handle<> awaiting) noexcept {
-      QIO_CHECK(scope->joining_ == nullptr, "two coroutines await join() or join_one() of the same task_scope");
+    void await_suspend(std::coroutine_handle<> awaiting,
+                       [[maybe_unused]] detail::caller from = detail::caller::here()) noexcept {
+      QIO_CHECK_AT(scope->joining_ == nullptr, "two coroutines await join() or join_one() of the same task_scope",
+                   from);
       waiting = awaiting;
       scope->joining_ = this;
     }
@@ -216,6 +224,7 @@ class task_scope {
   joining* joining_ = nullptr;
   std::exception_ptr failure_;
   std::stop_source stop_;
+  QIO_NO_UNIQUE_ADDRESS detail::checked_flag starting_;  // a spawned task runs until it first suspends
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION

@@ -202,7 +202,8 @@ task<first_finished<detail::values_made_by<Function>>> when_any(std::stop_token 
   const std::stop_source own;
   const std::stop_token token = own.get_token();
   std::vector<task<value_type>> tasks = function(token);
-  QIO_CHECK(!tasks.empty(), "when_any was given a function that made no task: none can finish first");
+  QIO_CHECK_AT(!tasks.empty(), "when_any was given a function that made no task: none can finish first",
+               detail::caller());
   std::vector<std::optional<detail::kept<value_type>>> values(tasks.size());
   detail::race all(tasks.size(), own);
   for (std::size_t index = 0; index < tasks.size(); ++index)

@@ -392,7 +392,7 @@ PROMISE(outlived_context, asynchronous,
         "a file that outlives its context keeps its blocking operations, and refuses asynchronous ones") {
   world<Where> other;
   auto file = other.with(4096);
-  auto made_before = file.async_read_at(0, std::span<std::byte>());
+  [[maybe_unused]] auto made_before = file.async_read_at(0, std::span<std::byte>());
   other.context.reset();
   memory buffer(4096);
   CHECK(file.read_at(0, buffer.all()).value() == 4096);
@@ -432,7 +432,7 @@ PROMISE(closed_under_load, asynchronous, "after a context is destroyed, the buff
 
 PROMISE(open_given_up, asynchronous, "destroying a task of async_open leaves no handle open") {
   put(w.where / "file", "contents");
-  { auto never_run = qio::basic_file<typename Where::mode>::async_open(*w.context, w.where / "file"); }
+  { [[maybe_unused]] auto never_run = qio::basic_file<typename Where::mode>::async_open(*w.context, w.where / "file"); }
   {
     auto task = qio::basic_file<typename Where::mode>::async_open(*w.context, w.where / "file");
     frame suspended = [](auto opening) -> frame { static_cast<void>(co_await std::move(opening)); }(std::move(task));

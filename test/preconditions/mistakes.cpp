@@ -1,5 +1,6 @@
-// mistakes NAME: makes one mistake, which ends the program with a line that names it. Exit status: 3 if it did, 0 if
-// nothing happened.
+// Mistakes that are noticed where QIO_CHECKS is 1.
+#include "mistake.hpp"
+#include <qio/bounced.hpp>
 #include <qio/engine/simulated.hpp>
 #include <qio/qio.hpp>
 #include <qio/when_any.hpp>
@@ -7,11 +8,7 @@
 #include <array>
 #include <chrono>
 #include <coroutine>
-#include <csignal>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -19,19 +16,6 @@
 #include <vector>
 
 namespace {
-
-std::vector<std::pair<const char*, void (*)()>>& mistakes() {
-  static std::vector<std::pair<const char*, void (*)()>> all;
-  return all;
-}
-
-// MISTAKE("what is done", "what the program then says"): CMakeLists.txt reads both, each pair on one line.
-#define MISTAKE(name, sentence) MISTAKE_AT(name, sentence, __LINE__)
-#define MISTAKE_AT(name, sentence, line) MISTAKE_NAMED(name, sentence, line)
-#define MISTAKE_NAMED(name, sentence, line)                                              \
-  void mistake_##line();                                                                 \
-  const bool registered_##line = (mistakes().emplace_back(name, &mistake_##line), true); \
-  void mistake_##line()
 
 // On a simulated disk, which leaves no files behind.
 using context = qio::basic_context<qio::simulated>;
@@ -45,6 +29,7 @@ struct world {
   std::array<std::byte, 16> buffer{};
 
   auto read() { return data.async_read_at(0, buffer); }
+  static qio::task<> nothing() { co_return; }
 };
 
 constexpr auto ignore = [](qio::result<std::size_t>) {};
@@ -99,7 +84,7 @@ MISTAKE("a moved-from task is awaited", "an empty task was awaited or run: it ha
   world w;
   w.on.run([]() -> qio::task<int> {
     auto from = value(1);
-    auto to = std::move(from);
+    [[maybe_unused]] auto to = std::move(from);
     co_return co_await std::move(from);
   }());
 }
@@ -107,14 +92,14 @@ MISTAKE("a moved-from task is awaited", "an empty task was awaited or run: it ha
 MISTAKE("a moved-from task is run", "an empty task was awaited or run: it has been moved from") {
   world w;
   auto from = value(1);
-  auto to = std::move(from);
+  [[maybe_unused]] auto to = std::move(from);
   w.on.run(std::move(from));
 }
 
 MISTAKE("a moved-from task is given to when_all", "an empty task was awaited or run: it has been moved from") {
   world w;
   auto from = value(1);
-  auto to = std::move(from);
+  [[maybe_unused]] auto to = std::move(from);
   w.on.run(qio::when_all(std::move(from), value(2)));
 }
 // NOLINTEND(bugprone-use-after-move)
@@ -200,7 +185,7 @@ MISTAKE("a request is in two batches at once", "a read_request or write_request 
   qio::read_request request{.buffer = w.buffer};
   auto one = w.data.async_read_many({&request, 1});
   one.start(ignore);
-  auto other = w.data.async_read_many({&request, 1});
+  [[maybe_unused]] auto other = w.data.async_read_many({&request, 1});
 }
 
 MISTAKE("a batch is started twice", "an operation was started that has already been started or awaited") {
@@ -352,17 +337,68 @@ MISTAKE("two join a scope", "two coroutines await join() or join_one() of the sa
   w.on.poll();
 }
 
-}  // namespace
-
-int main(int count, char** arguments) {
-  // No core dump for each mistake; and CTest counts a signal as a failure.
-  std::signal(SIGABRT, [](int) { std::_Exit(3); });
-  for (const auto& [name, make] : mistakes()) {
-    if (count != 2 || std::strcmp(name, arguments[1]) != 0) continue;
-    make();
-    std::puts("nothing happened");
-    return 0;
-  }
-  std::puts("no such mistake");
-  return 2;
+MISTAKE("a file of another context is awaited in run()", "an operation was awaited inside another context's run()") {
+  world w, other;
+  w.on.run([](world& elsewhere) -> qio::task<> { static_cast<void>(co_await elsewhere.read()); }(other));
 }
+
+MISTAKE("a coroutine sleeps on another context in run()", "a coroutine slept on another context inside run()") {
+  world w, other;
+  w.on.run(
+      [](context& on) -> qio::task<> { static_cast<void>(co_await on.sleep_for(std::chrono::hours(1))); }(other.on));
+}
+
+MISTAKE("a task destroys its own scope", "a task_scope was destroyed by a task that it was starting") {
+  world w;
+  std::optional<qio::task_scope> scope(std::in_place, w.on);
+  const auto end = [&]() -> qio::task<void> {
+    scope.reset();
+    co_return;
+  };
+  const auto spawn = [&]() -> qio::task<void> {
+    scope->spawn(end());
+    co_return;
+  };
+  w.on.run(spawn());
+}
+
+MISTAKE("a moved-from task is spawned", "an empty task was awaited or run: it has been moved from") {
+  world w;
+  qio::task_scope scope(w.on);
+  auto from = w.nothing();
+  [[maybe_unused]] auto to = std::move(from);
+  scope.spawn(std::move(from));
+}
+
+MISTAKE("a file is moved while bounced() reads it", "a file was moved or destroyed while an operation of bounced()") {
+  world w;
+  auto pool = qio::bounce_pool::allocate().value();
+  auto from = qio::direct_file::open(w.on, "data", qio::access::read_write, qio::creation::if_needed).value();
+  auto read = qio::bounced(from, pool).async_read_at(1, w.buffer);
+  read.start(ignore);
+  [[maybe_unused]] auto to = std::move(from);
+  w.on.run();
+}
+
+MISTAKE("a file is destroyed while bounced() reads it", "a file was moved or destroyed while an operation of bou") {
+  world w;
+  auto pool = qio::bounce_pool::allocate().value();
+  std::optional<qio::async_file<qio::direct, qio::simulated>> from;
+  from.emplace(qio::direct_file::open(w.on, "data", qio::access::read_write, qio::creation::if_needed).value());
+  auto read = qio::bounced(*from, pool).async_read_at(1, w.buffer);
+  read.start(ignore);
+  from.reset();
+}
+
+MISTAKE("a pending posted_call is destroyed elsewhere", "a pending posted_call was destroyed while another") {
+  world w;
+  std::optional<qio::posted_call> pending(std::in_place, [] {});
+  qio::posted_call first([&] {
+    w.on.post(*pending);
+    std::thread([&] { pending.reset(); }).join();
+  });
+  w.on.post(first);
+  w.on.poll();
+}
+
+}  // namespace

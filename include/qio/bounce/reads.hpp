@@ -119,7 +119,7 @@ class bounced_read : single_read, public bounced_reads<File> {
     this->describe(file, pool, 0, {&single, 1});
   }
   result<std::size_t> conclude(bool timed_out) noexcept {
-    static_cast<void>(batch::conclude(timed_out));
+    static_cast<void>(bounced_reads<File>::conclude(timed_out));
     return single.answer;
   }
 };

@@ -2,6 +2,7 @@
 // What reads and writes through a pool share: how they get slots, and how they end early.
 #pragma once
 
+#include <qio/base/check.hpp>
 #include <qio/bounce/groups.hpp>
 #include <qio/bounce/slots.hpp>
 #include <qio/configuration.hpp>
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <system_error>
+#include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
@@ -39,6 +41,7 @@ class bounce_user : public bounce_work {
   void begin(loop_type& on) noexcept {
     loop_ = &on;
     pool_->require_same_loop(&on);
+    use_file(true);
     next_ = in_order();
     self().submit_singles();
     while (find_next() && take_slot()) {}
@@ -77,7 +80,14 @@ class bounce_user : public bounce_work {
       });
       pool_->serve();
     }
-    static_cast<void>(batch::conclude(false));
+    static_cast<void>(conclude(false));
+  }
+
+  // --- for the operation ---
+
+  result<std::size_t> conclude(bool timed_out) noexcept {
+    use_file(false);  // if none of its requests needed a slot
+    return batch::conclude(timed_out);
   }
 
  protected:
@@ -157,6 +167,14 @@ class bounce_user : public bounce_work {
 
   bool may_go_on() const noexcept { return !is_ending_ && file_->is_open() && !loop_->closed(); }
 
+  // From the start to the end of the operation, the file must not move. If it was closed, its count is gone.
+  void use_file(bool does) noexcept {
+    if (!QIO_CHECKS || std::exchange(is_using_, does) == does || !file_->is_open()) return;
+    file_activity& used = file_access::activity_of(*file_);
+    if (does) activity_ = &used;
+    if (&used == activity_) does ? used.bounced_users.add() : used.bounced_users.remove();
+  }
+
   // False if no request is free.
   bool find_next() noexcept {
     while (next_ != nullptr && !is_free(*next_)) next_ = next_->following;
@@ -215,7 +233,9 @@ class bounce_user : public bounce_work {
   }
 
   void end_if_finished() noexcept {
-    if (unfinished() == 0) loop_->complete_later(*this);
+    if (unfinished() != 0) return;
+    use_file(false);
+    loop_->complete_later(*this);
   }
 
   void fail_free() noexcept {
@@ -234,8 +254,10 @@ class bounce_user : public bounce_work {
   }
 
   loop_type* loop_ = nullptr;
-  batch_part* next_ = nullptr;  // where to look for the next free request
+  const file_activity* activity_ = nullptr;  // that it uses, only for checks
+  batch_part* next_ = nullptr;               // where to look for the next free request
   bool is_ending_ = false;
+  bool is_using_ = false;  // the file, only for checks
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

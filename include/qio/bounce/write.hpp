@@ -87,7 +87,7 @@ class bounced_write : single_write, public bounce_user<bounced_write<File>, File
     this->enter(file, pool, 0, [&] { return greater_of(file.alignment().read, file.alignment().write); });
   }
   result<std::size_t> conclude(bool timed_out) noexcept {
-    static_cast<void>(batch::conclude(timed_out));
+    static_cast<void>(base::conclude(timed_out));
     return single.answer;
   }
 

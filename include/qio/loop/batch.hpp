@@ -34,17 +34,19 @@ class batch_place {
   batch_place() noexcept {}
   batch_place(const batch_place&) noexcept {}
   batch_place& operator=(const batch_place&) noexcept {
-    QIO_CHECK(!is_used_.is_set(), "a read_request or write_request was assigned to while a batch used it");
+    QIO_CHECK_AT(!is_used_.is_set(), "a read_request or write_request was assigned to while a batch used it", caller());
     return *this;
   }
   ~batch_place() {
-    QIO_CHECK(!is_used_.is_set(),
-              "a read_request or write_request was destroyed (or moved by its container) while a batch used it: the "
-              "span must outlive the operation");
+    QIO_CHECK_AT(!is_used_.is_set(),
+                 "a read_request or write_request was destroyed (or moved by its container) while a batch used it: the "
+                 "span must outlive the operation",
+                 caller());
   }
 
   batch_part& use() noexcept {
-    QIO_CHECK(!is_used_.is_set(), "a read_request or write_request was given to a batch while another one used it");
+    QIO_CHECK_AT(!is_used_.is_set(), "a read_request or write_request was given to a batch while another one used it",
+                 caller());
     is_used_.set(true);
     auto* const made = ::new (static_cast<void*>(room_)) batch_part;
     made->place = this;

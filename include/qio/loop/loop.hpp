@@ -64,8 +64,8 @@ class loop final : public mailbox {
 
   /// Completes `r` at once, if that can be attempted and the attempt succeeds. Operations that have completed but wait
   /// for their turn count as company: the coroutines that they resume will start more, which makes one batch.
-  bool try_inline(attempted_request& r) noexcept {
-    require_own_thread("an operation was started by another thread than its context's");
+  bool try_inline(attempted_request& r, caller from = {}) noexcept {
+    require_own_thread("an operation was started by another thread than its context's", from);
     return r.attempt != nullptr && r.attempt(r, inline_turn_, engine_->in_flight() + !completed_.empty());
   }
   /// Whether a coroutine whose operation completed at once may continue at once. If false, it is the turn of others,
@@ -163,7 +163,7 @@ class loop final : public mailbox {
   void end(file_activity& activity) noexcept {
     if (!activity.is_linked()) return;  // it has had no operation, or the loop has ended: any thread may close it
     // Without operations in flight, any thread may close it when the loop's thread no longer runs it.
-    if (activity.in_flight != 0 || is_running_)
+    if (activity.in_flight != 0 || is_running())
       require_own_thread("a file was closed by another thread than its context's");
     if (activity.in_flight != 0) cancel_all(activity);
     while (activity.in_flight != 0) engine_->wait(completed_, wait_limit::unlimited());
@@ -178,8 +178,12 @@ class loop final : public mailbox {
   void disarm(timer& node) noexcept { timers_.remove(node); }
 
   /// Arms the timer of a coroutine.
-  void sleep(timer& node) noexcept {
-    require_own_thread("a coroutine slept on another thread than the one that runs the context");
+  void sleep(timer& node, caller from) noexcept {
+    require_own_thread("a coroutine slept on another thread than the one that runs the context", from);
+    require_running(
+        "a coroutine slept on another context inside run(), and nothing runs that context meanwhile: sleep on the one "
+        "that runs",
+        from);
     timers_.insert(node);
   }
   void end_sleep(timer& node) noexcept {
@@ -192,24 +196,27 @@ class loop final : public mailbox {
   /// Ends a wait of the loop's thread. From any thread.
   void wake() noexcept { engine_->wake(); }
 
-  result<platform::native_handle> wake_handle() noexcept {
-    require_own_thread("wake_handle() was called by another thread than the one that runs the context");
+  result<platform::native_handle> wake_handle(caller from) noexcept {
+    require_own_thread("wake_handle() was called by another thread than the one that runs the context", from);
     return engine_->wake_handle();
   }
 
   /// The earliest deadline of an operation in flight, or end of a sleep.
-  deadline next_deadline() const noexcept {
-    require_own_thread("next_deadline() was called by another thread than the one that runs the context");
+  deadline next_deadline(caller from) const noexcept {
+    require_own_thread("next_deadline() was called by another thread than the one that runs the context", from);
     return timers_.empty() ? deadline() : deadline(timers_.earliest()->when);
   }
 
   /// One call of run() or poll(): turns are taken within it.
   class session {
    public:
-    explicit session(loop& owner) noexcept : owner_(owner), scope_(owner.number()) { owner.enter(); }
+    session(loop& owner, caller from, running_how how = running_how::returns_soon) noexcept
+        : owner_(owner), scope_(owner.number(), how) {
+      owner.enter(from);
+    }
     session(const session&) = delete;
     session& operator=(const session&) = delete;
-    ~session() { owner_.is_running_ = false; }
+    ~session() { owner_.set_running(false); }
 
     /// Runs what was posted, reaps completed operations, cancels those whose deadline has passed, and resumes or calls
     /// back. Waits for something to do if it may. True if it resumed a coroutine or called a callback.
@@ -228,7 +235,7 @@ class loop final : public mailbox {
   /// Cancels everything in flight, waits until the system no longer uses its memory, and resumes or calls back. What
   /// these start from then on fails.
   void close() noexcept {
-    QIO_CHECK(!is_running_, "a context was destroyed by one of its own callbacks or coroutines");
+    QIO_CHECK_AT(!is_running(), "a context was destroyed by one of its own callbacks or coroutines", caller());
     const running_scope scope(number());
     closed_ = true;
     inline_turn_.renew();  // and nothing is spent from now on, because what is refused completes at once
@@ -246,14 +253,14 @@ class loop final : public mailbox {
  private:
   static constexpr unsigned dispatches_a_turn = 1024, dispatches_per_look = 16;
 
-  void enter() noexcept {
-    QIO_CHECK(!is_running_, "run() or poll() was called by a callback or coroutine of the same context");
+  void enter([[maybe_unused]] caller from) noexcept {
+    QIO_CHECK_AT(!is_running(), "run() or poll() was called by a callback or coroutine of the same context", from);
     if (!has_owner()) [[unlikely]] {
       take_ownership();
       engine_->begin();
     }
-    require_own_thread("a context was run by another thread than the one that first ran it");
-    is_running_ = true;
+    require_own_thread("a context was run by another thread than the one that first ran it", from);
+    set_running(true);
     inline_turn_.waits.forget();  // the thread may have slept meanwhile
   }
 
@@ -368,9 +375,8 @@ class loop final : public mailbox {
   clock::time_point due_ = (clock::time_point::min)();  // timers of the turn whose pieces run_one() takes
   unsigned dispatches_left_ = 0;                        // of that turn
   const bool is_to_poll_;
-  bool is_running_ = false;  // within run() or poll()
-  bool closed_ = false;      // takes no more operations
-  bool ended_ = false;       // calls nothing back any more
+  bool closed_ = false;  // takes no more operations
+  bool ended_ = false;   // calls nothing back any more
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -25,22 +25,31 @@ inline constinit thread_local loop_number running_loop = 0;
 /// Where in the stack of the calling thread the running loop began.
 inline constinit thread_local std::uintptr_t running_from = 0;
 
+/// Whether the running loop returns to the program although nothing has ended that it waits for. Then the program may
+/// run other loops by turns.
+enum class running_how : std::uint8_t { returns_soon, until_an_end };
+inline constinit thread_local running_how running_now = running_how::returns_soon;  // only for checks
+
 /// Makes a loop the running one of this thread until the end of the scope.
 class running_scope {
  public:
-  explicit running_scope(loop_number loop) noexcept
+  explicit running_scope(loop_number loop, running_how how = running_how::returns_soon) noexcept
       : previous_(std::exchange(running_loop, loop)),
-        previous_from_(std::exchange(running_from, QIO_STACK_POSITION())) {}
+        previous_from_(std::exchange(running_from, QIO_STACK_POSITION())) {
+    if (QIO_CHECKS) previous_how_ = std::exchange(running_now, how);
+  }
   running_scope(const running_scope&) = delete;
   running_scope& operator=(const running_scope&) = delete;
   ~running_scope() {
     running_loop = previous_;
     running_from = previous_from_;
+    if (QIO_CHECKS) running_now = previous_how_;
   }
 
  private:
   const loop_number previous_;
   const std::uintptr_t previous_from_;
+  running_how previous_how_ = running_how::returns_soon;
 };
 
 /// How much of the stack tasks may use before the next one starts or finishes by way of the mailbox: half of the
@@ -57,8 +66,19 @@ class mailbox : list_hook {
 
   /// The owner is the thread that first ran the loop. Before that, and after the end, the program may use the loop from
   /// any one thread.
-  void require_own_thread([[maybe_unused]] const char* mistake) const noexcept {
-    QIO_CHECK(owner_ == 0 || is_this_thread(owner_), mistake);
+  void require_own_thread([[maybe_unused]] const char* mistake, [[maybe_unused]] caller from = {}) const noexcept {
+    QIO_CHECK_AT(owner_ == 0 || is_this_thread(owner_), mistake, from);
+  }
+
+  /// Something of this loop is awaited. If the thread runs another loop, and does not return to the program before that
+  /// one has finished, nothing runs this one meanwhile.
+  void require_running([[maybe_unused]] const char* mistake, [[maybe_unused]] caller from) const noexcept {
+    QIO_CHECK_AT(running_loop == number_ || running_now == running_how::returns_soon, mistake, from);
+  }
+
+  /// The loop's thread does not run it at the moment, or is this one.
+  void require_no_other_runs([[maybe_unused]] const char* mistake) const noexcept {
+    QIO_CHECK_AT(!is_running_ || is_this_thread(owner_), mistake, caller());
   }
 
   /// Has the loop's thread run `node`, and wakes it if it sleeps. From any thread. The caller keeps the loop alive
@@ -127,6 +147,9 @@ class mailbox : list_hook {
   void take_ownership() noexcept { owner_ = this_thread_number(); }
   void give_up_ownership() noexcept { owner_ = 0; }
 
+  bool is_running() const noexcept { return is_running_; }
+  void set_running(bool is_running) noexcept { is_running_ = is_running; }
+
   /// From now on, post_to() no longer finds this loop.
   void leave() noexcept {
     const std::lock_guard lock(open.mutex);
@@ -169,6 +192,7 @@ class mailbox : list_hook {
   void (*const wake_)(mailbox&) noexcept;
   loop_number number_;
   std::uint64_t owner_ = 0;  // this_thread_number(); 0 if there is none
+  bool is_running_ = false;  // within run() or poll()
   arrivals<posted> arrivals_;
   queue<posted> posted_;            // taken from arrivals_, not yet run
   posted* last_of_turn_ = nullptr;  // the last that the turn runs; null if none is left

@@ -2,6 +2,7 @@
 // A coroutine that waits for a time, and may be stopped.
 #pragma once
 
+#include <qio/base/check.hpp>
 #include <qio/base/clock.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/posted.hpp>
@@ -33,14 +34,14 @@ class [[nodiscard]] sleeping final : timer {
   }
 
   bool await_ready() const noexcept { return loop_->closed() || when <= loop_->now(); }
-  void await_suspend(std::coroutine_handle<> waiting) noexcept {
+  void await_suspend(std::coroutine_handle<> waiting, caller from = caller::here()) noexcept {
     waiting_ = waiting;
     when = limited(when, loop_->now());
     expired = [](timer& self) noexcept {
       static_cast<sleeping&>(self).waiting_.resume();
       return true;
     };
-    loop_->sleep(*this);
+    loop_->sleep(*this, from);
   }
   result<void> await_resume() const noexcept {
     if (loop_->closed()) return error(errc::context_closed);
@@ -68,14 +69,14 @@ class [[nodiscard]] stoppable_sleeping final : timer, posted {
     stopped_ = stop_.stop_requested();
     return stopped_ || loop_->closed() || when <= loop_->now();
   }
-  void await_suspend(std::coroutine_handle<> waiting) noexcept {
+  void await_suspend(std::coroutine_handle<> waiting, caller from = caller::here()) noexcept {
     waiting_ = waiting;
     when = limited(when, loop_->now());
     expired = [](timer& self) noexcept {
       static_cast<stoppable_sleeping&>(self).end();
       return true;
     };
-    loop_->sleep(*this);
+    loop_->sleep(*this, from);
     // Last, because a stop that has been requested meanwhile calls back from here.
     if (stop_.stop_possible()) stopper_.emplace(stop_, stop_notice{this});
   }

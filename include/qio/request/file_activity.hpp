@@ -45,6 +45,7 @@ struct file_activity : detail::list_hook {
   detail::sync_epochs epochs;        ///< that an engine holds
   detail::queue<request> held_back;  ///< of these, those that have succeeded, but may overlap one that fails
   QIO_NO_UNIQUE_ADDRESS platform::activity_state system;
+  QIO_NO_UNIQUE_ADDRESS detail::checked_count bounced_users;  ///< operations of bounced(), which refer to the file
 
   std::string path;  ///< that it was opened by, for messages; empty if the handle was adopted
 

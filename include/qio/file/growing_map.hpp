@@ -14,10 +14,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <forward_list>
 #include <mutex>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
@@ -140,17 +140,19 @@ class growing_map : kept_by_mapping {
     if (!mapping && wanted > needed) mapping = platform::mapping::map(handle_, needed, writable_);
     if (!mapping) return mapping.error();
     mapping.value().expect(pattern_);
+    // More than there can be where each is longer than the file: fork(2) finds no array that is being moved.
+    if (mappings_.empty()) mappings_.reserve(40);
     if (!mappings_.empty()) is_mapped_twice_.store(true, std::memory_order_release);
-    mappings_.push_front(std::move(mapping).value());
+    mappings_.push_back(std::move(mapping).value());
     show_longest();
     return success();
   }
 
   // The address is stored before the length, so that the length which shown() reads is not that of a later mapping.
   void show_longest() noexcept {
-    const std::uint64_t mapped = mappings_.front().size();
+    const std::uint64_t mapped = mappings_.back().size();
     known_size_.store(lesser_of(known_size_.load(std::memory_order_relaxed), mapped), std::memory_order_release);
-    base_.store(mappings_.front().data(), std::memory_order_release);
+    base_.store(mappings_.back().data(), std::memory_order_release);
     mapped_.store(mapped, std::memory_order_release);
   }
 
@@ -160,9 +162,9 @@ class growing_map : kept_by_mapping {
   access_pattern pattern_;
   shared_handle* sharing_ = nullptr;
   process_mutex mutex_;  // guards what follows, each store of which leaves it consistent; atomics are read without it
-  std::forward_list<platform::mapping> mappings_;  // the longest first
-  std::atomic<std::byte*> base_ = nullptr;         // the address of the longest
-  std::atomic<std::uint64_t> mapped_ = 0;          // its bytes
+  std::vector<platform::mapping> mappings_;  // the longest last
+  std::atomic<std::byte*> base_ = nullptr;   // the address of the longest
+  std::atomic<std::uint64_t> mapped_ = 0;    // its bytes
   std::atomic<bool> is_mapped_twice_ = false;
   std::atomic<std::uint64_t> known_size_ = 0;  // of the file; never more than mapped_
 };

@@ -108,6 +108,9 @@ TEST_CASE("a file that may use a cache is not direct: compressed, encrypted, in 
   shim::now.is_remote = true;
   check(errc::direct_unknown);
   shim::now.is_remote = false;
+  shim::now.hides_device = true;  // perhaps remote
+  check(errc::direct_unknown);
+  shim::now.hides_device = false;
   CHECK(open(qio::if_unavailable::fail).value().is_direct());
 }
 

@@ -31,7 +31,7 @@ TEST_CASE("a path may be longer than MAX_PATH, absolute or not, for each creatio
     deep += "/" + std::string(100, static_cast<char>('a' + i));
     const auto name = qio::platform::native_path(deep).value();
     REQUIRE(::CreateDirectoryW(name.c_str(), nullptr) != 0);
-    REQUIRE(name.starts_with(LR"(\\?\)") == (name.size() >= 248));
+    REQUIRE(name.starts_with(LR"(\\?\)") == (name.size() >= 228));
   }
   REQUIRE(deep.size() > 800);
   for (const auto how : {creation::only_if_missing, creation::open_existing, creation::if_needed,
@@ -47,6 +47,40 @@ TEST_CASE("a path may be longer than MAX_PATH, absolute or not, for each creatio
     ::RemoveDirectoryW(qio::platform::native_path(each).value().c_str());
   }
   CHECK(where.entries() == 0);
+}
+
+TEST_CASE("a file in a directory of any length is replaced, whatever the length of its temporary name") {
+  const contract::directory where;
+  const std::wstring own = LR"(\\?\)" + qio::platform::native_path(where.path()).value() + L'\\';
+  for (std::size_t bytes = 200; bytes < 256; ++bytes) {
+    const std::size_t letters = bytes - (own.size() - 4);
+    const std::string deep = where.path() + '/' + std::string(letters, 'd');
+    REQUIRE(::CreateDirectoryW((own + std::wstring(letters, L'd')).c_str(), nullptr) != 0);
+    CAPTURE(bytes);
+    for (int i = 0; i < 2; ++i) CHECK(qio::cached_file::open(deep + "/f", access::write, creation::always_new));
+    ::DeleteFileW(qio::platform::native_path(deep + "/f").value().c_str());
+    ::RemoveDirectoryW(qio::platform::native_path(deep).value().c_str());
+  }
+  CHECK(where.entries() == 0);
+}
+
+TEST_CASE("no open lets the server of a pipe act for this process, or shows a dialog") {
+  const contract::directory where;
+  const DWORD mode = ::GetThreadErrorMode();
+  shim::now.opens = shim::now.opens_impersonated = shim::now.opens_with_dialogs = 0;
+  for (const auto how : {creation::only_if_missing, creation::open_existing, creation::if_needed,
+                         creation::truncate_existing, creation::always_new}) {
+    CHECK(qio::cached_file::open(where / "file", access::read_write, how));
+    CHECK(!qio::cached_file::open(where / "missing/file", access::read_write, how));
+  }
+  shim::fail_next(shim::call::set_modes, ERROR_INVALID_FUNCTION);
+  const auto context = qio::basic_context<qio::iocp>::create();
+  CHECK(!qio::cached_file::open(context.value(), where / "new", access::read_write, creation::only_if_missing));
+  CHECK(qio::sync_directory(where.path()));
+  CHECK(shim::now.opens >= 12);
+  CHECK(shim::now.opens_impersonated == 0);
+  CHECK(shim::now.opens_with_dialogs == 0);
+  CHECK(::GetThreadErrorMode() == mode);
 }
 
 TEST_CASE("opening beneath a directory fails with beneath_not_supported") {

@@ -88,6 +88,56 @@ TEST_CASE("an open that fails late keeps a file that another user has put in pla
   CHECK(contract::contents(where / "new") == "theirs");
 }
 
+TEST_CASE(
+    "an open that fails late keeps a file that may not be its own: IDs that differ only in the upper half, or none") {
+  for (const auto ids : {shim::identities::upper_half, shim::identities::zero}) {
+    const contract::directory where;
+    shim::now.ids = ids;
+    {
+      const auto begun = qio::platform::opening::begin(where / "new", qio::platform::anywhere, access::read_write,
+                                                       creation::only_if_missing, 0666, {});
+      REQUIRE(begun);
+      REQUIRE(::MoveFileExW(std::filesystem::path(where / "new").c_str(),
+                            std::filesystem::path(where / "aside").c_str(), 0) != 0);
+      contract::put(where / "new", "theirs");
+    }
+    CHECK(contract::contents(where / "new") == "theirs");
+    {
+      const auto begun = qio::platform::opening::begin(where / "own", qio::platform::anywhere, access::read_write,
+                                                       creation::only_if_missing, 0666, {});
+      REQUIRE(begun);
+    }
+    CHECK(std::filesystem::exists(where / "own") == (ids == shim::identities::zero));
+    shim::now.ids = shim::identities::as_they_are;
+  }
+}
+
+TEST_CASE("always_new moves the old file aside only where renaming as POSIX does is unsupported") {
+  const contract::directory where;
+  contract::put(where / "file", "contents");
+  const holder open(where / "file", FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE);
+  const auto replace = [&](DWORD code, unsigned times) {
+    shim::now.moves = shim::now.sleeps = 0;
+    shim::fail_next(shim::call::posix_rename, code, times);
+    return qio::cached_file::open(where / "file", access::write, creation::always_new);
+  };
+  CHECK(replace(ERROR_DISK_FULL, 1).error() == std::errc::no_space_on_device);
+  CHECK(shim::now.moves == 0);
+  CHECK(shim::now.sleeps == 0);
+  const auto refused = replace(ERROR_ACCESS_DENIED, 100);
+  shim::fail_next(shim::call::posix_rename, 0);
+  REQUIRE(!refused);
+  CHECK(refused.error() == std::errc::permission_denied);
+  CHECK(shim::now.moves == 0);
+  CHECK(shim::now.sleeps >= 1);  // it may have been a virus scanner
+  CHECK(where.entries() == 1);
+  CHECK(contract::contents(where / "file") == "contents");
+  for (const auto code : {ERROR_INVALID_PARAMETER, ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED}) {
+    CHECK(replace(static_cast<DWORD>(code), 1));
+    CHECK(shim::now.moves >= 1);
+  }
+}
+
 TEST_CASE("always_new succeeds if others have taken predictable temporary names") {
   const contract::directory where;
   const std::string stem = where / ".qio-" + std::to_string(::GetCurrentProcessId()) + '-';

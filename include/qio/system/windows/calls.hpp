@@ -53,6 +53,7 @@ using ::GetFullPathNameW;
 using ::GetLastError;
 using ::GetOverlappedResult;
 using ::GetQueuedCompletionStatusEx;
+using ::GetThreadErrorMode;
 using ::GetVolumeInformationByHandleW;
 using ::GetVolumePathNameW;
 using ::LockFileEx;
@@ -65,6 +66,7 @@ using ::SetEvent;
 using ::SetFileAttributesW;
 using ::SetFileCompletionNotificationModes;
 using ::SetFileInformationByHandle;
+using ::SetThreadErrorMode;
 using ::Sleep;
 using ::UnmapViewOfFile;
 using ::VirtualAlloc;
@@ -105,6 +107,25 @@ inline BOOL unmap_to_placeholder(void* view) noexcept {
   static function* const unmap = function_of<function>(L"kernelbase.dll", "UnmapViewOfFile2");
   constexpr ULONG preserve_placeholder = 0x2;  // MEM_PRESERVE_PLACEHOLDER
   return unmap == nullptr ? FALSE : unmap(::GetCurrentProcess(), view, preserve_placeholder);
+}
+
+/// FILE_FS_DEVICE_INFORMATION: the device that a file is on (NtQueryVolumeInformationFile).
+struct device_facts {
+  ULONG type;
+  ULONG characteristics;
+};
+/// Returns an NTSTATUS.
+inline LONG query_device(HANDLE handle, device_facts& found) noexcept {
+  struct status_block {
+    void* status;
+    ULONG_PTR information;
+  };
+  using function = LONG NTAPI(HANDLE, status_block*, void*, ULONG, int);
+  static function* const query = function_of_ntdll<function>("NtQueryVolumeInformationFile");
+  constexpr int device_information = 4;  // FileFsDeviceInformation
+  constexpr auto not_implemented = static_cast<LONG>(0xc0000002);
+  status_block status{};
+  return query == nullptr ? not_implemented : query(handle, &status, &found, sizeof found, device_information);
 }
 
 /// Flushes only the data of a file, what is needed to read it back, and the device's cache (NtFlushBuffersFileEx with

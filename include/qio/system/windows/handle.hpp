@@ -28,6 +28,24 @@ inline native_handle handle_of(std::uint64_t number) noexcept {
 }
 inline std::uint64_t number_of(native_handle handle) noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
 
+/// Flags of CreateFileW: the server of a named pipe whose name was given as a path cannot act in the name of this
+/// process. (SECURITY_SQOS_PRESENT has the bit of FILE_FLAG_OPEN_NO_RECALL, which concerns only files in remote
+/// storage: they are read, but not brought back. .NET opens files with the same flags.)
+inline constexpr DWORD not_impersonated = SECURITY_SQOS_PRESENT | SECURITY_ANONYMOUS;
+
+/// While it exists, Windows shows no dialog box when this thread opens something that is not there, such as a drive
+/// without a medium. The call fails instead.
+class no_dialogs {
+ public:
+  no_dialogs() noexcept { calls::SetThreadErrorMode(calls::GetThreadErrorMode() | SEM_FAILCRITICALERRORS, &before_); }
+  no_dialogs(const no_dialogs&) = delete;
+  no_dialogs& operator=(const no_dialogs&) = delete;
+  ~no_dialogs() { calls::SetThreadErrorMode(before_, nullptr); }
+
+ private:
+  DWORD before_ = 0;
+};
+
 /// Lets others read, write, rename and remove the file while it is open, as on other systems.
 inline constexpr DWORD share_all = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 
@@ -72,10 +90,12 @@ inline file_system_name known_file_system(native_handle handle) noexcept {
   return found;
 }
 
-/// Whether the file is on a network share.
+/// Whether the file is on a network share, as a characteristic of its device. Not every redirector reports its protocol
+/// (FileRemoteProtocolInfo). Also true if that is unknown.
 inline bool is_remote(native_handle handle) noexcept {
-  FILE_REMOTE_PROTOCOL_INFO remote{};
-  return calls::GetFileInformationByHandleEx(handle, FileRemoteProtocolInfo, &remote, sizeof remote) != 0;
+  constexpr ULONG remote_device = 0x10;  // FILE_REMOTE_DEVICE
+  calls::device_facts device{};
+  return calls::query_device(handle, device) < 0 || (device.characteristics & remote_device) != 0;
 }
 
 inline result<void> resize(native_handle handle, std::uint64_t bytes) noexcept {
@@ -103,8 +123,10 @@ inline result<void> sync_directory(path_view path) {
   if (const error misfit = path.misfit(); misfit.exists()) return misfit;
   const auto name = native_path(path);
   if (!name) return name.error();
-  const native_handle handle = calls::CreateFileW(name.value().c_str(), GENERIC_WRITE, share_all, nullptr,
-                                                  OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
+  const no_dialogs quiet;
+  const native_handle handle =
+      calls::CreateFileW(name.value().c_str(), GENERIC_WRITE, share_all, nullptr, OPEN_EXISTING,
+                         FILE_FLAG_BACKUP_SEMANTICS | not_impersonated, nullptr);
   if (handle == invalid_handle) return last_error();
   const bool is_directory = (calls::GetFileAttributesW(name.value().c_str()) & FILE_ATTRIBUTE_DIRECTORY) != 0;
   const result<void> synced =

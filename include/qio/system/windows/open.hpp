@@ -34,6 +34,7 @@ class opening {
     opening self(std::move(name).value(), how, kind);
     self.access_ = (wanted != access::write ? GENERIC_READ : 0) | (wanted != access::read ? GENERIC_WRITE : 0);
     self.attributes_ = (permissions & 0222) == 0 ? FILE_ATTRIBUTE_READONLY : FILE_ATTRIBUTE_NORMAL;
+    const no_dialogs quiet;
     if (const error failure = self.open(); failure.exists()) return failure;
     return self;
   }
@@ -84,6 +85,7 @@ class opening {
 
   /// Completes the open. On success, the caller owns the handle. May be called again if it fails.
   result<native_handle> commit() {
+    const no_dialogs quiet;
     if (how_ == creation::truncate_existing)
       if (auto emptied = resize(handle_, 0); !emptied) return emptied.error();
     if (how_ == creation::always_new)
@@ -121,7 +123,8 @@ class opening {
     // Windows serializes all calls on a handle that is not overlapped, those of blocking transfers, too.
     const DWORD flags = (kind_.direct ? FILE_FLAG_NO_BUFFERING : 0u) | FILE_FLAG_OVERLAPPED |
                         (kind_.writes_durably ? FILE_FLAG_WRITE_THROUGH : 0u) | hint_of(kind_.pattern);
-    handle_ = calls::CreateFileW(path_.c_str(), access_, share_all, nullptr, disposition, attributes_ | flags, nullptr);
+    handle_ = calls::CreateFileW(path_.c_str(), access_, share_all, nullptr, disposition,
+                                 attributes_ | flags | not_impersonated, nullptr);
     if (handle_ == invalid_handle) return last_error();
     created_ =
         disposition == CREATE_NEW || (disposition == OPEN_ALWAYS && calls::GetLastError() != ERROR_ALREADY_EXISTS);

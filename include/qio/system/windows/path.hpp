@@ -25,8 +25,8 @@ inline result<std::wstring> wide(path_view path) {
 }
 
 /// Converts a path to an absolute one in UTF-16. If it is too long for MAX_PATH, adds the prefix (\\?\) that allows
-/// 32767 characters without an entry in the program's manifest. A directory is too long if an 8.3 name after it would
-/// not fit in MAX_PATH.
+/// 32767 characters without an entry in the program's manifest. It is too long if another name in its directory might
+/// not fit in MAX_PATH: one of 8.3 characters, which CreateDirectory requires, or a temporary one of with_new_name().
 inline result<std::wstring> native_path(path_view path) {
   auto given = wide(path);
   if (!given) return given;
@@ -39,8 +39,8 @@ inline result<std::wstring> native_path(path_view path) {
     full.resize(length);
     if (fits) break;
   }
-  constexpr std::size_t longest_directory = MAX_PATH - 12;
-  if (full.size() < longest_directory || full.starts_with(LR"(\\?\)") || full.starts_with(LR"(\\.\)")) return full;
+  constexpr std::size_t longest = MAX_PATH - 32;
+  if (full.size() < longest || full.starts_with(LR"(\\?\)") || full.starts_with(LR"(\\.\)")) return full;
   if (full.starts_with(LR"(\\)")) return LR"(\\?\UNC)" + full.substr(1);
   return LR"(\\?\)" + full;
 }

@@ -8,6 +8,7 @@
 #include <qio/system/windows/unguessable.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <new>
 #include <string>
@@ -25,20 +26,45 @@ inline void remove_file(const std::wstring& path) noexcept {
   calls::DeleteFileW(path.c_str());
 }
 
+/// Identifies a file as long as it is open. Nothing if its file system does not.
+struct file_identity {
+  std::uint64_t volume = 0;
+  std::uint64_t id[2] = {};  // 128 bits on ReFS
+
+  static file_identity of(native_handle handle) noexcept {
+    file_identity found;
+    FILE_ID_INFO info{};
+    static_assert(sizeof info.FileId == sizeof found.id);
+    if (calls::GetFileInformationByHandleEx(handle, FileIdInfo, &info, sizeof info) != 0) {
+      found.volume = info.VolumeSerialNumber;
+      std::memcpy(found.id, &info.FileId, sizeof found.id);
+      return found;
+    }
+    BY_HANDLE_FILE_INFORMATION older{};  // where the file system has no others, such as FAT32
+    if (calls::GetFileInformationByHandle(handle, &older) == 0) return found;
+    found.volume = older.dwVolumeSerialNumber;
+    found.id[0] = std::uint64_t(older.nFileIndexHigh) << 32 | older.nFileIndexLow;
+    return found;
+  }
+
+  /// File systems without IDs report 0.
+  bool exists() const noexcept { return id[0] != 0 || id[1] != 0; }
+  friend bool operator==(const file_identity&, const file_identity&) noexcept = default;
+};
+
+/// False if that is unknown.
 inline bool are_same_file(native_handle one, native_handle other) noexcept {
-  BY_HANDLE_FILE_INFORMATION of_one, of_other;
-  return calls::GetFileInformationByHandle(one, &of_one) != 0 &&
-         calls::GetFileInformationByHandle(other, &of_other) != 0 &&
-         of_one.dwVolumeSerialNumber == of_other.dwVolumeSerialNumber &&
-         of_one.nFileIndexHigh == of_other.nFileIndexHigh && of_one.nFileIndexLow == of_other.nFileIndexLow;
+  const file_identity identity = file_identity::of(one);
+  return identity.exists() && identity == file_identity::of(other);
 }
 
 /// Removes the file that is open as `created` if it is still at `path`. Others may have renamed it and put a file of
 /// their own there. Compares and removes through the same handle, so the removed file is the one compared.
 inline void remove_created(native_handle created, const std::wstring& path) noexcept {
+  const no_dialogs quiet;
   constexpr DWORD wanted = DELETE | FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES;
   const native_handle there = calls::CreateFileW(path.c_str(), wanted, share_all, nullptr, OPEN_EXISTING,
-                                                 FILE_FLAG_OPEN_REPARSE_POINT, nullptr);
+                                                 FILE_FLAG_OPEN_REPARSE_POINT | not_impersonated, nullptr);
   if (there == invalid_handle) return;
   if (are_same_file(created, there)) {
     FILE_BASIC_INFO writable{};  // a read-only file cannot be removed; times of zero are not changed
@@ -73,7 +99,8 @@ inline result<std::wstring> find_replaced(const std::wstring& path) {
   if ((attributes & FILE_ATTRIBUTE_DIRECTORY) != 0) return system_error(error_is_a_directory);
   if ((attributes & FILE_ATTRIBUTE_READONLY) != 0) return system_error(ERROR_ACCESS_DENIED);
   if ((attributes & FILE_ATTRIBUTE_REPARSE_POINT) == 0) return path;
-  const native_handle there = calls::CreateFileW(path.c_str(), 0, share_all, nullptr, OPEN_EXISTING, 0, nullptr);
+  const native_handle there =
+      calls::CreateFileW(path.c_str(), 0, share_all, nullptr, OPEN_EXISTING, not_impersonated, nullptr);
   if (there == invalid_handle) return last_error();
   std::wstring resolved(32768, L'\0');
   const DWORD length = calls::GetFinalPathNameByHandleW(there, resolved.data(), 32768, FILE_NAME_NORMALIZED);
@@ -84,9 +111,9 @@ inline result<std::wstring> find_replaced(const std::wstring& path) {
   return resolved;
 }
 
-/// Renames as rename(2) does: atomically, even if either file is open. Needs Windows 10 1607 and NTFS. False if it
-/// fails.
-inline bool rename_as_posix(const std::wstring& from, const std::wstring& to) {
+/// Renames as rename(2) does: atomically, even if either file is open. Needs Windows 10 1607 and NTFS. Returns zero or
+/// the error.
+inline DWORD rename_as_posix(const std::wstring& from, const std::wstring& to) {
   // FILE_RENAME_INFO as in newer headers. Its first member used to be a BOOLEAN.
   struct rename_information {
     DWORD flags;
@@ -98,17 +125,24 @@ inline bool rename_as_posix(const std::wstring& from, const std::wstring& to) {
   constexpr DWORD replace_if_exists = 0x1, posix_semantics = 0x2;
 
   const native_handle handle = calls::CreateFileW(from.c_str(), DELETE | SYNCHRONIZE, share_all, nullptr, OPEN_EXISTING,
-                                                  FILE_ATTRIBUTE_NORMAL, nullptr);
-  if (handle == invalid_handle) return false;
+                                                  FILE_ATTRIBUTE_NORMAL | not_impersonated, nullptr);
+  if (handle == invalid_handle) return calls::GetLastError();
   const std::size_t name_bytes = to.size() * sizeof(wchar_t);
   std::vector<std::byte> memory(sizeof(rename_information) + name_bytes);
   auto* const information = new (memory.data())
       rename_information{replace_if_exists | posix_semantics, nullptr, static_cast<DWORD>(name_bytes), {}};
   std::memcpy(memory.data() + offsetof(rename_information, name), to.c_str(), name_bytes);
-  const bool renamed = calls::SetFileInformationByHandle(handle, rename_information_class, information,
-                                                         static_cast<DWORD>(memory.size())) != 0;
+  const BOOL renamed = calls::SetFileInformationByHandle(handle, rename_information_class, information,
+                                                         static_cast<DWORD>(memory.size()));
+  const DWORD failure = renamed != 0 ? 0 : calls::GetLastError();
   calls::CloseHandle(handle);
-  return renamed;
+  return failure;
+}
+
+/// Whether a failure of rename_as_posix() means that this Windows, or the file system, does not rename in this way.
+constexpr bool lacks_posix_renames(DWORD code) noexcept {
+  return code == ERROR_INVALID_PARAMETER || code == ERROR_INVALID_FUNCTION || code == ERROR_NOT_SUPPORTED ||
+         code == ERROR_CALL_NOT_IMPLEMENTED;
 }
 
 /// Whether the open file can be removed now. A file of which somebody has a view cannot.
@@ -121,11 +155,13 @@ inline error why_not_removable(native_handle handle) noexcept {
   return {};
 }
 
-/// Without rename_as_posix(), a file that is open cannot be replaced, only renamed. So there is briefly no file at
-/// `to`; the old file is deleted when its last handle is closed. If it cannot be deleted, everything stays as it was.
+/// Where rename_as_posix() is unsupported, a file that is open cannot be replaced, only renamed. So there is briefly no
+/// file at `to`; the old file is deleted when its last handle is closed. If it cannot be deleted, everything stays as
+/// it was.
 inline error move_aside_and_rename(const std::wstring& from, const std::wstring& to) {
-  const native_handle old = calls::CreateFileW(to.c_str(), DELETE | SYNCHRONIZE | FILE_READ_ATTRIBUTES, share_all,
-                                               nullptr, OPEN_EXISTING, FILE_FLAG_OPEN_REPARSE_POINT, nullptr);
+  const native_handle old =
+      calls::CreateFileW(to.c_str(), DELETE | SYNCHRONIZE | FILE_READ_ATTRIBUTES, share_all, nullptr, OPEN_EXISTING,
+                         FILE_FLAG_OPEN_REPARSE_POINT | not_impersonated, nullptr);
   if (old == invalid_handle) return last_error();
   std::wstring aside;
   error failure = with_new_name(to, [&](std::wstring name) {
@@ -144,7 +180,9 @@ inline error move_aside_and_rename(const std::wstring& from, const std::wstring&
 
 /// One attempt of replace_file().
 inline error try_to_replace(const std::wstring& from, const std::wstring& to) {
-  if (rename_as_posix(from, to)) return error();
+  const DWORD code = rename_as_posix(from, to);
+  if (code == 0) return error();
+  if (!lacks_posix_renames(code)) return system_error(code);
   if (calls::MoveFileExW(from.c_str(), to.c_str(), MOVEFILE_REPLACE_EXISTING) != 0) return error();
   const error failure = last_error();
   const bool is_in_use = failure == std::errc::permission_denied || failure == std::errc::device_or_resource_busy;

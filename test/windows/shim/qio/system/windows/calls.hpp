@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -57,8 +58,16 @@ enum class call : std::uint8_t {
   flush_view,
   post,
   move,
+  posix_rename,
   remove,
   last_
+};
+
+/// The IDs of files.
+enum class identities : std::uint8_t {
+  as_they_are,
+  upper_half,  ///< of 128 bits, they differ in the upper 64, as they may on ReFS
+  zero,        ///< the file system has none
 };
 
 struct rules {
@@ -77,6 +86,9 @@ struct rules {
   std::atomic<DWORD> attributes = 0;          ///< further attributes of each file: FILE_ATTRIBUTE_COMPRESSED, …
   std::atomic<DWORD> volume_flags = 0;
   std::atomic<bool> is_remote = false;
+  std::atomic<bool> hides_device = false;  ///< no file reports its device
+  std::atomic<identities> ids = identities::as_they_are;
+  std::atomic<unsigned> opens = 0, opens_impersonated = 0, opens_with_dialogs = 0, moves = 0;
   std::atomic<const wchar_t*> file_system = nullptr;  ///< the name of each volume's, instead of its own
   /// The result of a flush of only the data, an NTSTATUS; by default, STATUS_NOT_IMPLEMENTED.
   std::atomic<LONG> data_flush = static_cast<LONG>(0xc0000002);
@@ -187,6 +199,12 @@ inline BOOL failed(DWORD code) {
   return FALSE;
 }
 
+/// Whether Windows would find no such path: it is too long and has no prefix.
+inline bool is_too_long(LPCWSTR name) {
+  const std::wstring_view path = name;
+  return path.size() >= MAX_PATH && !path.starts_with(LR"(\\?\)") && !failed(ERROR_PATH_NOT_FOUND);
+}
+
 // --- placeholders: see reserve_placeholder() below ---
 
 struct placeholder {
@@ -280,22 +298,27 @@ using ::CreateFileMappingW;
 using ::DeleteFileW;
 using ::GetDiskFreeSpaceW;
 using ::GetFileAttributesW;
-using ::GetFileInformationByHandle;
 using ::GetFileType;
 using ::GetFinalPathNameByHandleW;
 using ::GetFullPathNameW;
 using ::GetLastError;
 using ::GetOverlappedResult;
+using ::GetThreadErrorMode;
 using ::GetVolumePathNameW;
 using ::LockFileEx;
 using ::ResetEvent;
 using ::SetEvent;
 using ::SetFileAttributesW;
+using ::SetThreadErrorMode;
 using ::VirtualAlloc;
 
 inline HANDLE CreateFileW(LPCWSTR name, DWORD access, DWORD share, LPSECURITY_ATTRIBUTES security, DWORD disposition,
                           DWORD flags, HANDLE like) {
   if (shim::fails(shim::call::create_file)) return INVALID_HANDLE_VALUE;
+  ++shim::now.opens;
+  if ((flags & SECURITY_SQOS_PRESENT) == 0 || (flags & SECURITY_DELEGATION) != 0) ++shim::now.opens_impersonated;
+  if ((::GetThreadErrorMode() & SEM_FAILCRITICALERRORS) == 0) ++shim::now.opens_with_dialogs;
+  if (shim::is_too_long(name)) return INVALID_HANDLE_VALUE;
   const HANDLE handle = ::CreateFileW(name, access, share, security, disposition, flags, like);
   const DWORD said = ::GetLastError();
   if (handle != INVALID_HANDLE_VALUE) {
@@ -445,13 +468,43 @@ inline void Sleep(DWORD milliseconds) {
 }
 
 inline BOOL MoveFileExW(LPCWSTR from, LPCWSTR to, DWORD flags) {
+  ++shim::now.moves;
+  if (shim::is_too_long(from) || shim::is_too_long(to)) return FALSE;
   return shim::fails(shim::call::move) ? FALSE : ::MoveFileExW(from, to, flags);
 }
 
 inline BOOL SetFileInformationByHandle(HANDLE handle, FILE_INFO_BY_HANDLE_CLASS what, LPVOID information, DWORD bytes) {
   if (const auto call = shim::now.before_resizing.load(); call != nullptr && what == FileEndOfFileInfo) call();
+  constexpr auto rename_ex = static_cast<FILE_INFO_BY_HANDLE_CLASS>(22);
+  if (what == rename_ex && shim::fails(shim::call::posix_rename)) return FALSE;
   if (what == FileDispositionInfo && shim::fails(shim::call::remove)) return FALSE;
   return ::SetFileInformationByHandle(handle, what, information, bytes);
+}
+
+inline BOOL GetFileInformationByHandle(HANDLE handle, LPBY_HANDLE_FILE_INFORMATION found) {
+  const BOOL done = ::GetFileInformationByHandle(handle, found);
+  if (shim::now.ids == shim::identities::as_they_are) return done;
+  found->nFileIndexHigh = 0;
+  found->nFileIndexLow = shim::now.ids == shim::identities::zero ? 0 : 42;
+  return done;
+}
+
+struct device_facts {
+  ULONG type;
+  ULONG characteristics;
+};
+
+inline LONG query_device(HANDLE handle, device_facts& found) {
+  struct status_block {
+    void* status;
+    ULONG_PTR information;
+  };
+  using function = LONG NTAPI(HANDLE, status_block*, void*, ULONG, int);
+  static function* const query = function_of_ntdll<function>("NtQueryVolumeInformationFile");
+  status_block status{};
+  const LONG answer = query(handle, &status, &found, sizeof found, 4);
+  if (shim::now.is_remote) found.characteristics |= 0x10;
+  return shim::now.hides_device ? static_cast<LONG>(0xc0000010) : answer;
 }
 
 inline BOOL GetFileSizeEx(HANDLE handle, PLARGE_INTEGER bytes) {
@@ -552,7 +605,18 @@ inline BOOL GetFileInformationByHandleEx(HANDLE handle, FILE_INFO_BY_HANDLE_CLAS
     static_cast<FILE_ALIGNMENT_INFO*>(information)->AlignmentRequirement = 3;
     return TRUE;
   }
-  if (shim::now.is_remote && what == FileRemoteProtocolInfo) return TRUE;
+  if (what == FileRemoteProtocolInfo) return shim::failed(ERROR_INVALID_PARAMETER);  // not every redirector answers
+  if (what == FileIdInfo && shim::now.ids != shim::identities::as_they_are) {
+    auto& found = *static_cast<FILE_ID_INFO*>(information);
+    BY_HANDLE_FILE_INFORMATION real{};
+    if (::GetFileInformationByHandle(handle, &real) == 0) return FALSE;
+    const bool differ = shim::now.ids == shim::identities::upper_half;
+    const std::uint64_t id[2] = {differ ? 42u : 0u,
+                                 differ ? std::uint64_t(real.nFileIndexHigh) << 32 | real.nFileIndexLow : 0u};
+    found.VolumeSerialNumber = 1;
+    std::memcpy(&found.FileId, id, sizeof id);
+    return TRUE;
+  }
   const BOOL done = ::GetFileInformationByHandleEx(handle, what, information, bytes);
   if (done != 0 && what == FileBasicInfo)
     static_cast<FILE_BASIC_INFO*>(information)->FileAttributes |= shim::now.attributes;

@@ -100,6 +100,10 @@ task<result<log_writer<Mode, Engine>>> open_log(basic_file<Mode, Engine> file, V
   co_return log_writer<Mode, Engine>(std::move(opened));
 }
 
+// A log needs a file that was opened on a context.
+template <file_mode Mode, class Visit>
+detail::needs_a_file_opened_on_a_context open_log(basic_file<Mode, no_engine>, Visit, log_options = {}) = delete;
+
 /// Reads a log without changing it, up to where it ends or where `visit` returns false. The result's tail shows why it
 /// ended there. `file` is borrowed. Fails with errc::not_a_log if it is not a log, or if its creation was not
 /// completed, with errc::log_version if the log has another format, and with errc::log_batch_too_large if its batches

@@ -161,7 +161,8 @@ PROMISE(path_in_message, everywhere, "the message of a failed open contains the 
 #endif
   const auto refused = w.open("a\nb", access::read, creation::truncate_existing);
   REQUIRE(!refused);
-  CHECK(refused.error().message() == "cannot open " + w.where / R"(a\x0ab)" + ": " + refused.error().code().message());
+  const std::string begin = "cannot open " + w.where / R"(a\x0ab)" + ": creation::truncate_existing needs ";
+  CHECK(refused.error().message().find(begin) == 0);
   if constexpr (Where::is_async && std::is_same_v<typename Where::engine::system, qio::detail::operating_system>) {
     const auto later = w.context->run(qio::basic_file<typename Where::mode>::async_open(*w.context, path));
     REQUIRE(!later);

@@ -27,11 +27,17 @@ constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t block) noexc
 
 /// Numbers are little-endian.
 inline void store(std::byte* to, std::uint64_t number, std::size_t bytes) noexcept {
-  for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::byte>(number >> (8 * i));
+  if constexpr (std::endian::native == std::endian::little)
+    std::memcpy(to, &number, bytes);
+  else
+    for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::byte>(number >> (8 * i));
 }
 inline std::uint64_t load(const std::byte* from, std::size_t bytes) noexcept {
   std::uint64_t number = 0;
-  for (std::size_t i = 0; i < bytes; ++i) number |= static_cast<std::uint64_t>(from[i]) << (8 * i);
+  if constexpr (std::endian::native == std::endian::little)
+    std::memcpy(&number, from, bytes);
+  else
+    for (std::size_t i = 0; i < bytes; ++i) number |= static_cast<std::uint64_t>(from[i]) << (8 * i);
   return number;
 }
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <vector>
 
 namespace {
@@ -173,6 +174,30 @@ TEST_CASE("the pool carries out operations on the context's thread if no other c
       co_return written.has_value();
     };
     return context.value().run(write(file.value())) ? 0 : 4;
+  });
+  CHECK(answer == 0);
+}
+#endif
+
+#if !defined(__SANITIZE_THREAD__)
+TEST_CASE("a file is mapped where address space is too scarce for room to grow") {
+  const fault::scratch directory;
+  const std::string path = directory.path + "/file";
+  const std::vector<std::byte> block(8192, std::byte{7});
+  REQUIRE(qio::cached_file::open(path, qio::access::read_write, qio::creation::always_new).value().write_at(0, block));
+  const int answer = qio_test::in_child([&] {
+    unsigned long pages = 0;
+    std::FILE* const used = std::fopen("/proc/self/statm", "re");
+    if (used == nullptr || std::fscanf(used, "%lu", &pages) != 1) return 1;
+    std::fclose(used);
+    const rlim_t limit = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (rlim_t(256) << 20);  // of 1 GiB
+    const rlimit space{limit, limit};
+    if (::setrlimit(RLIMIT_AS, &space) != 0) return 2;
+    auto file = qio::mapped_file::open(path, qio::access::read_write);
+    if (!file) return 3;
+    std::vector<std::byte> found(8192);
+    if (!file.value().read_at(0, found) || found != block) return 4;
+    return file.value().write_at(8192, block) && file.value().size().value() == 16384 ? 0 : 5;
   });
   CHECK(answer == 0);
 }

@@ -358,6 +358,48 @@ TEST_CASE("whether a deadline on the disk's clock passes depends on the seed") {
   CHECK(in_time < 180);
 }
 
+TEST_CASE("an operation that times out midway reports the bytes that it has moved") {
+  int midway = 0;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed, .shortest = 10us, .longest = 200us});
+    program one(disk);
+    auto data = one.open("data").value();
+    REQUIRE(data.write_at(0, filled(4096, 1)));
+    const bytes block = filled(4096, 2);
+    const auto written = one.context.run(data.async_write_at(0, block, {.deadline = disk.now() + 20us}));
+    if (written) return;
+    CHECK(written.error() == std::errc::timed_out);
+    const auto moved = static_cast<std::size_t>(written.error().transferred());
+    if (moved != 0) ++midway;
+    bytes expected = filled(4096, 1);
+    std::fill_n(expected.begin(), moved, std::byte(2));
+    CHECK(contents(disk, "data") == expected);
+  });
+  CHECK(midway > 20);
+}
+
+TEST_CASE("a turn ends when what it resumes has used up its time for work inline") {
+  qio::simulated_disk disk;
+  program one(disk);
+  auto data = one.open("data").value();
+  using empty_read = decltype(data.async_read_at(0, std::span<std::byte>()));
+  std::vector<qio::operation_slot<empty_read>> all(1000);
+  int called = 0;
+  const auto call = [&](qio::result<std::size_t>) {
+    ++called;
+    for (int i = 0; i < 10; ++i) {  // each counts as half a microsecond
+      auto more = data.async_read_at(0, std::span<std::byte>());
+      more.start([](qio::result<std::size_t>) {});
+    }
+  };
+  for (auto& each : all) each.emplace([&] { return data.async_read_at(0, std::span<std::byte>()); }).start(call);
+  CHECK(one.context.poll());
+  CHECK(called > 0);
+  CHECK(called < 400);
+  while (one.context.poll()) {}
+  CHECK(called == 1000);
+}
+
 TEST_CASE("time passes only on the disk's clock") {
   qio::simulated_disk disk({.shortest = 1h, .longest = 2h});
   program one(disk);

@@ -33,6 +33,24 @@ TEST_CASE("a turn lets coroutines continue at once for a while, and then only co
   CHECK(turn.longest_copy(4096) == 22048ns);
 }
 
+TEST_CASE("a batch may use up a turn's time, of which it leaves less to others") {
+  qio::detail::inline_turn turn;
+  turn.spend(10us);
+  {
+    qio::detail::inline_turn::long_share share(turn);
+    CHECK(share.begin_next());
+    turn.spend(400us);
+    CHECK(share.begin_next());
+    turn.spend(100us);
+  }
+  CHECK(!turn.may_go_on());
+  CHECK(turn.has_time());
+  turn.spend(490us);
+  CHECK(!turn.has_time());
+  qio::detail::inline_turn::long_share late(turn);
+  CHECK(!late.begin_next());
+}
+
 TEST_CASE("a thread has waited if it gave up its CPU and was not preempted") {
   qio::detail::thread_waits waits;
   CHECK(!waits.has_waited({0, 1}, 1ms));  // was preempted

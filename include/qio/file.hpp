@@ -428,6 +428,22 @@ class [[nodiscard]] basic_file {
   detail::needs_a_file_opened_on_a_context async_sync(sync_kind = sync_kind::everything, const operation_options& = {})
     requires detail::without_context<Engine>
   = delete;
+  template <class Buffer>
+  detail::needs_a_file_opened_on_a_context async_write_and_sync(std::uint64_t, Buffer&&,
+                                                                sync_kind = sync_kind::data_and_size,
+                                                                const operation_options& = {})
+    requires detail::without_context<Engine>
+  = delete;
+  detail::needs_a_file_opened_on_a_context async_start_writeback(std::uint64_t, std::uint64_t,
+                                                                 const operation_options& = {})
+    requires detail::without_context<Engine>
+  = delete;
+  detail::needs_a_file_opened_on_a_context async_resize(std::uint64_t)
+    requires detail::without_context<Engine>
+  = delete;
+  detail::needs_a_file_opened_on_a_context async_close()
+    requires detail::without_context<Engine>
+  = delete;
 
   // --- durability ---
 

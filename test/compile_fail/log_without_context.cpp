@@ -4,12 +4,12 @@
 #include <qio/qio.hpp>
 
 #ifdef QIO_CONTROL
-using file = qio::async_cached_file;
+using file_type = qio::async_cached_file;
 #else
-using file = qio::cached_file;
+using file_type = qio::cached_file;
 #endif
 
-qio::task<bool> open(file from) {
+qio::task<bool> open(file_type from) {
   const auto visit = [](const qio::log_record&) { return true; };
   const auto opened = co_await qio::open_log(std::move(from), visit);
   co_return opened.has_value();

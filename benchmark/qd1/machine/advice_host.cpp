@@ -162,6 +162,12 @@ void on_priority(const limit_facts& limits, all_advice& out) {
     out.push_back({severity::severe, "this process is scheduled as idle work",
                    "It runs only when nothing else does: latencies are those of waiting for a CPU.",
                    "chrt --other --pid 0 $$"});
+  if (const std::string nice = limits.scheduling.value_or(""); nice.starts_with("nice "))
+    out.push_back({severity::warning, fmt::format("this process runs with {}", nice),
+                   nice.starts_with("nice -")
+                       ? "It gets CPUs before others: latencies are better than those of programs."
+                       : "Others get CPUs first: latencies include waiting for them.",
+                   "renice --priority 0 --pid $$"});
   if (limits.io_priority == "idle")
     out.push_back({severity::severe, "the I/O priority of this process is idle",
                    "Its operations wait until nobody else uses the device.", "ionice --class best-effort --pid $$"});

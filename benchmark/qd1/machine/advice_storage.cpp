@@ -83,6 +83,18 @@ void on_filesystem(const filesystem_facts& facts, all_advice& out) {
         {severity::note, fmt::format("{} copies on write", *facts.type),
          "Each write allocates and updates checksums, and direct reads may go through the cache to verify them.",
          std::nullopt});
+  const auto has = [&](const char* option) { return std::ranges::find(facts.options, option) != facts.options.end(); };
+  if (has("nobarrier") || has("barrier=0"))
+    out.push_back({severity::severe, "the file system is mounted with nobarrier",
+                   "It sends the device no flushes: what the figures call flushed is lost when the power fails, and "
+                   "takes too little time.",
+                   std::nullopt});
+  if (facts.log_in_memory == true)
+    out.push_back(
+        {severity::severe, "the log of the file system lies in memory",
+         "What waits for the log (syncs, new and longer files) waits for memory: it takes too little time, and "
+         "is lost when the power fails.",
+         std::nullopt});
   if (std::ranges::find(facts.options, "discard") != facts.options.end())
     out.push_back({severity::note, "the file system is mounted with discard",
                    "Deleting or truncating a file trims the device at once, which delays operations beside it.",
@@ -130,6 +142,12 @@ void on_queue(const device_facts& device, all_advice& out) {
     out.push_back({severity::note, fmt::format("{} has a volatile write cache", device.name),
                    "A write that is accepted is not yet durable; a durable one waits for a flush of the cache.",
                    std::nullopt});
+  if (device.write_cache == overridden_cache)
+    out.push_back(
+        {severity::severe, fmt::format("{} is set to write through, but has a volatile cache", device.name),
+         "The kernel sends it no flushes: what the figures call flushed is lost when the power fails, and takes "
+         "too little time.",
+         set(device, "write_cache", "'write back'")});
   if (device.write_cache && device.write_cache->find("passes no flushes") != std::string::npos)
     out.push_back(
         {severity::warning,

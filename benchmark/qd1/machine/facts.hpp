@@ -77,7 +77,7 @@ struct limit_facts {
   std::vector<std::string> io;                                   ///< per device, in the system's words
   std::optional<std::uint64_t> locked_memory_bytes;
   std::optional<std::string> io_uring;  ///< allowed, restricted, forbidden
-  /// How its threads get CPUs and the device, where that is not as usual: "idle", "batch", "real time".
+  /// How its threads get CPUs and the device, where that is not as usual: "idle", "batch", "real time", "nice 10".
   std::optional<std::string> scheduling, io_priority;
 };
 
@@ -106,7 +106,8 @@ struct filesystem_facts {
   std::optional<bool> copy_on_write;
   std::optional<std::string> compression;  ///< "zstd:1"; "none" where it is known that there is none
   std::optional<bool> encrypted;           ///< by the file system
-  std::optional<std::string> upper;        ///< overlay: type of the file system that takes the writes
+  std::optional<std::string> upper;        ///< overlay: type of the file system that has the file, or takes the writes
+  std::optional<bool> log_in_memory;       ///< whether an external log, or journal, lies in memory; none: no such log
   direct_facts direct;
 };
 
@@ -153,6 +154,9 @@ struct device_facts {
   std::optional<std::string> raid_activity;  ///< "idle", "resync" …
   std::optional<pcie_facts> pcie;
 };
+
+/// The write cache of a device that was set to "write through" by hand.
+constexpr const char* overridden_cache = "write through, although the device has a volatile cache";
 
 struct machine_facts {
   host_facts host;

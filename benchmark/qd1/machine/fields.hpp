@@ -146,6 +146,7 @@ struct fields<filesystem_facts> {
                                           member{"compression", &self::compression},
                                           member{"encrypted", &self::encrypted},
                                           member{"upper", &self::upper},
+                                          member{"log_in_memory", &self::log_in_memory},
                                           member{"direct", &self::direct}};
 };
 template <>

@@ -165,7 +165,8 @@ text direct(const direct_facts& facts) {
 section present_filesystem(const filesystem_facts& facts) {
   writer lines("File system");
   lines.setting("type", facts.type);
-  lines.setting("writes go to", facts.upper);
+  lines.setting("layer of the file", facts.upper);
+  lines.setting("external log in memory", either(facts.log_in_memory));
   lines.momentary("mounted on", facts.mount_point);
   lines.momentary("device", facts.source);
   lines.setting("options", list(facts.options, ","));

@@ -6,6 +6,8 @@
 #include "statistics/settling.hpp"
 
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace qd1 {
@@ -53,6 +55,8 @@ void complete(series& of, const totals& all) {
   add_costs(of, all);
   judge(of.verification, of.work, all.evidence);
   if (of.verification.result == verification::verdict::refuted) of.invalid.push_back(of.verification.text);
+  if (std::string doubt = judge_flushes(of.verification, of.work, all.evidence); !doubt.empty())
+    of.notes.push_back(std::move(doubt));
   judge_settling(of);
 }
 

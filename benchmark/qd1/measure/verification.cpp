@@ -94,6 +94,7 @@ std::string refutation(const verification& facts, std::uint64_t bytes, const wor
 std::string doubt(const verification& facts, std::uint64_t bytes, const work& of, const evidence& found) {
   const bool reads = of.operation == operation::read;
   if (found.bottom.medium != medium::device) return found.bottom.why;
+  if (!found.loop_doubt.empty()) return found.loop_doubt;
   if (found.is_shared && has_gained_pages(facts))
     return "another process has the file open, and pages of it came into the page cache";
   if (reads && facts.fetched_bytes) {
@@ -113,6 +114,27 @@ std::string doubt(const verification& facts, std::uint64_t bytes, const work& of
                        fmt::join(found.devices, ", "), reads ? "read" : "written", grouped(*found.device_bytes, ','),
                        grouped(bytes, ','));
   return {};
+}
+
+// Devices without a volatile cache need no flush, and count none.
+std::optional<flush_count> flushes_of(const machine_facts& machine, const machine_counters& counted) {
+  std::optional<flush_count> least;
+  for (const device_facts& device : machine.devices) {
+    const device_counters* const found = counted.find(device.name);
+    if (!is_lowest(device) || found == nullptr || device.write_cache != "write back") continue;
+    if (!least || found->flushes < least->flushes) least = {device.name, found->flushes};
+  }
+  return least;
+}
+
+// What is doubtful of the loop devices under the file, by what was seen before and after.
+std::string loop_doubt(const loop_findings& before, const loop_findings& after, const work& of) {
+  if (!before.doubt.empty()) return before.doubt;
+  if (!after.doubt.empty()) return after.doubt;
+  constexpr std::uint64_t few = 64;  // of who looks at its first blocks, as udev does
+  if (of.operation == operation::write || after.cached_pages <= before.cached_pages + few) return {};
+  return fmt::format("{} pages of the file behind {} came into the page cache",
+                     grouped(after.cached_pages - before.cached_pages, ','), after.device);
 }
 
 // The reason why reads are not known to be cold, where only the device can show that they were.
@@ -135,11 +157,16 @@ void evidence::add(const evidence& more) {
     below->operations += more.below->operations;
   else if (!below)
     below = more.below;
+  if (flushes && more.flushes)
+    flushes->flushes += more.flushes->flushes;
+  else
+    flushes.reset();
   add_file(more);
 }
 
 void evidence::add_file(const evidence& more) {
   if (!more.bottom.why.empty()) bottom = more.bottom;
+  if (loop_doubt.empty()) loop_doubt = more.loop_doubt;
   is_shared = is_shared || more.is_shared;
 }
 
@@ -150,6 +177,7 @@ witness::witness(const machine_facts& machine, std::string path, std::uint64_t b
       pages_before_(platform::cached_pages(path_, bytes)),
       fetched_before_(platform::bytes_fetched()),
       stops_before_(platform::times_stopped()),
+      loops_before_(look_at_loops(machine, path_, bytes)),
       before_(count(machine)) {}
 
 testimony witness::testify(const work& work, std::uint64_t application_operations, double seconds,
@@ -168,6 +196,9 @@ testimony witness::testify(const work& work, std::uint64_t application_operation
   }
   found.evidence.bottom = bottom_of(machine_);
   found.evidence.below = operations_below(machine_, counted, work.operation);
+  found.evidence.flushes = flushes_of(machine_, counted);
+  if (traits(work.mode).is_direct)
+    found.evidence.loop_doubt = loop_doubt(loops_before_, look_at_loops(machine_, path_, bytes_), work);
   facts.cached_pages_before = pages_before_;
   facts.cached_pages_after = platform::cached_pages(path_, bytes_);
   if (traits(work.mode).is_direct && facts.cached_pages_after.value_or(0) > pages_before_.value_or(0))
@@ -219,6 +250,19 @@ void judge(verification& facts, const work& work, const evidence& evidence) {
     facts.result = verdict::verified;
     facts.text = "VERIFIED direct: " + counts;
   }
+}
+
+std::string judge_flushes(verification& facts, const work& work, const evidence& evidence) {
+  if (work.operation != operation::write || work.durability != durability::flushed) return {};
+  if (evidence.bottom.medium != medium::device) return "durable could not be verified: " + evidence.bottom.why;
+  if (!evidence.flushes)
+    return "durable could not be verified: no device with a volatile cache is known, so no flushes are counted";
+  const auto& [device, flushes] = *evidence.flushes;
+  const std::string counts = fmt::format("{} completed {} flushes for {} flushed writes", device, grouped(flushes, ','),
+                                         grouped(facts.application_operations, ','));
+  if (!is_enough(flushes, facts.application_operations)) return "durable could not be verified: " + counts;
+  facts.text += "; VERIFIED durable: " + counts;
+  return {};
 }
 
 }  // namespace qd1

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "machine/medium.hpp"
+#include "measure/loops.hpp"
 #include "report.hpp"
 
 #include <cstdint>
@@ -19,12 +20,21 @@ struct device_below {
   std::uint64_t operations = 0;
 };
 
+/// The flushes of the lowest device with a volatile cache that completed the fewest, for whomever.
+struct flush_count {
+  std::string device;
+  std::uint64_t flushes = 0;
+};
+
 /// What the verdict on direct is based on, besides the counts of the report.
 struct evidence {
   storage_bottom bottom = {};
   std::vector<std::string> devices = {};           ///< those whose operations were counted
   std::optional<std::uint64_t> device_bytes = {};  ///< that these read or wrote, for whomever
   std::optional<device_below> below = {};
+  /// Why a loop device under the file leaves open whether the device below was reached; empty if nothing is seen.
+  std::string loop_doubt = {};
+  std::optional<flush_count> flushes = {};  ///< none where no device with a volatile cache is known
   bool is_shared = false;  ///< another process had the file open while pages of it came into the page cache
 
   /// That of a later round, or of another device.
@@ -55,8 +65,13 @@ class witness {
   std::optional<std::uint64_t> pages_before_;
   std::optional<std::uint64_t> fetched_before_;
   std::optional<std::uint64_t> stops_before_;
+  loop_findings loops_before_;
   machine_counters before_;
 };
+
+/// Why flushed writes are not known to be durable; empty if they are, or for other work. What is known goes into the
+/// line that judge() has written.
+std::string judge_flushes(verification& facts, const work& work, const evidence& evidence);
 
 /// The verdict on a direct series, given the facts; and the line that states it.
 void judge(verification& facts, const work& work, const evidence& evidence = {});

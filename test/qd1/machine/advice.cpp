@@ -232,6 +232,28 @@ TEST_CASE("where something else is measured than the device, that is severe") {
   check_single(machine, severity::severe, "the file system compresses (zstd:3)", "");
 }
 
+TEST_CASE("what keeps flushed writes from being durable is named") {
+  machine_facts machine = good_machine();
+  machine.filesystem.options = {"rw", "nobarrier"};
+  check_single(machine, severity::severe, "the file system is mounted with nobarrier", "");
+  machine = good_machine();
+  machine.filesystem.log_in_memory = true;
+  check_single(machine, severity::severe, "the log of the file system lies in memory", "");
+  machine.filesystem.log_in_memory = false;
+  CHECK(advise(machine).empty());
+  machine.devices[0].write_cache = qd1::overridden_cache;
+  check_single(machine, severity::severe, "nvme0n1 is set to write through, but has a volatile cache",
+               "echo 'write back' > /sys/block/nvme0n1/queue/write_cache");
+}
+
+TEST_CASE("a process that is nice is named, in either direction") {
+  machine_facts machine = good_machine();
+  machine.host.limits.scheduling = "nice 10";
+  check_single(machine, severity::warning, "this process runs with nice 10", "renice --priority 0 --pid $$");
+  machine.host.limits.scheduling = "nice -5";
+  CHECK(find(advise(machine), "nice -5")->why.find("before others") != std::string::npos);
+}
+
 TEST_CASE("an unaligned partition") {
   machine_facts machine = good_machine();
   qd1::device_facts partition;

@@ -219,6 +219,51 @@ TEST_CASE("an overlay whose upper directory is seen") {
   CHECK(names(machine) == list{"nvme0n1p2", "nvme0n1"});
 }
 
+TEST_CASE("a file of an overlay lies in the first layer that has it") {
+  fake_tree tree;
+  make_nvme_desktop(tree);
+  tree.directory("memory/upper").file("l1/other", "").file("l2/dir/a", "").file("memory/upper/new", "");
+  tree.file("merged/dir/a", "").file("merged/new", "");
+  for (const char* lower : {"lowerdir=/l1:/l2", "lowerdir+=/l1,lowerdir+=/l2"}) {
+    tree.file("proc/self/mountinfo",
+              std::string("25 1 259:2 / / rw - ext4 /dev/nvme0n1p2 rw\n30 25 0:50 / /memory rw - tmpfs tmpfs rw\n") +
+                  "90 25 0:60 / /merged rw - overlay overlay rw," + lower + ",upperdir=/memory/upper,workdir=/w\n");
+    CHECK(tree.find("/merged/dir/a").filesystem.upper == "ext4");
+    CHECK(names(tree.find("/merged/dir/a")) == list{"nvme0n1p2", "nvme0n1"});
+    CHECK(tree.find("/merged/new").filesystem.upper == "tmpfs");
+    CHECK(tree.find("/merged/dir").filesystem.upper == "tmpfs");  // where a new file would go
+  }
+}
+
+TEST_CASE("a write cache that was switched off for the kernel alone is recognized") {
+  const auto cache = [](const std::vector<std::pair<std::string, std::string>>& files) {
+    fake_tree tree;
+    make_virtual_machine(tree);
+    const std::string disk = "sys/devices/pci0000:00/0000:00:02.0/virtio1/block/vda";
+    tree.files(disk, files);
+    return tree.find("/").devices.back().write_cache;
+  };
+  CHECK(cache({{"queue/write_cache", "write back"}, {"cache_type", "write back"}}) == "write back");
+  CHECK(cache({{"queue/write_cache", "write through"}, {"cache_type", "write through"}, {"queue/fua", "0"}}) ==
+        "write through");
+  CHECK(cache({{"queue/write_cache", "write through"}, {"cache_type", "write back"}}) == qd1::overridden_cache);
+  CHECK(cache({{"queue/write_cache", "write through"}, {"queue/fua", "1"}}) == qd1::overridden_cache);
+}
+
+TEST_CASE("an external log is looked up: whether it lies in memory") {
+  fake_tree tree;
+  make_nvme_desktop(tree);
+  const auto in_memory = [&](const std::string& mount, const std::string& journal) {
+    tree.file("proc/self/mountinfo", "25 1 259:2 / / rw - " + mount + "\n");
+    tree.file("sys/fs/ext4/nvme0n1p2/journal_task", "321").file("proc/321/comm", journal);
+    return tree.find("/a").filesystem.log_in_memory;
+  };
+  CHECK(in_memory("ext4 /dev/nvme0n1p2 rw", "jbd2/nvme0n1p2-8") == std::nullopt);
+  CHECK(in_memory("ext4 /dev/nvme0n1p2 rw", "jbd2/zram0") == true);
+  CHECK(in_memory("ext4 /dev/nvme0n1p2 rw", "jbd2/sdb1") == false);
+  CHECK(in_memory("xfs /dev/nvme0n1p2 rw,logdev=/dev/ram0", "") == true);
+}
+
 TEST_CASE("a btrfs over two disks") {
   fake_tree tree;
   make_btrfs_pair(tree);

@@ -117,6 +117,17 @@ std::optional<std::string> wake_up_limit(const tree& system, const path& disk) {
   return std::nullopt;
 }
 
+// queue/write_cache can be set to "write through" without asking the device: then no flush is sent to it. Drivers of
+// SCSI and virtio disks report the device's own cache; only devices that have one can force single writes out of it
+// (blk_validate_limits); and a loop device that can be written has the cache of its file.
+bool has_volatile_cache(const tree& system, const path& disk, const device_facts& facts) {
+  if (system.text(disk / "cache_type").value_or("").starts_with("write back")) return true;
+  for (const std::string& each : system.names(disk / "device/scsi_disk"))
+    if (system.text(disk / "device/scsi_disk" / each / "cache_type").value_or("").starts_with("write back"))
+      return true;
+  return facts.force_unit_access == true || (facts.kind == "loop" && system.flag(disk / "ro") == false);
+}
+
 void find_queue(const tree& system, const path& disk, device_facts& facts) {
   const path queue = disk / "queue";
   choice scheduler = to_choice(system.text(queue / "scheduler").value_or(""));
@@ -132,6 +143,8 @@ void find_queue(const tree& system, const path& disk, device_facts& facts) {
   facts.atomic_write_bytes = system.number(queue / "atomic_write_unit_max_bytes");
   facts.write_cache = system.text(queue / "write_cache");
   facts.force_unit_access = system.flag(queue / "fua");
+  if (facts.write_cache == "write through" && has_volatile_cache(system, disk, facts))
+    facts.write_cache = overridden_cache;
   facts.merge_limit = system.number(queue / "nomerges");
   // The flag is obeyed by what has request queues; device mapper counts by itself, whatever the flag's value
   // (drivers/md/dm.c).

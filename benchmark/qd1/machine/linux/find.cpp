@@ -37,15 +37,17 @@ std::optional<std::uint64_t> locked_memory_limit() {
   return limit.rlim_cur;
 }
 
-// sched(7): "other" is usual.
+// sched(7), nice(2): "other" and 0 are usual.
 std::optional<std::string> scheduling() {
   switch (::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) {
     case SCHED_IDLE: return "idle";
     case SCHED_BATCH: return "batch";
     case SCHED_FIFO:
     case SCHED_RR: return "real time";
-    default: return std::nullopt;
+    default: break;
   }
+  const int nice = ::getpriority(PRIO_PROCESS, 0);
+  return nice == 0 ? std::nullopt : std::optional("nice " + std::to_string(nice));
 }
 
 // ioprio_get(2), which the C library does not have: the class is in the upper bits. "Best effort" and none are usual.

@@ -28,13 +28,33 @@ std::optional<std::string> kernel(const tree& system) {
   return *type + ' ' + *release;
 }
 
+// An external log: XFS names it in its options; ext4 names its journal's thread after the device of the journal
+// ("jbd2/vda1-8" with a journal in the file system, "jbd2/zram0" with an external one).
+std::string device_of_log(const tree& system, const mount& on, const std::string& device) {
+  if (const auto log = on.option("logdev")) return std::filesystem::path(*log).filename().string();
+  const auto thread = system.text("sys/fs/ext4/" + device + "/journal_task");
+  const std::string name = thread ? system.text("proc/" + *thread + "/comm").value_or("") : "";
+  return name.starts_with("jbd2/") && !name.starts_with("jbd2/" + device + '-') ? name.substr(5) : "";
+}
+
+std::optional<bool> has_log_in_memory(const tree& system, const mount& on, const std::string& device) {
+  const std::string log = device_of_log(system, on, device);
+  if (log.empty()) return std::nullopt;
+  for (const std::string_view memory : {"zram", "ram", "nullb"})
+    if (log.starts_with(memory)) return true;
+  return false;
+}
+
 void find_storage(const tree& system, const std::vector<mount>& mounts, const location& where, machine_facts& machine) {
   for (const stacked_device& device : find_stack(system, mounts, where))
     machine.devices.push_back(find_device(system, device));
   const mount* const on = where.block_device ? nullptr : mount_under(mounts, where);
   if (on == nullptr) return;
   machine.filesystem = find_filesystem(where, *on);
-  if (const mount* const upper = upper_mount(system, mounts, *on)) machine.filesystem.upper = upper->type;
+  if (on->type == "overlay")
+    if (const mount* const layer = layer_mount(system, mounts, *on, where.path)) machine.filesystem.upper = layer->type;
+  if (!machine.devices.empty())
+    machine.filesystem.log_in_memory = has_log_in_memory(system, *on, machine.devices.front().name);
   // Not as mountinfo names it: /dev/mapper has names that people gave, and a server's name is private.
   if (!machine.devices.empty()) machine.filesystem.source = "/dev/" + machine.devices.front().name;
 }

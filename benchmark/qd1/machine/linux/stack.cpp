@@ -2,8 +2,11 @@
 // Documentation/ABI/testing/sysfs-dev (/sys/dev/block/<major>:<minor> leads to the device); a device that is made of
 // others names them in slaves/ (Documentation/ABI/testing/sysfs-block).
 #include <qd1/machine/linux/stack.hpp>
+#include <qd1/machine/linux/text.hpp>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 namespace qd1::linux_system {
 namespace {
@@ -15,11 +18,11 @@ class stack_finder {
   stack_finder(const tree& system, const std::vector<mount>& mounts) : system_(system), mounts_(mounts) {}
 
   // Nothing for what lies in memory or across a network, or does not report it (ZFS).
-  std::vector<std::string> under(const mount& on) const {
+  std::vector<std::string> under(const mount& on, const std::filesystem::path& path) const {
     if (auto name = device_name(on.device)) return {*name};
     if (on.type == "btrfs") return btrfs_devices(on);
     if (on.type == "overlay")
-      if (const mount* const upper = upper_mount(system_, mounts_, on)) return under(*upper);
+      if (const mount* const layer = layer_mount(system_, mounts_, on, path)) return under(*layer, path);
     return {};
   }
 
@@ -35,7 +38,7 @@ class stack_finder {
     const auto lower_device = backing_device(*directory);
     const mount* const backing = lower_device ? nullptr : backing_mount(*directory);
     const std::vector<std::string> over = lower_device         ? std::vector{*lower_device}
-                                          : backing != nullptr ? under(*backing)
+                                          : backing != nullptr ? under(*backing, backing_path(*directory))
                                                                : beneath(*directory);
     found.push_back({name, *directory, over, backing != nullptr ? std::optional(backing->type) : std::nullopt});
     for (const std::string& each : over) add(each);
@@ -57,14 +60,19 @@ class stack_finder {
     return system_.resolved(all_devices / name) ? std::optional(name) : std::nullopt;
   }
 
-  // What a loop device's file lies on; of an overlay, what takes the writes. The file's name is one of the mount
+  // What a loop device's file lies on; of an overlay, the layer that has it. The file's name is one of the mount
   // namespace in which the loop device was set up; what is not there is not guessed at.
   const mount* backing_mount(const std::filesystem::path& device) const {
     const auto path = system_.text(device / "loop/backing_file");
     if (!path || !system_.exists(std::filesystem::path(*path).relative_path())) return nullptr;
     const mount* const on = mount_of(mounts_, *path);
-    const mount* const upper = on != nullptr && on->type == "overlay" ? upper_mount(system_, mounts_, *on) : nullptr;
-    return upper != nullptr ? upper : on;
+    const mount* const layer =
+        on != nullptr && on->type == "overlay" ? layer_mount(system_, mounts_, *on, *path) : nullptr;
+    return layer != nullptr ? layer : on;
+  }
+
+  std::string backing_path(const std::filesystem::path& device) const {
+    return system_.text(device / "loop/backing_file").value_or("");
   }
 
   // A btrfs has a number of its own, and may lie on several devices: /sys/fs/btrfs/<its UUID>/devices lists them.
@@ -90,11 +98,28 @@ const mount* mount_under(const std::vector<mount>& mounts, const location& where
   return named != nullptr ? named : mount_of(mounts, where.path);
 }
 
-const mount* upper_mount(const tree& system, const std::vector<mount>& mounts, const mount& overlay) {
-  const auto directory = overlay.option("upperdir");
-  if (!directory || !system.exists(std::filesystem::path(*directory).relative_path())) return nullptr;
-  const mount* const upper = mount_of(mounts, *directory);
-  return upper != nullptr && upper->device != overlay.device ? upper : nullptr;
+// overlayfs: "upperdir=/u", and "lowerdir=/a:/b" or, as fsconfig(2) sets them, "lowerdir+=/a" for each, the uppermost
+// first. Only a regular file is in one of them alone.
+const mount* layer_mount(const tree& system, const std::vector<mount>& mounts, const mount& overlay,
+                         const std::filesystem::path& path) {
+  std::vector<std::string> layers;
+  const auto upper_directory = overlay.option("upperdir");
+  if (upper_directory) layers.push_back(*upper_directory);
+  for (const std::string& each : overlay.options)
+    if (each.starts_with("lowerdir+="))
+      layers.push_back(each.substr(each.find('=') + 1));
+    else if (each.starts_with("lowerdir="))
+      for (std::string& one : split(std::string_view(each).substr(9), ':')) layers.push_back(std::move(one));
+  const auto mount_at = [&](const std::string& layer) -> const mount* {
+    if (!system.exists(std::filesystem::path(layer).relative_path())) return nullptr;
+    const mount* const found = mount_of(mounts, layer);
+    return found != nullptr && found->device != overlay.device ? found : nullptr;
+  };
+  const std::filesystem::path inside = path.lexically_relative(overlay.point);
+  const bool is_inside = !inside.empty() && *inside.begin() != ".." && overlay.root == "/";
+  for (const std::string& each : layers)
+    if (is_inside && system.is_file((std::filesystem::path(each) / inside).relative_path())) return mount_at(each);
+  return upper_directory ? mount_at(*upper_directory) : nullptr;
 }
 
 std::vector<stacked_device> find_stack(const tree& system, const std::vector<mount>& mounts, const location& where) {
@@ -104,7 +129,7 @@ std::vector<stacked_device> find_stack(const tree& system, const std::vector<mou
     return std::move(finder.found);
   }
   if (const mount* const on = mount_under(mounts, where))
-    for (const std::string& name : finder.under(*on)) finder.add(name);
+    for (const std::string& name : finder.under(*on, where.path)) finder.add(name);
   return std::move(finder.found);
 }
 

@@ -24,8 +24,10 @@ struct stacked_device {
 /// From the top down, each device once.
 std::vector<stacked_device> find_stack(const tree& system, const std::vector<mount>& mounts, const location& where);
 
-/// Overlay: the mount that takes the writes; null where it is not seen from here, as in most containers.
-const mount* upper_mount(const tree& system, const std::vector<mount>& mounts, const mount& overlay);
+/// Overlay: the mount that has the file at this path, in the lower layers, too, or that takes the writes where there is
+/// no such file; null where it is not seen from here, as in most containers.
+const mount* layer_mount(const tree& system, const std::vector<mount>& mounts, const mount& overlay,
+                         const std::filesystem::path& path);
 
 /// The mount that a location is on.
 const mount* mount_under(const std::vector<mount>& mounts, const location& where);

@@ -22,6 +22,11 @@ bool tree::exists(const std::filesystem::path& path) const {
   return std::filesystem::exists(root_ / path, error);
 }
 
+bool tree::is_file(const std::filesystem::path& path) const {
+  std::error_code error;
+  return std::filesystem::is_regular_file(root_ / path, error);
+}
+
 // By <cstdio>: reading some attributes fails (wbt_lat_usec where there is no throttling), and a file stream would
 // throw or show that as an empty text.
 std::optional<std::string> tree::text(const std::filesystem::path& path) const {

@@ -16,6 +16,7 @@ class tree {
   explicit tree(std::filesystem::path root = "/");
 
   bool exists(const std::filesystem::path& path) const;
+  bool is_file(const std::filesystem::path& path) const;
   /// The contents of a file, without white space around it.
   std::optional<std::string> text(const std::filesystem::path& path) const;
   std::optional<std::uint64_t> number(const std::filesystem::path& path) const;

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "platform/loop.hpp"
+
+namespace qd1::platform {
+
+loop_file file_behind(const std::string&) { return {}; }
+
+std::optional<placement> place(const std::string&, const std::vector<byte_range>&) { return std::nullopt; }
+
+}  // namespace qd1::platform

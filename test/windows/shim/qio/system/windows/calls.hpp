@@ -75,8 +75,10 @@ struct rules {
   std::atomic<canceling> cancels = canceling::aborts;
   /// FILE_FLAG_NO_BUFFERING is enforced: sectors of 512 bytes, or else ERROR_INVALID_PARAMETER.
   std::atomic<bool> minds_sectors = false;
-  std::atomic<bool> maps_nothing = false;             ///< ERROR_NOT_ENOUGH_MEMORY
-  std::atomic<bool> has_placeholders = false;         ///< as since Windows 10 1803; Wine 8 has none
+  std::atomic<bool> maps_nothing = false;  ///< ERROR_NOT_ENOUGH_MEMORY
+  /// As since Windows 10 1803. Wine 8 has none, and the shim's are free for a moment when something becomes of them:
+  /// for tests with one thread.
+  std::atomic<bool> has_placeholders = false;
   std::atomic<bool> maps_past_sections = false;       ///< to the end of a section's last page, which is not documented
   std::atomic<void (*)()> after_unmapping = nullptr;  ///< called when a view has been unmapped, with no placeholder
   std::atomic<void (*)()> before_resizing = nullptr;  ///< called before the size of a file changes
@@ -107,7 +109,6 @@ struct rules {
     completes = completion::by_turns;
     cancels = canceling::by_turns;
     minds_sectors = true;
-    has_placeholders = true;
   }
 };
 inline rules now;
@@ -211,7 +212,6 @@ struct placeholder {
   SIZE_T bytes;
   bool is_view;  // replaced by a view of this length
 };
-inline std::mutex placeholder_mutex;
 inline std::map<char*, placeholder> placeholders;
 
 /// Reserves the addresses of a placeholder. Wine, like Windows before, begins at multiples of 64 KiB.
@@ -374,14 +374,12 @@ inline BOOL WriteFile(HANDLE handle, LPCVOID memory, DWORD bytes, LPDWORD moved,
 inline void* reserve_placeholder(SIZE_T bytes) {
   if (!shim::now.has_placeholders || bytes % 4096 != 0) return nullptr;
   void* const place = ::VirtualAlloc(nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS);
-  const std::lock_guard lock(shim::placeholder_mutex);
   if (place != nullptr) shim::placeholders[static_cast<char*>(place)] = {bytes, false};
   return place;
 }
 
 inline void* map_into_placeholder(HANDLE section, void* place, SIZE_T bytes, ULONG protection) {
   const DWORD granted = protection == PAGE_READWRITE ? FILE_MAP_READ | FILE_MAP_WRITE : FILE_MAP_READ;
-  const std::lock_guard lock(shim::placeholder_mutex);
   const auto found = shim::placeholders.find(static_cast<char*>(place));
   if (shim::now.maps_nothing) return shim::failed(ERROR_NOT_ENOUGH_MEMORY), nullptr;
   if (found == shim::placeholders.end() || found->second.is_view || (bytes + 4095) / 4096 * 4096 != found->second.bytes)
@@ -398,7 +396,6 @@ inline void* map_into_placeholder(HANDLE section, void* place, SIZE_T bytes, ULO
 }
 
 inline BOOL unmap_to_placeholder(void* view) {
-  const std::lock_guard lock(shim::placeholder_mutex);
   const auto found = shim::placeholders.find(static_cast<char*>(view));
   if (found == shim::placeholders.end() || !found->second.is_view) return shim::failed(ERROR_INVALID_ADDRESS);
   ::UnmapViewOfFile(view);
@@ -408,17 +405,13 @@ inline BOOL unmap_to_placeholder(void* view) {
 }
 
 inline BOOL UnmapViewOfFile(LPCVOID view) {
-  {
-    const std::lock_guard lock(shim::placeholder_mutex);
-    shim::placeholders.erase(static_cast<char*>(const_cast<void*>(view)));
-  }
+  if (!shim::placeholders.empty()) shim::placeholders.erase(static_cast<char*>(const_cast<void*>(view)));
   const BOOL done = ::UnmapViewOfFile(view);
   if (const auto call = shim::now.after_unmapping.load(); call != nullptr) call();
   return done;
 }
 
 inline BOOL VirtualFree(LPVOID place, SIZE_T bytes, DWORD how) {
-  const std::lock_guard lock(shim::placeholder_mutex);
   const auto first = shim::placeholders.find(static_cast<char*>(place));
   if (first == shim::placeholders.end()) return how == MEM_RELEASE ? ::VirtualFree(place, bytes, how) : FALSE;
   if (first->second.is_view) return shim::failed(ERROR_INVALID_ADDRESS);

@@ -358,7 +358,8 @@ TEST_CASE("a log that is read in pieces while it is appended to shows no damage 
     };
     const auto read_often = [&]() -> qio::task<void> {
       auto file = both.open<qio::direct>("log").value();
-      for (; writers != 0; ++times) {
+      while (writers != 0) {
+        ++times;
         std::uint64_t last = 0;
         const auto visit = [&last](const qio::log_record& each) { return each.number == ++last; };
         const std::uint64_t before = acknowledged;

@@ -242,7 +242,7 @@ class [[nodiscard]] QIO_WARN_UNUSED task {
 
  private:
   friend promise_type;
-  friend struct detail::task_access;
+  friend detail::task_access;
 
   // Checked in every configuration: to go on would resume a coroutine that does not exist or has ended.
   static void require_startable(std::coroutine_handle<promise_type> coroutine,

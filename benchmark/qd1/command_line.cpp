@@ -2,15 +2,19 @@
 #include "command_line.hpp"
 
 #include "commands/commands.hpp"
+#include "commands/separate_files.hpp"
 #include "failure.hpp"
 #include "measure/progress.hpp"
 #include "options/parse.hpp"
+#include "output/wording.hpp"
 #include "ranks/ranks.hpp"
 #include "text/printable.hpp"
 #include <qio/version.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -40,10 +44,12 @@ int done(int argc, const char* const* argv) {
     program program{"qd1",
                     "Measures file I/O: direct, uncached, cached and mapped, one transfer at a time or many.",
                     fmt::format("{}.{}.{}", QIO_VERSION_MAJOR, QIO_VERSION_MINOR, QIO_VERSION_PATCH),
-                    {}};
+                    {},
+                    std::min<std::size_t>(page_width(), 80)};
     add_all_commands(program.commands);
     const parsed parsed = parse(program, argc, argv);
     if (parsed.chosen == nullptr) return parsed.status;
+    require_separate_files(parsed.files);
     job.emplace();
     if (!parsed.chosen->by_ranks && ranks::are_several())
       throw usage_error(fmt::format("{} cannot run as the ranks of a job; run it by itself", parsed.chosen->name));

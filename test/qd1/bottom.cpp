@@ -430,11 +430,12 @@ TEST_CASE("trap 34: a file that is truncated while it is measured makes the run 
   const directory here;
   file_in(here, 4 << 20);
   // As soon as the first round ends: its results are printed then. There are 999 more, of six series.
-  const std::string script = "cd '" + here.path.string() + "' && { '" + QD1_PROGRAM +
-                             "' run ./data --ops read --modes direct,cached,mapped --time 60s --samples 1000000000 "
-                             "--rounds 1000 --progress >out 2>err & "
-                             "while kill -0 $! && ! grep -q 'after 1 of' err; do sleep 0.02; done; "
-                             "truncate -s 4096 data; wait $!; echo $? >status; }";
+  const std::string script =
+      "cd '" + here.path.string() + "' && { '" + QD1_PROGRAM +
+      "' run ./data --details --ops read --modes direct,cached,mapped --time 60s --samples 1000000000 "
+      "--rounds 1000 --progress >out 2>err & "
+      "while kill -0 $! && ! grep -q 'after 1 of' err; do sleep 0.02; done; "
+      "truncate -s 4096 data; wait $!; echo $? >status; }";
   REQUIRE(os::shell(script + " 2>/dev/null"));
   const std::string text = unbroken(contents(here.path / "out"));
   INFO(text << contents(here.path / "err"));

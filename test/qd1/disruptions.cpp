@@ -25,7 +25,7 @@ TEST_CASE("trap 29: a process that is stopped during the run is named") {
   const directory here;
   const std::string script =
       "cd '" + here.path.string() + "' && { '" + QD1_PROGRAM +
-      "' run --file-size 1M --modes cached --ops read --reads warm --time 2s --samples 100000000 "
+      "' run --details --file-size 1M --modes cached --ops read --reads warm --time 2s --samples 100000000 "
       "--rounds 2 --json stopped.json >out & "
       "while kill -STOP $! && sleep 0.02 && kill -CONT $!; do sleep 0.1; done; wait $!; }";
   REQUIRE(os::shell(script + " 2>/dev/null"));
@@ -49,8 +49,8 @@ TEST_CASE("trap 29: a clock that goes at another speed makes the run invalid") {
     const std::string preload = std::string("LD_PRELOAD='") + QD1_OTHER_CLOCK + "' CLOCK_SPEED=" + speed;
     const std::string out = (here.path / "out").string();
     REQUIRE(os::shell("cd '" + here.path.string() + "' && { " + preload + " '" + QD1_PROGRAM +
-                      "' run --file-size 1M --modes cached --ops read --reads warm --rounds 2 --time " + time + " >'" +
-                      out + "'; [ $? -eq 4 ]; }"));
+                      "' run --details --file-size 1M --modes cached --ops read --reads warm --rounds 2 --time " +
+                      time + " >'" + out + "'; [ $? -eq 4 ]; }"));
     const std::string text = unbroken(contents(out));
     CHECK_THAT(text, Contains("INVALID") && Contains("something makes it run at another speed") && !Contains("p50 "));
   }

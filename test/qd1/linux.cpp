@@ -327,7 +327,7 @@ TEST_CASE("a reader of the output that goes away costs neither the run nor its f
 
 TEST_CASE("an output that is full costs neither the other outputs nor the gates") {
   if (!fs::exists("/dev/full")) QIO_SKIP("no /dev/full here");
-  const std::string run = "run --modes cached --ops read --file-size 1M --time 50ms --rounds 2 --repeat 1 ";
+  const std::string run = "run --details --modes cached --ops read --file-size 1M --time 50ms --rounds 2 --repeat 1 ";
   {
     const directory here;
     const outcome found = run_qd1(here, run + "--json /dev/full --csv kept.csv --html page.html");

@@ -65,11 +65,12 @@ inline std::string unbroken(const std::string& text) {
   return line;
 }
 
-const std::string brief = " --time 50ms --samples 1000 --rounds 5 ";
+// All options that follow are of qd1 run, and print what is known of each series.
+const std::string brief = " --details --time 50ms --samples 1000 --rounds 5 ";
 // So that all samples are taken, however busy the machine is.
-const std::string counted = " --time 60s --samples 1000 --rounds 5 --file-size 1M ";
+const std::string counted = " --details --time 60s --samples 1000 --rounds 5 --file-size 1M ";
 const std::string small = brief + "--file-size 1M ";
 // Time for all samples but on a machine that stands still, and rounds enough to be told apart.
-const std::string unhurried = " --time 1s --samples 1000 --rounds 20 --file-size 1M ";
+const std::string unhurried = " --details --time 1s --samples 1000 --rounds 20 --file-size 1M ";
 
 }  // namespace qd1_test

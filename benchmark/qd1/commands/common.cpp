@@ -8,6 +8,7 @@
 #include "options/suggestion.hpp"
 #include "output/closing.hpp"
 #include "output/json.hpp"
+#include "output/summary.hpp"
 #include "output/table.hpp"
 #include "output/text_file.hpp"
 #include "platform/file.hpp"
@@ -175,6 +176,12 @@ void report_options::declare_repeat(options& to) {
            "Default: 1; 5 with a gate");
 }
 
+void report_options::declare_details(options& to) {
+  shows_details_ = false;
+  to.flag("--details", shows_details_,
+          "Print all percentiles and figures of each series, with their intervals and remarks, instead of one table");
+}
+
 std::uint64_t report_options::repeats() const {
   return repeats_.value_or(gate_texts_.empty() && gate_texts_against_.empty() ? 1 : 5);
 }
@@ -236,7 +243,7 @@ exit_status report_options::check_gates(const report& found) const {
 
 int report_options::finish(const report& found) {
   const std::vector<std::string> failures = exports_.write(found);
-  exports_.show(table(found));
+  exports_.show(shows_details_ || !has_summary(found) ? table(found) : summary(found));
   if (const std::string page = exports_.path_of("--html"); !page.empty())
     exports_.show("The report as a page: " + std::filesystem::absolute(page).string() + '\n');
   const exit_status status = worst(verdict(found), check_gates(found));

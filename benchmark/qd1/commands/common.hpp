@@ -60,6 +60,8 @@ class report_options {
   void declare(options& to);
   /// --repeat, for commands that measure.
   void declare_repeat(options& to);
+  /// --details, for commands whose report has a summary: what finish() prints without it.
+  void declare_details(options& to);
   /// Before anything is measured: opens the files, reads the gates, so that a mistake costs no measurement. Throws
   /// usage_error. `percentiles`: those that the report will have.
   void prepare(const std::vector<double>& percentiles);
@@ -80,6 +82,7 @@ class report_options {
 
   exports exports_;
   bool shows_progress_ = false;
+  bool shows_details_ = true;
   std::optional<std::uint64_t> repeats_;
   std::vector<std::string> gate_texts_;
   std::vector<std::string> gate_texts_against_;  // a report, then the gate

@@ -101,6 +101,7 @@ command run_command() {
   add_run_options(made.options, own->request);
   add_create(made.options, own->create);
   own->report.declare_repeat(made.options);
+  own->report.declare_details(made.options);
   own->report.declare(made.options);
   made.run = [own](const std::string& command_line) -> int {
     settle_order(own->request.order, own->request.zipf_theta);

@@ -12,8 +12,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 
 namespace qd1 {
@@ -47,6 +48,11 @@ void show(const std::string& text) {
   if (std::fflush(stdout) != 0) throw usage_error("standard output: cannot be written");
 }
 
+std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 int status_of(const watched& found) {
   if (!found.failure.empty() || !found.invalid.empty()) return exit_invalid;
   return interrupted() ? exit_interrupted : exit_pass;
@@ -61,9 +67,9 @@ command watch_command() {
   made.run = [own](const std::string&) -> int {
     require_meant({own->request.path}, own->create);
     heed_interrupts();
-    const watched found =
-        watch(own->request, {[](const watch_subject& subject) { show(heading(subject)); },
-                             [](const watched_transfer& seen) { show(line_of(seen, std::time(nullptr))); }});
+    const watched found = watch(
+        own->request, {[](const watch_subject& subject) { show(heading(subject)); },
+                       [&](const watched_transfer& seen) { show(line_of(seen, now_ms(), own->request.interval)); }});
     if (!found.failure.empty()) print(stderr, fmt::format("qd1: {}: {}\n", found.subject.target, found.failure));
     show(summary_text(found));
     return status_of(found);

@@ -5,6 +5,7 @@
 #include "measure/interruption.hpp"
 #include "measure/offsets.hpp"
 #include "measure/progress.hpp"
+#include "platform/process.hpp"
 #include "units.hpp"
 #include <qio/qio.hpp>
 
@@ -175,13 +176,15 @@ void data_file::write_data(const data_file_request& request) {
   auto file = checked(name_, qio::cached_file::open(path_, qio::access::read_write));
   auto chunk = checked(name_, qio::aligned_buffer::allocate(chunk_bytes));
   splitmix64 random(request.seed);
+  const std::uint64_t began = platform::monotonic_ns();
   if (origin_ != origin::foreign) require(name_, file.resize(0));  // a longer one of an earlier run
   for (std::uint64_t at = 0; at < bytes_; at += chunk_bytes) {
     if (interrupted())
       throw interruption(fmt::format("{}: interrupted when {} of {} were filled{}", name_.empty() ? "." : name_,
                                      size_text(at), size_text(bytes_),
                                      origin_ == origin::own ? "; the file was removed" : ""));
-    progress::show(fmt::format("writing {} of data: {} %", size_text(bytes_), at * 100 / bytes_));
+    progress::show(progress::part_text(fmt::format("writing {} of data", size_text(bytes_)), at, bytes_,
+                                       static_cast<double>(platform::monotonic_ns() - began) * 1e-9));
     const auto part = chunk.view(0, static_cast<std::size_t>(std::min<std::uint64_t>(chunk_bytes, bytes_ - at)));
     fill_with_random(chunk.view(0, chunk_bytes), random);
     checked(name_, file.write_at(at, part));

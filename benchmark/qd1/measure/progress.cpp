@@ -10,12 +10,15 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <string>
 #include <system_error>
+#include <utility>
 
 namespace qd1::progress {
 namespace {
 
 bool is_requested = false;
+const std::uint64_t started_ns = platform::monotonic_ns();
 
 // A terminal that has been closed, or a reader that has gone, does not end a measurement.
 void put(const std::string& text) {
@@ -32,6 +35,9 @@ bool is_on_terminal() {
   return seen;
 }
 
+// Bytes of UTF-8 that continue a character have no column of their own.
+bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
 std::uint64_t current_run = 0;
 std::uint64_t all_runs = 1;
 
@@ -43,6 +49,21 @@ double seconds_left(const place& at) {
 }
 
 }  // namespace
+
+std::string fitting(std::string line, std::size_t columns) {
+  std::size_t used = 0;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (continues(line[at]) || used++ < columns) continue;
+    line.erase(at);
+  }
+  return line;
+}
+
+std::string part_text(const std::string& what, std::uint64_t done, std::uint64_t of, double elapsed) {
+  std::string text = fmt::format("{}: {} %", what, of == 0 ? 100 : done * 100 / of);
+  if (done == 0 || elapsed <= 0) return text;
+  return text + ", " + duration_text(elapsed * static_cast<double>(of - done) / static_cast<double>(done)) + " left";
+}
 
 void request() noexcept { is_requested = true; }
 
@@ -56,7 +77,12 @@ void show(std::string_view what) {
     tell(what);
     return;
   }
-  put("\r\033[K" + printable_line(what));
+  // A line that is broken could not be replaced.
+  static std::string last;
+  std::string line = fitting(printable_line(what), platform::progress_columns().value_or(80) - 1);
+  if (line == last) return;
+  put("\r\033[K" + line);
+  last = std::move(line);
 }
 
 void tell(std::string_view what) {
@@ -85,6 +111,8 @@ void tell_plan(const std::string& of_a_run, double seconds) {
   tell(fmt::format("{}{} {}", all_runs == 1 ? "" : fmt::format("{} runs of ", all_runs), of_a_run,
                    duration_text(seconds * static_cast<double>(all_runs))));
 }
+
+double seconds_of_program() noexcept { return static_cast<double>(platform::monotonic_ns() - started_ns) * 1e-9; }
 
 std::string duration_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::ceil(seconds));

@@ -29,6 +29,27 @@ concept round_driver = requires(Driver driver, const Driver known, std::uint64_t
 /// Called after a round that is worth showing, with how many are done, of how many, and what is known by then.
 using round_observer = std::function<void(std::uint64_t done, std::uint64_t of, const std::vector<series>& found)>;
 
+/// When provisional results are shown: ten seconds after the run began, even within the first round, unless that was
+/// complete before; and after 1, 2, 4, 8 … rounds.
+class showing {
+ public:
+  /// After a turn of the round that is the `round`-th, counted from 0.
+  bool is_due_within(std::uint64_t round, double elapsed) noexcept {
+    constexpr double soon = 10;
+    if (has_shown_ || round != 0 || elapsed < soon) return false;
+    return has_shown_ = true;
+  }
+  bool is_due_after(std::uint64_t rounds_done) noexcept {
+    if (rounds_done != next_) return false;
+    next_ *= 2;
+    return has_shown_ = true;
+  }
+
+ private:
+  std::uint64_t next_ = 1;
+  bool has_shown_ = false;
+};
+
 template <round_driver Driver>
 std::vector<series> finished(const std::vector<Driver>& all) {
   std::vector<series> found;
@@ -48,7 +69,11 @@ std::vector<series> measure_rounds(std::vector<Driver>& all, const clock& clock,
                                    std::optional<turns>& turns) {
   const std::uint64_t began = clock.after();
   const auto elapsed = [&] { return clock.seconds(clock.after() - began); };
-  std::uint64_t next_shown = 1;  // after 1, 2, 4, 8 … rounds
+  showing showing;
+  const auto show = [&](std::uint64_t done) {
+    progress::clear();
+    after_round(done, rounds, finished(all));
+  };
   for (std::uint64_t round = 0; round < rounds && !interrupted(); ++round) {
     if (turns) turns->pass();
     const std::size_t first = turns ? 0 : static_cast<std::size_t>(round);
@@ -57,11 +82,12 @@ std::vector<series> measure_rounds(std::vector<Driver>& all, const clock& clock,
       if (!next.wants_more()) continue;
       progress::show_round({round, rounds, turn, all.size(), elapsed(), seconds_of_all}, title(next.subject()));
       next.measure_round(round, elapsed());
+      const bool is_last = turn + 1 == all.size();
+      if (after_round && !is_last && !interrupted() && showing.is_due_within(round, progress::seconds_of_program()))
+        show(round);
     }
-    if (!after_round || round + 1 != next_shown || round + 1 == rounds || interrupted()) continue;
-    next_shown *= 2;
-    progress::clear();
-    after_round(round + 1, rounds, finished(all));
+    if (!after_round || round + 1 == rounds || interrupted()) continue;
+    if (showing.is_due_after(round + 1)) show(round + 1);
   }
   return finished(all);
 }

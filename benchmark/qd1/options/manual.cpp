@@ -48,7 +48,7 @@ std::string roff(const std::string& text) {
   return safe;
 }
 
-std::string indented(const std::string& text, std::size_t indent) {
+std::string indented(const std::string& text, std::size_t indent, std::size_t width) {
   std::string lines;
   std::istringstream paragraphs(text);
   for (std::string paragraph; std::getline(paragraphs, paragraph);) {
@@ -56,7 +56,7 @@ std::string indented(const std::string& text, std::size_t indent) {
     std::string line(indent, ' ');
     bool is_empty = true;
     for (std::string word; words >> word; is_empty = false) {
-      if (!is_empty && line.size() + 1 + word.size() > manual_width) {
+      if (!is_empty && line.size() + 1 + word.size() > width) {
         lines += line + '\n';
         line = std::string(indent, ' ');
       } else if (!is_empty) {
@@ -91,23 +91,27 @@ std::string manual_page(const std::vector<command>& all) {
          "written\n";
 }
 
-std::string help_text(const std::vector<command>& all) {
+std::string help_text(const std::vector<command>& all, std::size_t width) {
   std::string text =
       fmt::format("qd1 {}\n\nUsage: qd1 COMMAND [OPTION...]\n       qd1 --help | --version\n\nCommands:\n", about);
-  for (const command& each : all) text += fmt::format("  {:<12}{}\n", each.name, each.help);
+  for (const command& each : all)
+    if (each.help.size() + 14 <= width)
+      text += fmt::format("  {:<12}{}\n", each.name, each.help);
+    else
+      text += fmt::format("  {}\n{}", each.name, indented(each.help, 14, width));
   return text + "\nThe options of a command: qd1 COMMAND --help\n";
 }
 
-std::string help_text(const command& of) {
-  std::string text = indented(of.help + ".", 0) + "\nUsage: " + synopsis(of) + "\n\n";
+std::string help_text(const command& of, std::size_t width) {
+  std::string text = indented(of.help + ".", 0, width) + "\nUsage: " + synopsis(of) + "\n\n";
   for (const option& each : of.options.all())
-    text += fmt::format("  {}\n{}", signature(each), indented(description(each), 6));
+    text += fmt::format("  {}\n{}", signature(each), indented(description(each), 6, width));
   return text;
 }
 
 std::string manual_text(const std::vector<command>& all) {
-  std::string text = help_text(all);
-  for (const command& each : all) text += fmt::format("\n----\n{}", help_text(each));
+  std::string text = help_text(all, manual_width);
+  for (const command& each : all) text += fmt::format("\n----\n{}", help_text(each, manual_width));
   return text;
 }
 

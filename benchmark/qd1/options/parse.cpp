@@ -4,13 +4,14 @@
 
 #include "failure.hpp"
 #include "options/documents.hpp"
-#include "options/separate_files.hpp"
 #include "options/suggestion.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string_view>
 
 namespace qd1 {
 namespace {
@@ -22,8 +23,8 @@ class documented : public CLI::FormatterBase {
 
   std::string make_help(const CLI::App* of, std::string, CLI::AppFormatMode) const override {
     for (const command& each : program_.commands)
-      if (each.name == of->get_name()) return help_text(each);
-    return help_text(program_.commands);
+      if (each.name == of->get_name()) return help_text(each, program_.columns);
+    return help_text(program_.commands, program_.columns);
   }
 
  private:
@@ -68,15 +69,46 @@ void require_agreement(const CLI::App& given, const command& of) {
                                       each.name, each.decides));
 }
 
-// Throws usage_error where one of the outputs would destroy a file that the command also uses.
-void require_separate_files(const CLI::App& given, const command& of) {
+std::vector<named_file> files_of(const CLI::App& given, const command& of) {
   std::vector<named_file> files;
   for (const option& each : of.options.all()) {
     if (!each.names_file()) continue;
     const std::vector<std::string>& typed = given.get_option(each.name)->results();
     for (std::size_t at = 0; at < typed.size(); at += each.values) files.push_back({&each, typed[at]});
   }
-  qd1::require_separate_files(files);
+  return files;
+}
+
+const command* command_named(const program& program, std::string_view name) {
+  const auto found = std::ranges::find(program.commands, name, &command::name);
+  return found == program.commands.end() ? nullptr : &*found;
+}
+
+const command& require_command(const program& program, const char* typed) {
+  if (const command* const found = command_named(program, typed)) return *found;
+  throw usage_error(fmt::format("{} is not a command{} See qd1 --help", typed, did_you_mean(typed, program.commands)));
+}
+
+// Whether it is an option of any command: not a value, such as "-", nor the end of the options.
+bool is_option(std::string_view typed) {
+  return typed.size() > 1 && typed[0] == '-' && typed != "--" && (typed[1] < '0' || typed[1] > '9') && typed[1] != '.';
+}
+
+// Throws usage_error for one that the command does not have.
+void require_options(const command* of, std::span<const char* const> typed) {
+  std::vector<std::string> known = {"--help"};
+  if (of == nullptr)
+    known.emplace_back("--version");
+  else
+    for (const option& each : of->options.all())
+      if (!each.is_argument()) known.push_back(each.name);
+  for (const char* const each : typed) {
+    if (std::string_view(each) == "--") return;
+    const std::string name(std::string_view(each).substr(0, std::string_view(each).find('=')));
+    if (!is_option(name) || name == "-h" || std::ranges::find(known, name) != known.end()) continue;
+    const std::string own = of == nullptr ? "qd1" : "qd1 " + of->name;
+    throw usage_error(fmt::format("{} has no option {}{} See {} --help", own, name, did_you_mean(name, known), own));
+  }
 }
 
 }  // namespace
@@ -91,20 +123,25 @@ parsed parse(const program& program, int argc, const char* const* argv) {
     if (each.hidden) added.group("");
     for (const option& one : each.options.all()) add(added, one);
   }
-  if (argc > 1 && *argv[1] != '-' &&
-      std::ranges::find(program.commands, argv[1], &command::name) == program.commands.end())
-    throw usage_error(std::string(argv[1]) + " is not a command" + did_you_mean(argv[1], program.commands) +
-                      " See qd1 --help");
+  std::vector<const char*> typed(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "help") {  // qd1 help run: qd1 run --help
+    typed.erase(typed.begin() + 1);
+    if (argc > 2) require_command(program, argv[2]);
+    typed.resize(std::min<std::size_t>(typed.size(), 2));
+    typed.push_back("--help");
+  } else if (argc > 1) {
+    const command* const of = *argv[1] == '-' ? nullptr : &require_command(program, argv[1]);
+    require_options(of, std::span(typed).subspan(of == nullptr ? 1 : 2));
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(typed.size()), typed.data());
   } catch (const CLI::ParseError& failure) {
     return {nullptr, app.exit(failure) == 0 ? exit_pass : exit_usage};
   }
   for (const command& each : program.commands)
     if (app.got_subcommand(each.name)) {
       require_agreement(*app.get_subcommand(each.name), each);
-      require_separate_files(*app.get_subcommand(each.name), each);
-      return {&each, exit_pass};
+      return {&each, exit_pass, files_of(*app.get_subcommand(each.name), each)};
     }
   return {nullptr, exit_usage};
 }

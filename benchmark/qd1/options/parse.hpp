@@ -4,6 +4,7 @@
 
 #include "options/options.hpp"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,19 @@ struct program {
   std::string about;
   std::string version;
   std::vector<command> commands;
+  std::size_t columns = 80;  ///< of the help of a command
+};
+
+/// A file that was named on the command line, and the option that named it.
+struct named_file {
+  const option* by;
+  std::string path;
 };
 
 struct parsed {
   const command* chosen = nullptr;  ///< nullptr: nothing is left to be done
   int status = 0;                   ///< then the exit status
+  std::vector<named_file> files = {};
 };
 
 /// Hands what was typed to the options of the command that was typed. Prints help, version and what the parser

@@ -24,19 +24,36 @@ std::size_t distance(std::string_view from, std::string_view to) {
   return of[from.size()][to.size()];
 }
 
+// Empty if none is near.
+std::string nearest(std::string_view typed, const std::vector<std::string>& names) {
+  constexpr std::size_t longest = 32;  // no name is
+  if (typed.size() > longest) return {};
+  std::size_t least = 3;
+  std::string found;
+  for (const std::string& each : names) {
+    const std::size_t edits = distance(typed, each);
+    if (edits >= std::min(least, each.size())) continue;
+    least = edits;
+    found = each;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string did_you_mean(std::string_view typed, const std::vector<command>& all) {
-  constexpr std::size_t longest = 32;  // no command is
-  std::size_t least = 3;
-  std::string found = ".";
-  for (const command& each : all) {
-    const std::size_t edits = each.hidden || typed.size() > longest ? least : distance(typed, each.name);
-    if (edits >= std::min(least, each.name.size())) continue;
-    least = edits;
-    found = "; did you mean the command " + each.name + "?";
-  }
-  return found;
+  std::vector<std::string> names;
+  for (const command& each : all)
+    if (!each.hidden) names.push_back(each.name);
+  const std::string found = nearest(typed, names);
+  return found.empty() ? "." : "; did you mean the command " + found + "?";
+}
+
+std::string did_you_mean(std::string_view typed, const std::vector<std::string>& options) {
+  std::string found = nearest(typed, options);
+  for (const std::string& each : options)  // "--perc", and "-json" with one hyphen
+    if (found.empty() && typed.size() > 3 && (each.starts_with(typed) || each.substr(1) == typed)) found = each;
+  return found.empty() ? "." : "; did you mean " + found + "?";
 }
 
 }  // namespace qd1

@@ -100,12 +100,17 @@ std::string standing(const report& report) {
 }  // namespace
 
 std::string provisional_table(std::uint64_t done, std::uint64_t of, const std::vector<series>& found) {
-  std::string text =
-      fmt::format("Provisional, after {} of {} rounds [µs]\n{:>9} {:>9} {:>10}  \n", done, of, "p50", "p99", "IOPS");
-  for (const series& each : found)
-    if (each.measured())
-      text += fmt::format("{:>9} {:>9} {:>10}  {}\n", text_of(median_of(each)), text_of(percentile_of(each, 0.99)),
-                          figure_text(unit::per_second, each.iops), title(each.work));
+  const std::string when =
+      done == 0 ? fmt::format("within the first of {} rounds", of) : fmt::format("after {} of {} rounds", done, of);
+  std::string text = fmt::format("Provisional, {} [µs]\n{:>9} {:>9} {:>10}\n", when, "p50", "p99", "IOPS");
+  for (const series& each : found) {
+    if (!each.measured()) continue;
+    const std::string figures =
+        fmt::format("{:>9} {:>9} {:>10}", text_of(median_of(each)), text_of(percentile_of(each, 0.99)),
+                    figure_text(unit::per_second, each.iops));
+    const std::string what = title(each.work);
+    text += fmt::format("{}{}{}\n", figures, figures.size() + 2 + what.size() > page_width() ? "\n    " : "  ", what);
+  }
   return text;
 }
 

@@ -62,9 +62,11 @@ std::string heading(const watch_subject& of) {
   return text;
 }
 
-std::string line_of(const watched_transfer& of, std::time_t at) {
-  std::string text = fmt::format("{:>7}  {:%H:%M:%S}Z  {:>10} µs", of.number, fmt::gmtime(at), microseconds(of.ns));
-  if (of.times_usual) text += fmt::format("  outlier: {:.3g} x the median before it", *of.times_usual);
+std::string line_of(const watched_transfer& of, std::int64_t at_ms, double interval) {
+  const std::string fraction = interval < 1 ? fmt::format(".{:03}", at_ms % 1000) : "";
+  std::string text = fmt::format("{:>5}  {:%H:%M:%S}{}Z  {:>10} µs", of.number,
+                                 fmt::gmtime(static_cast<std::time_t>(at_ms / 1000)), fraction, microseconds(of.ns));
+  if (of.times_usual) text += fmt::format("  outlier: {:.3g} x median", *of.times_usual);
   return text + '\n';
 }
 

@@ -4,7 +4,7 @@
 
 #include "watch/watched.hpp"
 
-#include <ctime>
+#include <cstdint>
 #include <string>
 
 namespace qd1 {
@@ -12,8 +12,9 @@ namespace qd1 {
 /// What is watched, and warnings.
 std::string heading(const watch_subject& of);
 
-/// A line for a transfer that was complete at this time, which is printed in UTC, as reports have it.
-std::string line_of(const watched_transfer& of, std::time_t at);
+/// A line for a transfer that was complete at this time, in milliseconds since 1970, which is printed in UTC, as
+/// reports have it; with the milliseconds where several may start within a second.
+std::string line_of(const watched_transfer& of, std::int64_t at_ms, double interval);
 
 /// All transfers together.
 std::string summary_text(const watched& of);

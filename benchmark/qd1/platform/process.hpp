@@ -89,5 +89,7 @@ bool output_is_terminal() noexcept;
 
 /// The columns of the terminal that standard output writes to; none if it is no terminal.
 std::optional<std::size_t> output_columns() noexcept;
+/// The same of standard error, which shows progress.
+std::optional<std::size_t> progress_columns() noexcept;
 
 }  // namespace qd1::platform

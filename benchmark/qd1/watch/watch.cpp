@@ -156,6 +156,8 @@ class schedule {
 void judge_all(watched& found, const testimony& seen) {
   found.verification = seen.verification;
   judge(found.verification, found.subject.work, seen.evidence);
+  if (const std::string doubt = judge_flushes(found.verification, found.subject.work, seen.evidence); !doubt.empty())
+    found.verification.text += "; " + doubt;
   found.invalid = found.subject.warnings;
   if (found.verification.result == verification::verdict::refuted) found.invalid.push_back(found.verification.text);
 }

@@ -206,10 +206,18 @@ bool progress_is_seen() noexcept { return ::isatty(STDERR_FILENO) == 1; }
 
 bool output_is_terminal() noexcept { return ::isatty(STDOUT_FILENO) == 1; }
 
-std::optional<std::size_t> output_columns() noexcept {
+namespace {
+
+std::optional<std::size_t> columns_of(int handle) noexcept {
   winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  if (::ioctl(handle, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
   return size.ws_col;
 }
+
+}  // namespace
+
+std::optional<std::size_t> output_columns() noexcept { return columns_of(STDOUT_FILENO); }
+
+std::optional<std::size_t> progress_columns() noexcept { return columns_of(STDERR_FILENO); }
 
 }  // namespace qd1::platform

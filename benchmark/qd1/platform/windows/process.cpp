@@ -142,10 +142,18 @@ bool output_is_terminal() noexcept {
   return ::SetConsoleMode(terminal, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING) != 0;
 }
 
-std::optional<std::size_t> output_columns() noexcept {
+namespace {
+
+std::optional<std::size_t> columns_of(DWORD stream) noexcept {
   CONSOLE_SCREEN_BUFFER_INFO facts;
-  if (::GetConsoleScreenBufferInfo(::GetStdHandle(STD_OUTPUT_HANDLE), &facts) == 0) return std::nullopt;
+  if (::GetConsoleScreenBufferInfo(::GetStdHandle(stream), &facts) == 0) return std::nullopt;
   return static_cast<std::size_t>(facts.srWindow.Right - facts.srWindow.Left + 1);
 }
+
+}  // namespace
+
+std::optional<std::size_t> output_columns() noexcept { return columns_of(STD_OUTPUT_HANDLE); }
+
+std::optional<std::size_t> progress_columns() noexcept { return columns_of(STD_ERROR_HANDLE); }
 
 }  // namespace qd1::platform

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "options/separate_files.hpp"
+#include "commands/separate_files.hpp"
 
 #include "failure.hpp"
 #include "platform/file.hpp"

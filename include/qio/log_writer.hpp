@@ -83,7 +83,7 @@ class [[nodiscard]] log_writer {
 /// One writer. The log is locked until it is destroyed, or its process ends: if it is open for appending elsewhere, in
 /// this process or another one, this fails with errc::log_is_open. So it does if other files use the handle
 /// (share_with). Linux: F_OFD_SETLK. A child process that was forked meanwhile, and has not called exec, keeps the lock
-/// as long as it has the handle. Reading needs no lock: see read_log().
+/// of a parent that is killed. Reading needs no lock: see read_log().
 ///
 /// Fails with errc::log_damaged if acknowledged records are missing, or if `visit` rejects a record: all of its sectors
 /// are there, so a torn write is not the reason. given() is the offset of the damage and needed() the number of records

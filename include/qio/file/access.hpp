@@ -87,6 +87,10 @@ struct file_access {
     opened.activity.system.may_have_slot = false;
     return opened.files.lock_exclusively(opened.handle);
   }
+  template <class File>
+  static void unlock(File& file) noexcept {
+    file.state_->file.files.unlock(file.state_->file.handle);
+  }
   /// An operation with work of its own: `describe(work)` fills it in.
   template <class Work, class File, class Describe>
   static auto operation_of(File& file, Describe&& describe) noexcept {

@@ -74,6 +74,7 @@ class log_writer_state final {
     header_write_.reset();
     if (is_start_due_) loop_->abandon(starter_);
     fail(std::make_error_code(std::errc::operation_canceled));
+    if (is_locked_) file_access::unlock(file_);
   }
 
   /// Recovers the log, or creates it.
@@ -87,6 +88,7 @@ class log_writer_state final {
     const auto locked = file_access::lock_exclusively(file_);
     if (!locked) co_return locked.error();
     if (!locked.value()) co_return error(errc::log_is_open);
+    is_locked_ = true;
     // What a program that was killed has written may be in memory only, and so may what the device has refused.
     if (auto synced = co_await file_.async_sync(sync_kind::data_and_size); !synced) co_return synced.error();
     if (auto dropped = co_await file_access::drop_pages_of(file_); !dropped) co_return dropped.error();
@@ -389,6 +391,7 @@ class log_writer_state final {
   log_options options_;
   log_format::file_header header_{};
   log_contents contents_;
+  bool is_locked_ = false;
   error failure_;         // of a write: sticky
   error growth_failure_;  // matters once the space that is left is used up
 

@@ -120,6 +120,7 @@ class simulated_system {
   result<bool> lock_exclusively(platform::native_handle handle) const {
     return disk_->lock_exclusively(platform::number_of(handle));
   }
+  void unlock(platform::native_handle) const noexcept {}  // closing does that at once
   result<void> close(platform::native_handle handle) const { return disk_->close(platform::number_of(handle)); }
 
  private:

@@ -63,6 +63,7 @@ struct operating_system {
   static result<bool> lock_exclusively(platform::native_handle handle) noexcept {
     return platform::lock_exclusively(handle);
   }
+  static void unlock(platform::native_handle handle) noexcept { platform::unlock(handle); }
   static result<void> close(platform::native_handle handle) noexcept { return platform::close(handle); }
 };
 

@@ -30,4 +30,14 @@ inline result<bool> lock_exclusively(native_handle handle) noexcept {
   return true;
 }
 
+/// Gives the lock back before the handle is closed: a ring may keep the file open for a moment longer.
+inline void unlock(native_handle handle) noexcept {
+  struct flock last {};
+  last.l_type = F_UNLCK;
+  last.l_whence = SEEK_SET;
+  last.l_start = (std::numeric_limits<off_t>::max)() - 1;
+  last.l_len = 1;
+  static_cast<void>(::fcntl(handle, F_OFD_SETLK, &last));
+}
+
 }  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -68,6 +68,7 @@ using ::SetFileCompletionNotificationModes;
 using ::SetFileInformationByHandle;
 using ::SetThreadErrorMode;
 using ::Sleep;
+using ::UnlockFileEx;
 using ::UnmapViewOfFile;
 using ::VirtualAlloc;
 using ::VirtualFree;

@@ -27,4 +27,15 @@ inline result<bool> lock_exclusively(native_handle handle) noexcept {
   return true;
 }
 
+/// Gives the lock back before the handle is closed, after which Windows would do so some time.
+inline void unlock(native_handle handle) noexcept {
+  waiting_overlapped last;
+  if (last.hEvent == nullptr) return;
+  last.Offset = 0xfffffffe;
+  last.OffsetHigh = 0x7fffffff;
+  const BOOL done = calls::UnlockFileEx(handle, 0, 1, 0, &last);
+  DWORD bytes = 0;
+  static_cast<void>(finish_blocking(handle, last, done, bytes));
+}
+
 }  // namespace qio::inline QIO_CONFIGURATION::platform

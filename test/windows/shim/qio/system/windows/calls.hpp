@@ -310,6 +310,7 @@ using ::ResetEvent;
 using ::SetEvent;
 using ::SetFileAttributesW;
 using ::SetThreadErrorMode;
+using ::UnlockFileEx;
 using ::VirtualAlloc;
 
 inline HANDLE CreateFileW(LPCWSTR name, DWORD access, DWORD share, LPSECURITY_ATTRIBUTES security, DWORD disposition,

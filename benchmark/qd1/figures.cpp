@@ -2,7 +2,7 @@
 #include "figures.hpp"
 
 #include "failure.hpp"
-#include "statistics/equal_rounds.hpp"
+#include "statistics/pooled_rounds.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>

@@ -136,7 +136,7 @@ struct bin {
 };
 
 /// A distribution of latencies. `min` and `max` are exact, not those of bins. Mean and percentiles are those of all
-/// rounds, each with the same weight: rounds end by time, so a fast one has more samples.
+/// samples together; of repeated runs, geometric means over the runs.
 struct latency {
   std::uint64_t samples = 0;
   double min = 0;
@@ -144,7 +144,7 @@ struct latency {
   estimate mean;
   std::vector<percentile> percentiles;  ///< p50, p95, p99, p99.9, p99.999
   std::vector<bin> bins;                ///< ascending, none empty
-  /// For each bin, part of the samples in it and below, of all rounds with the same weight. Empty: as `bins` count.
+  /// For each bin, part of the samples in it and below, of repeated runs with the same weight. Empty: as `bins` count.
   std::vector<double> shares = {};
 };
 
@@ -343,7 +343,8 @@ inline double mean_of_all(const series& of) {
 struct timer_facts {
   std::string source;    ///< "TSC (invariant)", "system counter" (ARM64), "clock_gettime"
   std::string reason;    ///< why it is not the processor's counter
-  double tick_ns = 0;    ///< its resolution
+  double tick_ns = 0;    ///< of one count
+  double step_ns = 0;    ///< by which it moves, as measured; 0: unknown
   double floor_ns = 0;   ///< median time of two readings with nothing between: no latency below it can be measured
   double deviation = 0;  ///< of CLOCK_MONOTONIC over the whole run, relative
 };

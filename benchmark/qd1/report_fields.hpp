@@ -122,8 +122,8 @@ struct fields<latency> {
                                           member{"percentiles", &self::percentiles},
                                           member{"bins_ns", &self::bins, "ascending, none empty"},
                                           member{"shares", &self::shares,
-                                                 "for each bin: part of the samples in it and below, of all rounds "
-                                                 "with the same weight; empty: as the bins count",
+                                                 "for each bin: part of the samples in it and below, of repeated "
+                                                 "runs with the same weight; empty: as the bins count",
                                                  presence::later}};
   static void check(const latency& from) { require_ascending("min_ns and max_ns", from.min, from.max); }
 };
@@ -322,8 +322,11 @@ struct fields<timer_facts> {
   static constexpr auto name = "clock";
   static constexpr auto shape = layout::complete;
   static constexpr auto list =
-      std::tuple{member{"source", &self::source}, member{"reason", &self::reason, "why not the TSC"},
-                 member{"tick_ns", &self::tick_ns}, member{"floor_ns", &self::floor_ns, "cost of reading the clock"},
+      std::tuple{member{"source", &self::source},
+                 member{"reason", &self::reason, "why not the TSC"},
+                 member{"tick_ns", &self::tick_ns},
+                 member{"step_ns", &self::step_ns, "by which it moves, as measured; 0: unknown", presence::later},
+                 member{"floor_ns", &self::floor_ns, "cost of reading the clock"},
                  member{"deviation", &self::deviation, "of CLOCK_MONOTONIC over the whole run, relative"}};
 };
 

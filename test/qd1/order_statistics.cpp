@@ -2,6 +2,9 @@
 #include "statistics/order_statistics.hpp"
 
 #include "catch.hpp"
+#include "measure/conditions.hpp"
+#include "measure/tally.hpp"
+#include "measure/totals.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -70,6 +73,65 @@ TEST_CASE("intervals hold the true percentile 95 times in 100") {
   CHECK(coverage(0.95, 500, 2'000) > 0.94);
   CHECK(coverage(0.99, 1'000, 2'000) > 0.94);
   CHECK(coverage(0.99, 368, 2'000) > 0.94);
+}
+
+// Rounds of that many samples each, of the same latency.
+struct rounds_of {
+  std::vector<qd1::sampled_round> rounds;
+  qd1::histogram all;
+
+  void add(double us, std::uint64_t samples) {
+    qd1::histogram round;
+    for (std::uint64_t each = 0; each < samples; ++each)
+      round.record(static_cast<std::uint64_t>(us * 1e6) + each % 999);
+    all.merge(round);
+    rounds.push_back(qd1::sampled(round));
+  }
+};
+
+TEST_CASE("fast rounds that have most of the samples make a series unsteady, with both figures") {
+  rounds_of uneven, even, stalled;
+  for (int round = 0; round < 20; ++round) {
+    uneven.add(round % 5 < 2 ? 10 : 90, round % 5 < 2 ? 9'000 : 1'000);
+    even.add(round % 2 == 0 ? 10 : 90, 1'000);
+    stalled.add(round % 4 == 0 ? 300'000 : 80, round % 4 == 0 ? 1 : 1'000);
+  }
+  const auto text = [](const rounds_of& of) {
+    return qd1::why_weights_matter(qd1::summary(of.all, of.rounds), of.rounds);
+  };
+  CHECK_THAT(text(uneven), qio_test::Contains("p50 is 10.0 µs of all operations and 90.0 µs with each round"));
+  CHECK(text(even).empty());
+  CHECK(text(stalled).empty());
+  qd1::series found;
+  found.latency = qd1::summary(uneven.all, uneven.rounds);
+  found.seconds = 1;
+  qd1::totals all;
+  all.counted = 1;
+  qd1::complete(found, all, uneven.rounds);
+  CHECK(found.steady == false);
+}
+
+TEST_CASE("time that no latency includes is noted, and latencies that exceed the time are invalid") {
+  const auto judged = [](double iops) {
+    rounds_of made;
+    for (int round = 0; round < 20; ++round) made.add(80, 1'000);
+    qd1::report run;
+    run.series.resize(1);
+    qd1::series& of = run.series.front();
+    of.latency = qd1::summary(made.all, made.rounds);
+    of.iops = iops;
+    of.seconds = 20'000 / iops;
+    of.work.working_set = 1 << 20;
+    qd1::judge_conditions(run);
+    return run.series.front();
+  };
+  CHECK(judged(12'400).notes.empty());
+  CHECK(judged(12'400).invalid.empty());
+  REQUIRE(judged(6'250).notes.size() == 1);
+  CHECK_THAT(judged(6'250).notes.front(),
+             qio_test::Contains("mean × IOPS is 0.50") && qio_test::Contains("80.0 µs each"));
+  REQUIRE(judged(15'000).invalid.size() == 1);
+  CHECK_THAT(judged(15'000).invalid.front(), qio_test::Contains("longer than the time that passed"));
 }
 
 }  // namespace

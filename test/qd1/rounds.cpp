@@ -4,9 +4,9 @@
 #include "compare/decision.hpp"
 #include "normal_source.hpp"
 #include "statistics/between_runs.hpp"
-#include "statistics/equal_rounds.hpp"
 #include "statistics/levels.hpp"
 #include "statistics/monotone.hpp"
+#include "statistics/pooled_rounds.hpp"
 #include "statistics/serial_mean.hpp"
 #include "statistics/settling.hpp"
 
@@ -56,17 +56,65 @@ TEST_CASE("limits of percentiles rise with them, and values stay between") {
   CHECK(number == 4);
 }
 
-TEST_CASE("a round has the same weight however many samples it has") {
+TEST_CASE("percentiles and the mean are those of all samples, however many a round has") {
   std::vector<qd1::sampled_round> rounds;
-  for (int round = 0; round < 10; ++round)
-    rounds.push_back(round % 5 < 2 ? round_at(10'000, 21'000'000) : round_at(90'000, 2'100));
-  const qd1::equal_rounds together(rounds);
-  CHECK(together.quantile(0.5).value > 80'000);
-  CHECK(together.mean().value == Approx(0.4 * 10'000 + 0.6 * 90'000));
+  for (int round = 0; round < 20; ++round)
+    rounds.push_back(round % 5 < 2 ? round_at(10'000, 21'000) : round_at(90'000, 2'100));
+  const qd1::pooled_rounds together(rounds);
+  CHECK(together.quantile(0.5).value == Approx(10'000).epsilon(0.05));
+  CHECK(together.quantile(0.9).value == Approx(90'000).epsilon(0.05));
+  CHECK(together.mean().value == Approx((8 * 21'000 * 10'000. + 12 * 2'100 * 90'000.) / (8 * 21'000 + 12 * 2'100)));
+  CHECK(qd1::quantile_by_rounds(rounds, 0.5) == Approx(90'000).epsilon(0.05));
+}
+
+// Reads of 80 us with a pause of 0.3 s now and then: rounds in which one begins have a single sample, or few.
+std::vector<qd1::sampled_round> rounds_with_pauses() {
+  std::vector<qd1::sampled_round> rounds;
+  for (int round = 0; round < 20; ++round) {
+    rounds.push_back(round % 4 == 0 ? qd1::sampled_round{{}, 0, {}} : round_at(80'000, 2'100));
+    if (round % 4 != 0) continue;
+    rounds.back().bins.push_back({3e8, 1});
+    rounds.back().mean = 3e8;
+  }
+  return rounds;
+}
+
+TEST_CASE("a round of a single slow sample does not move percentiles") {
+  const qd1::pooled_rounds together(rounds_with_pauses());
+  CHECK(together.quantile(0.99).value == Approx(84'000).epsilon(0.01));
+  CHECK(together.mean().value == Approx((15 * 2'100 * 80'000. + 5 * 3e8) / (15 * 2'100 + 5)));
+  CHECK_THAT(together.mean().withheld, Contains("handful"));
+  CHECK(qd1::quantile_by_rounds(rounds_with_pauses(), 0.99) == Approx(84'000).epsilon(0.01));
+}
+
+TEST_CASE("the interval of a ratio is that of the rounds where all have the same number of samples") {
+  std::vector<qd1::round> rounds;
+  normal_source chance(11);
+  std::vector<double> rates;
+  for (int round = 0; round < 20; ++round) {
+    rates.push_back(std::round(10'000 * (1 + 0.02 * chance.normal())));
+    rounds.push_back({1. * round, {}, 1, static_cast<std::uint64_t>(rates.back()), 0, {}, {}});
+  }
+  const qd1::serial_mean plain = qd1::mean_in_order(rates);
+  const qd1::estimate found = qd1::rate_of_rounds(plain.value, rounds);
+  REQUIRE(found.interval);
+  CHECK(std::log(found.interval->high / found.value) == Approx(plain.half_width() / plain.value));
+}
+
+TEST_CASE("an interval of a rate does not begin at 0, however much the rounds differ") {
+  std::vector<qd1::round> rounds;
+  normal_source chance(12);
+  for (int round = 0; round < 20; ++round)
+    rounds.push_back(
+        {1. * round, {}, 1, static_cast<std::uint64_t>(10 * std::exp(3 * chance.normal())) + 1, 0, {}, {}});
+  const qd1::estimate found = qd1::rate_of_rounds(100, rounds);
+  REQUIRE(found.interval);
+  CHECK(found.interval->low > 0);
+  CHECK(found.interval->low < 100);
 }
 
 TEST_CASE("an interval by rounds surrounds its percentile and is about this run") {
-  const qd1::equal_rounds together(rounds_about(0.01));
+  const qd1::pooled_rounds together(rounds_about(0.01));
   for (const double fraction : {0.05, 0.5, 0.95}) {
     const qd1::estimate found = together.quantile(fraction);
     REQUIRE(found.interval);
@@ -81,27 +129,34 @@ TEST_CASE("an interval by rounds surrounds its percentile and is about this run"
 
 TEST_CASE("an interval is as wide as the bin of its percentile at least") {
   const qd1::sampled_round same{{{50'000, 1'000}}, 50'000, {}};
-  const qd1::estimate found = qd1::equal_rounds(std::vector(20, same)).quantile(0.5);
+  const qd1::estimate found = qd1::pooled_rounds(std::vector(20, same)).quantile(0.5);
   REQUIRE(found.interval);
   CHECK(found.interval->low == Approx(50'000 * (1 - 1. / 1024)));
   CHECK(found.interval->high == Approx(50'000 * (1 + 1. / 1024)));
 }
 
 TEST_CASE("an interval is withheld with the reason") {
-  CHECK_THAT(qd1::equal_rounds({}).quantile(0.5).withheld, Contains("no samples"));
-  CHECK_THAT(qd1::equal_rounds(rounds_about(0.01, 7)).quantile(0.5).withheld, Contains("7 rounds") && Contains("8"));
-  CHECK_THAT(qd1::equal_rounds(rounds_about(0.01)).quantile(0.999).withheld, Contains("2.1 samples of a round"));
+  CHECK_THAT(qd1::pooled_rounds({}).quantile(0.5).withheld, Contains("no samples"));
+  CHECK_THAT(qd1::pooled_rounds(rounds_about(0.01, 7)).quantile(0.5).withheld, Contains("7 rounds") && Contains("8"));
+  CHECK_THAT(qd1::pooled_rounds(rounds_about(0.01)).quantile(0.999).withheld, Contains("2.1 samples of a round"));
   std::vector<qd1::sampled_round> rising;
   for (int round = 0; round < 20; ++round) rising.push_back(round_at(50'000 + 500 * round));
-  CHECK_THAT(qd1::equal_rounds(rising).quantile(0.5).withheld, Contains("20 rounds are worth"));
-  CHECK_THAT(qd1::equal_rounds(rising).mean().withheld, Contains("20 rounds are worth"));
+  CHECK_THAT(qd1::pooled_rounds(rising).quantile(0.5).withheld, Contains("20 rounds are worth"));
+  CHECK_THAT(qd1::pooled_rounds(rising).mean().withheld, Contains("20 rounds are worth"));
   std::vector<qd1::sampled_round> two;
   for (int round = 0; round < 20; ++round) two.push_back(round_at(round / 5 % 2 == 0 ? 60'000 : 90'000));
-  CHECK_THAT(qd1::equal_rounds(two).quantile(0.5).withheld, Contains("60.0 µs and 90.0 µs") && Contains("5.0 rounds"));
+  CHECK_THAT(qd1::pooled_rounds(two).quantile(0.5).withheld, Contains("60.0 µs and 90.0 µs") && Contains("5.0 rounds"));
+  std::vector<qd1::sampled_round> uneven = rounds_about(0.01);
+  for (int round = 0; round < 3; ++round) uneven[5 * static_cast<std::size_t>(round)] = round_at(50'000, 210'000);
+  CHECK_THAT(qd1::pooled_rounds(uneven).quantile(0.5).withheld, Contains("a few rounds have most of the samples"));
+  std::vector<qd1::sampled_round> bursts = rounds_about(0.01);
+  for (int round = 0; round < 3; ++round) bursts[5 * static_cast<std::size_t>(round)].bins.push_back({90'000, 400});
+  CHECK_THAT(qd1::pooled_rounds(bursts).quantile(0.99).withheld, Contains("from a few rounds"));
+  CHECK(qd1::pooled_rounds(bursts).quantile(0.5).withheld.empty());
   std::vector<qd1::sampled_round> rare = rounds_about(0.01);
   for (int round = 0; round < 3; ++round) rare[5 * static_cast<std::size_t>(round)].bins.push_back({1e9, 1});
-  CHECK_THAT(qd1::equal_rounds(rare).mean().withheld, Contains("handful"));
-  CHECK(qd1::equal_rounds(rare).quantile(0.5).withheld.empty());
+  CHECK_THAT(qd1::pooled_rounds(rare).mean().withheld, Contains("handful"));
+  CHECK(qd1::pooled_rounds(rare).quantile(0.5).withheld.empty());
 }
 
 // Direct reads took 76 us on one CPU and 55 on the other.
@@ -111,7 +166,7 @@ TEST_CASE("rounds on CPUs in turn are compared with those of their own CPU") {
   for (std::uint64_t round = 0; round < 20; ++round)
     rounds.push_back(round_at((round % 2 == 0 ? 55'000 : 76'000) * (1 + 0.005 * chance.normal())));
   const auto width = [&] {
-    const auto found = qd1::equal_rounds(rounds).mean();
+    const auto found = qd1::pooled_rounds(rounds).mean();
     REQUIRE(found.interval);
     return found.interval->high - found.interval->low;
   };
@@ -212,6 +267,27 @@ TEST_CASE("rounds that scatter, or run on CPUs in turn, are settled") {
     settled += qd1::how_settled(rounds)->settled();
   }
   CHECK(settled >= 980);
+}
+
+TEST_CASE("a random walk is not called steady, and has no interval") {
+  normal_source chance(13);
+  constexpr int walks = 200, rounds = 20, steps = 50;
+  int settled = 0, given = 0;
+  for (int walk = 0; walk < walks; ++walk) {
+    double level = 0;
+    std::vector<qd1::round_median> found;
+    std::vector<qd1::sampled_round> sampled;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      double sum = 0;
+      for (int step = 0; step < steps; ++step) sum += level += 0.2 / std::sqrt(1. * rounds * steps) * chance.normal();
+      found.push_back({50'000 * std::exp(sum / steps), round % 2});
+      sampled.push_back(round_at(found.back().ns));
+    }
+    settled += qd1::how_settled(found)->settled();
+    given += qd1::pooled_rounds(sampled).quantile(0.5).interval.has_value();
+  }
+  CHECK(settled <= walks / 10);
+  CHECK(given <= walks / 10);
 }
 
 std::vector<qd1::round_figure> run_at(double ns, double spread, normal_source& chance, int rounds = 20) {

@@ -277,8 +277,10 @@ series step::finished(const kind& from) const {
   if (!failure_.empty()) out.invalid.push_back(failure_);
   out.latency = summary(from.all.latencies, from.rounds, percentiles_of(field_.settings));
   out.latency.samples = from.all.counted;  // also those whose time was not taken
-  complete(out, {from.all.counted, counted_ - from.all.counted, processor_seconds_, cycles_,
-                 from.evidence.value_or(evidence())});
+  complete(
+      out,
+      {from.all.counted, counted_ - from.all.counted, processor_seconds_, cycles_, from.evidence.value_or(evidence())},
+      from.rounds);
   if (out.latency.samples == 0 || out.seconds <= 0) return out;
   if (std::string note = split(out, field_.machine); !note.empty()) out.notes.push_back(std::move(note));
   return out;

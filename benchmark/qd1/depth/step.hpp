@@ -8,7 +8,7 @@
 #include "depth/worker.hpp"
 #include "measure/verification.hpp"
 #include "report.hpp"
-#include "statistics/equal_rounds.hpp"
+#include "statistics/pooled_rounds.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -40,6 +40,27 @@ double median_of_nothing(const clock& clock) {
   return static_cast<double>(clock.picoseconds(gaps[5'000])) / 1000;
 }
 
+// The step of a clock that often reads the same twice is how far it then moves. One that never does so moves in steps
+// that are no larger than the time between readings: by as much as those times differ.
+double measured_step(const clock& clock) {
+  constexpr std::size_t enough = 50;
+  constexpr std::size_t most_readings = 20'000'000;  // a second or less
+  std::vector<std::uint64_t> gaps;
+  std::size_t readings = 0;
+  for (std::uint64_t last = clock.after(); gaps.size() < enough && readings < most_readings; ++readings) {
+    const std::uint64_t now = clock.after();
+    if (now > last) gaps.push_back(now - last);
+    last = now;
+  }
+  if (gaps.empty()) return 0;
+  std::ranges::sort(gaps);
+  std::uint64_t step = gaps[gaps.size() / 2];
+  if (2 * gaps.size() > readings)
+    for (std::size_t each = 1; each < gaps.size(); ++each)
+      if (gaps[each] != gaps[each - 1]) step = std::min(step, gaps[each] - gaps[each - 1]);
+  return static_cast<double>(clock.picoseconds(step)) / 1000;
+}
+
 }  // namespace
 
 clock clock::calibrated() {
@@ -57,6 +78,7 @@ clock clock::calibrated() {
   made.first_tick_ = first.ticks;
   made.first_ns_ = first.ns;
   made.floor_ns_ = median_of_nothing(made);
+  made.step_ns_ = measured_step(made);
   return made;
 }
 
@@ -64,8 +86,12 @@ timer_facts clock::facts() const {
   const reading now = both_clocks(*this);
   const double own = seconds(now.ticks - first_tick_);
   const double system = static_cast<double>(now.ns - first_ns_) * 1e-9;
-  return {std::string(by_cycles_ ? platform::cycle_counter : platform::system_clock), why_not_cycles_,
-          ps_a_tick_ / 1000, floor_ns_, std::abs(own / system - 1)};
+  return {std::string(by_cycles_ ? platform::cycle_counter : platform::system_clock),
+          why_not_cycles_,
+          ps_a_tick_ / 1000,
+          step_ns_,
+          floor_ns_,
+          std::abs(own / system - 1)};
 }
 
 }  // namespace qd1

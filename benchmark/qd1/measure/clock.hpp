@@ -23,6 +23,8 @@ class clock {
   std::uint64_t picoseconds(std::uint64_t ticks) const noexcept {
     return static_cast<std::uint64_t>(static_cast<double>(ticks) * ps_a_tick_);
   }
+  /// By how much its readings differ at least, if they do: as measured. A counter may move in steps of many ticks.
+  double step_ns() const noexcept { return step_ns_; }
   double seconds(std::uint64_t ticks) const noexcept { return static_cast<double>(ticks) * ps_a_tick_ * 1e-12; }
   std::uint64_t ticks(double seconds) const noexcept { return static_cast<std::uint64_t>(seconds * 1e12 / ps_a_tick_); }
 
@@ -36,6 +38,7 @@ class clock {
   std::string why_not_cycles_;
   double ps_a_tick_ = 1000;
   double floor_ns_ = 0;
+  double step_ns_ = 0;
   std::uint64_t first_tick_ = 0;
   std::uint64_t first_ns_ = 0;
 };

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -143,6 +144,76 @@ void notice_heat(report& run) {
                     throttled));
 }
 
+// Few transfers that took most of the time are the mean of all, and appear in no percentile.
+void notice_stalls(report& run) {
+  constexpr double least_ns = 1e7;
+  constexpr double times_median = 100;
+  constexpr double part_of_time = 0.01;
+  for (series& each : run.series) {
+    const auto median = each.measured() && each.work.load.is_single() ? median_of(each) : std::nullopt;
+    if (!median) continue;
+    const double least = std::max(least_ns, times_median * median->value);
+    std::uint64_t stalls = 0;
+    double seconds = 0;
+    for (const bin& of : each.latency.bins) {
+      if (of.ns < least) continue;
+      stalls += of.count;
+      seconds += of.ns * 1e-9 * static_cast<double>(of.count);
+    }
+    if (seconds >= part_of_time * each.seconds && seconds > 0)
+      each.notes.push_back(fmt::format(
+          "{} {} of {:.3g} s in {:.3g} s, the longest {:.3g} s: transfers that took over {:.3g} ms, which is {:.0f} % "
+          "of the time",
+          stalls, stalls == 1 ? "stall" : "stalls", seconds, each.seconds, each.latency.max * 1e-9, least * 1e-6,
+          seconds / each.seconds * 100));
+  }
+}
+
+// Where one transfer follows the other, the latencies add up to the time. What they do not include is not measured.
+// Workers (loads, profiles, short memory) may have one in flight when a round begins or ends.
+void judge_time_between(report& run) {
+  if (run.kind != report_kind::run || !run.settings.profile.empty()) return;
+  constexpr double least_within = 0.8;
+  constexpr double most_within = 1.02;
+  constexpr double own_ns = 1'000;  // the loop itself: offsets, stamps, the clock
+  for (series& each : run.series) {
+    if (!each.measured() || !each.work.load.is_single() || each.work.rate || each.latency.max <= 0 || each.iops <= 0)
+      continue;
+    const double mean = mean_of_all(each);
+    const double within = mean * 1e-9 * each.iops;
+    const double between = 1e9 / each.iops - mean;
+    if (within > most_within)
+      each.invalid.push_back(fmt::format(
+          "mean × IOPS is {:.2f}: one after the other, the transfers took longer than the time that passed", within));
+    else if (within < least_within && between > own_ns)
+      each.notes.push_back(
+          fmt::format("mean × IOPS is {:.2f}: {:.0f} % of the time passed between transfers, {:.1f} µs each, which no "
+                      "latency includes",
+                      within, (1 - within) * 100, between / 1000));
+  }
+}
+
+// A latency is known to within a step of the clock. The mean is, too, of steps that transfers do not wait for.
+void judge_clock_steps(report& run) {
+  const double step = run.clock.step_ns;
+  for (series& each : run.series) {
+    const auto median = each.measured() && each.latency.max > 0 ? median_of(each) : std::nullopt;
+    if (!median) continue;
+    const std::string moves = fmt::format("the clock moves in steps of {:.3g} µs", step / 1000);
+    if (2 * step > median->value) {
+      each.invalid.push_back(fmt::format("{}, and the median is {:.3g} µs: it cannot measure such latencies", moves,
+                                         median->value / 1000));
+      continue;
+    }
+    if (10 * step > median->value)
+      each.notes.push_back(fmt::format("{}, {:.0f} % of the median: percentiles are known to within a step", moves,
+                                       step / median->value * 100));
+    for (percentile& of : each.latency.percentiles)
+      if (of.value && of.value->interval)
+        of.value->interval = interval{std::max(0., of.value->interval->low - step), of.value->interval->high + step};
+  }
+}
+
 // The figures of another engine than the one requested would mislead.
 void refuse_other_engines(report& run) {
   if (run.settings.engine != platform::own_engine_option) return;
@@ -157,6 +228,9 @@ void refuse_other_engines(report& run) {
 
 void judge_conditions(report& run) {
   notice_stolen_time(run);
+  notice_stalls(run);
+  judge_time_between(run);
+  judge_clock_steps(run);
   refuse_other_engines(run);
   notice_memory_limit(run);
   notice_warm_reads(run);

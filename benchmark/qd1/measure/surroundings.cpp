@@ -62,10 +62,10 @@ void measure_amid(report& out, const clock& clock, const std::function<void()>& 
   out.counters = count(out.machine) - before;
   out.memory_after = find_memory();
   disruptions.judge(out);
+  out.clock = clock.facts();
   judge_conditions(out);
   judge_noise(out);
   out.complete = !interrupted();
-  out.clock = clock.facts();
 }
 
 }  // namespace qd1

@@ -23,17 +23,9 @@ estimate within(const latency& seen, estimate found) {
   return found;
 }
 
-percentile percentile_of(const equal_rounds& rounds, const latency& seen, double fraction) {
+percentile percentile_of(const pooled_rounds& rounds, const latency& seen, double fraction) {
   percentile found{fraction, samples_needed(fraction), std::nullopt};
   if (seen.samples >= found.samples_needed) found.value = within(seen, rounds.quantile(fraction));
-  return found;
-}
-
-// Empty if all rounds have the same number of samples, because the bins suffice then.
-std::vector<double> shares(const equal_rounds& rounds, const std::vector<bin>& bins) {
-  std::vector<double> found;
-  for (std::size_t each = 0; each < bins.size(); ++each)
-    found.push_back(each + 1 == bins.size() ? 1 : rounds.share_up_to((bins[each].ns + bins[each + 1].ns) / 2));
   return found;
 }
 
@@ -70,18 +62,11 @@ sampled_round sampled(const histogram& round, std::optional<std::uint64_t> proce
 }
 
 latency summary(const histogram& samples, std::vector<sampled_round> rounds, const std::vector<double>& fractions) {
-  const auto count = [](const sampled_round& of) {
-    return std::accumulate(of.bins.begin(), of.bins.end(), std::uint64_t(0),
-                           [](std::uint64_t sum, const bin& each) { return sum + each.count; });
-  };
-  const bool alike =
-      std::ranges::all_of(rounds, [&](const sampled_round& each) { return count(each) == count(rounds.front()); });
-  const equal_rounds together(std::move(rounds));
+  const pooled_rounds together(std::move(rounds));
   latency found{samples.samples(), samples.minimum_ns(), samples.maximum_ns(), together.mean(), {}, samples.bins()};
   found.mean = within(found, found.mean);
   for (const double fraction : fractions) found.percentiles.push_back(percentile_of(together, found, fraction));
   make_monotone(found.percentiles);
-  if (!alike) found.shares = shares(together, found.bins);
   return found;
 }
 
@@ -174,7 +159,7 @@ series tally::finished() const {
           missed_rate(out.work, {static_cast<double>(samples_.samples()), out.seconds, busy_seconds_, waiting_});
       !text.empty())
     out.notes.push_back(std::move(text));
-  complete(out, {samples_.samples(), 0, processor_seconds_, cycles_, evidence_.value_or(evidence())});
+  complete(out, {samples_.samples(), 0, processor_seconds_, cycles_, evidence_.value_or(evidence())}, rounds_);
   return out;
 }
 

@@ -6,8 +6,8 @@
 #include "measure/recorder.hpp"
 #include "measure/verification.hpp"
 #include "report.hpp"
-#include "statistics/equal_rounds.hpp"
 #include "statistics/histogram.hpp"
+#include "statistics/pooled_rounds.hpp"
 
 #include <optional>
 #include <string>

@@ -4,7 +4,11 @@
 #include "measure/steadiness.hpp"
 #include "platform/process.hpp"
 #include "statistics/settling.hpp"
+#include "units.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,13 +28,15 @@ std::vector<round_median> medians(const std::vector<round>& rounds) {
 
 // By the medians of rounds, or by the means of slices if there are too few rounds; by slices also for writes, because a
 // throttled device may serve most of them as before.
-void judge_settling(series& of) {
+void judge_settling(series& of, std::span<const sampled_round> sampled) {
   const auto by_rounds = how_settled(medians(of.rounds));
   const auto by_slices =
       !by_rounds || of.work.operation == operation::write ? is_steady(of.slices) : std::optional<bool>();
   if (by_rounds) of.unsettled = by_rounds->text;
   if (by_slices == false && of.unsettled.empty()) of.unsettled = "its latency was still changing";
-  if (by_rounds || by_slices) of.steady = of.unsettled.empty();
+  if (const std::string text = why_weights_matter(of.latency, sampled); !text.empty())
+    of.unsettled += (of.unsettled.empty() ? "" : "; ") + text;
+  if (by_rounds || by_slices || !of.unsettled.empty()) of.steady = of.unsettled.empty();
 }
 
 // An open loop waits for the time of each transfer by spinning, which would be most of what is counted.
@@ -48,7 +54,23 @@ void add_costs(series& of, const totals& all) {
 
 }  // namespace
 
-void complete(series& of, const totals& all) {
+std::string why_weights_matter(const latency& of, std::span<const sampled_round> rounds) {
+  constexpr double common = 0.99;  // rarer ones differ by chance
+  std::string figures;
+  for (const percentile& each : of.percentiles) {
+    if (!each.value || (each.fraction > common && !each.value->interval)) continue;
+    const auto by_rounds = quantile_by_rounds(rounds, each.fraction);
+    if (!by_rounds || std::abs(std::log(*by_rounds / each.value->value)) < std::log(1.1)) continue;
+    if (const auto& within = each.value->interval; within && *by_rounds >= within->low && *by_rounds <= within->high)
+      continue;
+    figures += fmt::format("{}{} is {:.1f} µs of all operations and {:.1f} µs with each round counted once",
+                           figures.empty() ? "" : ", ", percentile_name(each.fraction), each.value->value / 1000,
+                           *by_rounds / 1000);
+  }
+  return figures.empty() ? "" : "its faster rounds have more operations: " + figures;
+}
+
+void complete(series& of, const totals& all, std::span<const sampled_round> sampled) {
   if (all.counted == 0 || of.seconds <= 0) return;
   of.iops = static_cast<double>(all.counted) / of.seconds;
   of.bytes_per_second = of.iops * static_cast<double>(of.work.block);
@@ -57,7 +79,7 @@ void complete(series& of, const totals& all) {
   if (of.verification.result == verification::verdict::refuted) of.invalid.push_back(of.verification.text);
   if (std::string doubt = judge_flushes(of.verification, of.work, all.evidence); !doubt.empty())
     of.notes.push_back(std::move(doubt));
-  judge_settling(of);
+  judge_settling(of, sampled);
 }
 
 }  // namespace qd1

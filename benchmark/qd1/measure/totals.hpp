@@ -4,9 +4,12 @@
 
 #include "measure/verification.hpp"
 #include "report.hpp"
+#include "statistics/pooled_rounds.hpp"
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 
 namespace qd1 {
 
@@ -19,7 +22,11 @@ struct totals {
 };
 
 /// Fills in IOPS, bandwidth, CPU time and cycles of a closed loop, the verdict on direct, and whether it had settled.
-/// The latencies, the seconds, the rounds and the slices must be there already.
-void complete(series& of, const totals& all);
+/// The latencies, the seconds, the rounds and the slices must be there already. `sampled`: the rounds.
+void complete(series& of, const totals& all, std::span<const sampled_round> sampled = {});
+
+/// How percentiles of all samples differ from those of the rounds with the same weight, in words. They do where fast
+/// rounds have most of the samples. Empty: by less than a tenth, or within the interval.
+std::string why_weights_matter(const latency& of, std::span<const sampled_round> rounds);
 
 }  // namespace qd1

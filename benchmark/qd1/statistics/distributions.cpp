@@ -5,6 +5,8 @@
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/students_t.hpp>
 
+#include <cmath>
+
 namespace qd1 {
 namespace {
 
@@ -16,6 +18,11 @@ using binomial = math::binomial_distribution<double, plain_double>;
 
 double student_t_quantile(double freedom, double probability) {
   return quantile(math::students_t_distribution<double, plain_double>(freedom), probability);
+}
+
+double student_t_beyond(double freedom, double value) {
+  const math::students_t_distribution<double, plain_double> of(freedom);
+  return 2 * cdf(complement(of, std::abs(value)));
 }
 
 double symmetric_beta_quantile(double shape, double probability) {

@@ -7,6 +7,9 @@ namespace qd1 {
 /// Of Student's t distribution with that many degrees of freedom.
 double student_t_quantile(double freedom, double probability);
 
+/// The probability that such a value is further from 0 than this, on either side.
+double student_t_beyond(double freedom, double value);
+
 /// A quantile of the beta distribution with both parameters equal to `shape`.
 double symmetric_beta_quantile(double shape, double probability);
 

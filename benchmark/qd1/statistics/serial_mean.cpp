@@ -4,6 +4,7 @@
 #include "statistics/distributions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -68,18 +69,19 @@ double least_ratio(double count, double chance) {
   return 4 * symmetric_beta_quantile(shape, chance);
 }
 
-struct ratio_limits {
-  double suspect;
-  double sure;
-};
+constexpr double suspect_chance = 0.02;
+constexpr double sure_chance = 2e-5;
+constexpr std::array chances = {sure_chance, 0.002, suspect_chance, 0.1};
 
-// Those of one number of values are asked for again and again.
-const ratio_limits& limits_for(std::size_t count) {
-  thread_local std::map<std::size_t, ratio_limits> known;
-  const auto [found, is_new] = known.try_emplace(count);
-  const auto values = static_cast<double>(count);
-  if (is_new) found->second = {least_ratio(values, 0.02), least_ratio(values, 2e-5)};
-  return found->second;
+// At most the chance that independent values have so small a ratio: one of `chances`, or 1.
+double chance_of(double ratio, std::size_t count) {
+  // The limits of one number of values are asked for again and again.
+  thread_local std::map<std::size_t, std::array<double, chances.size()>> known;
+  const auto [limits, is_new] = known.try_emplace(count);
+  for (std::size_t each = 0; is_new && each < chances.size(); ++each)
+    limits->second[each] = least_ratio(static_cast<double>(count), chances[each]);
+  const auto above = std::ranges::upper_bound(limits->second, ratio);
+  return above == limits->second.end() ? 1 : chances[static_cast<std::size_t>(above - limits->second.begin())];
 }
 
 }  // namespace
@@ -97,10 +99,11 @@ serial_mean mean_in_order(std::span<const double> values, std::span<const std::s
   const moments found = moments_of(deviations.values);
   // Equal values differ from their mean by what rounding leaves.
   const double rounding = 1e-12 * mean;
-  if (found.squares <= count * rounding * rounding) return {mean, 0, 0, freedom, count, 0, false};
+  if (found.squares <= count * rounding * rounding) return {mean, 0, 0, freedom, count, 0, false, 1};
 
   const double ratio = found.differences / found.squares;
-  const bool suspect = ratio < limits_for(values.size()).suspect;
+  const double chance = chance_of(ratio, values.size());
+  const bool suspect = chance <= suspect_chance;
   const double unbiased = (count * found.products / found.squares + 1) / (count - 3);
   const double error = (count - 2) / (count * std::sqrt(count - 1));
   const double most = suspect ? 0.9 : 1 - 3 / count;  // few values cannot tell what is beyond
@@ -112,9 +115,10 @@ serial_mean mean_in_order(std::span<const double> values, std::span<const std::s
           independent,
           independent * inflation,
           std::max(std::min(least_freedom, freedom), freedom - (count - count / inflation)),
-          ratio < limits_for(values.size()).sure ? count / inflation : count,
+          chance <= sure_chance ? count / inflation : count,
           correlation,
-          suspect};
+          suspect,
+          chance};
 }
 
 serial_mean plain_mean(std::span<const double> values) {
@@ -123,7 +127,7 @@ serial_mean plain_mean(std::span<const double> values) {
   double squares = 0;
   for (const double each : values) squares += (each - mean) * (each - mean);
   const double variance = squares / (count - 1) / count;
-  return {mean, variance, variance, count - 1, count, 0, false};
+  return {mean, variance, variance, count - 1, count, 0, false, 1};
 }
 
 }  // namespace qd1

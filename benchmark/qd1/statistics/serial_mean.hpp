@@ -15,6 +15,7 @@ struct serial_mean {
   double effective = 0;             ///< number of independent values that would be worth as much
   double correlation = 0;           ///< of neighbors, as it is believed to be
   bool suspect = false;             ///< neighbors are more alike than independent values are once in 50 times
+  double chance = 1;                ///< that independent values are as much alike, at most: in a few steps
 
   double error_if_independent() const;
   /// Half the width of the two-sided 95 % interval.

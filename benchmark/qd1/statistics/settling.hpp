@@ -28,8 +28,8 @@ struct settling {
 ///
 /// The first rounds are a warm-up if each is beyond all rounds of the second half, by their whole range and by 20 % at
 /// least. The others drift if their trend changes them by more than 10 % (with a t of 4 at least), or if the medians of
-/// five windows differ by more than 20 % while neighboring rounds are alike. `in_order` of time. None with fewer than
-/// 10 rounds.
+/// five windows differ by more than 20 % while neighboring rounds are alike as independent ones are once in 50 times,
+/// or by more than 5 %, and once in 500 times. `in_order` of time. None with fewer than 10 rounds.
 std::optional<settling> how_settled(std::span<const round_median> in_order);
 
 }  // namespace qd1

@@ -39,7 +39,7 @@ struct open_cell {
 };
 
 // As a run prints them.
-std::vector<qd1::percentile> percentiles_of(const qd1::equal_rounds& rounds) {
+std::vector<qd1::percentile> percentiles_of(const qd1::pooled_rounds& rounds) {
   std::vector<qd1::percentile> found;
   for (const double fraction : {0.5, 0.99, 0.999}) found.push_back({fraction, 0, rounds.quantile(fraction)});
   qd1::make_monotone(found);
@@ -59,7 +59,7 @@ std::vector<cell> cells_of(const process_kind& kind, std::size_t repetitions, st
   round_counter counter;
   std::vector<open_cell> cells;
   const auto truth = kind.start(random);
-  const bool large = kind.samples >= 5'000;
+  const bool large = kind.round.samples >= 5'000;
   for (const std::size_t rounds : round_counts)
     for (const auto& [figure, fraction] : {std::pair("p50", 0.5), {"p99", 0.99}, {"p99.9", 0.999}, {"mean", 0.}}) {
       if (large != (fraction == 0.999)) continue;
@@ -74,10 +74,10 @@ std::vector<cell> cells_of(const process_kind& kind, std::size_t repetitions, st
     for (const std::size_t count : round_counts) {
       if (large && count > 20) continue;
       while (rounds.size() < count) {
-        process->add_round(random, kind.samples, counter);
+        process->add_round(random, kind.round, counter);
         rounds.push_back(counter.take());
       }
-      const qd1::equal_rounds together(rounds);
+      const qd1::pooled_rounds together(rounds);
       const std::vector<qd1::percentile> percentiles = percentiles_of(together);
       for (open_cell& each : cells)
         if (each.found.rounds == count)

@@ -22,17 +22,18 @@ void check(const qd1_test::process_kind& kind, const qd1_test::cell& cell) {
                  << cell.repetitions << ", below the truth " << cell.low << ", above " << cell.high << ", width "
                  << cell.width);
   const bool is_mean = cell.figure == "mean";
-  // A sixth of such short runs never leaves one level, so the intervals of some are given and wrong: docs/trust.md.
-  if (kind.interval == qd1_test::expected::lasting && cell.rounds == 8) {
-    CHECK(cell.wrong() <= (is_mean ? 0.35 : 0.25));
+  // Few rounds cannot show what lasts for longer than one, so the intervals of some are given and wrong: docs/trust.md.
+  if (kind.interval != qd1_test::expected::given && cell.rounds == 8) {
+    const bool lasts = kind.interval == qd1_test::expected::lasting;
+    CHECK(cell.wrong() <= (lasts ? is_mean ? 0.35 : 0.25 : 0.1));
     return;
   }
-  if (kind.interval == qd1_test::expected::given && !is_mean) CHECK(cell.given == cell.repetitions);
+  if (kind.interval == qd1_test::expected::given && !is_mean)
+    CHECK(cell.share_given() >= (cell.rounds == 8 ? 0.75 : 0.95));
   if (cell.share_given() < 0.5) {
     CHECK(cell.wrong() <= (is_mean ? 0.1 : 0.07));
     return;
   }
-  CHECK(kind.interval != qd1_test::expected::lasting);
   CHECK(cell.coverage() >= (is_mean ? 0.925 : 0.93));
   CHECK((cell.coverage() <= 0.99 || cell.width <= 1.5));
 }
@@ -54,6 +55,22 @@ TEST_CASE("intervals of autoregressive samples hold the true value") { check_kin
 TEST_CASE("intervals of rounds that differ hold the true value") { check_kinds("rounds differ"); }
 TEST_CASE("intervals of two levels hold the true value, or are withheld") { check_kinds("levels"); }
 TEST_CASE("intervals of drifting samples hold the true value, or are withheld") { check_kinds("drift"); }
+
+TEST_CASE("intervals of rounds that end by time hold the true value") { check_kinds(" ms"); }
+TEST_CASE("intervals of reads with pauses hold the true value") { check_kinds("pauses"); }
+
+TEST_CASE("of all intervals at most 7 % miss the true value, and of no process more than 5 in 24") {
+  double given = 0, wrong = 0;
+  for (const qd1_test::process_kind& kind : qd1_test::process_kinds())
+    for (const qd1_test::cell& each : qd1_test::cells_of(kind, repetitions() / 10)) {
+      if (kind.name.find("Pareto") != std::string::npos && each.figure == "mean") continue;  // it has no variance
+      INFO(kind.name << ", " << each.figure << ", " << each.rounds << " rounds");
+      given += each.share_given();
+      wrong += each.wrong();
+      if (each.rounds > 8) CHECK(each.wrong() <= 5. / 24);
+    }
+  CHECK(wrong <= 0.07 * given);
+}
 
 TEST_CASE("intervals between runs hold the median of many runs, and those of the same thing overlap") {
   for (const qd1_test::repeat_cell& each : qd1_test::repeat_simulated(repetitions())) {

@@ -13,9 +13,7 @@ double lognormal_mean(double center, double spread) { return std::exp(center + s
 
 class independent_lognormal final : public process {
  public:
-  void add_round(random_source& random, std::size_t samples, round_counter& to) override {
-    for (std::size_t each = 0; each < samples; ++each) to.record(typical + spread * random.normal());
-  }
+  double next(random_source& random) override { return typical + spread * random.normal(); }
   double below(double logarithm) const override { return normal_below((logarithm - typical) / spread); }
   double mean() const override { return lognormal_mean(typical, spread); }
 
@@ -25,9 +23,7 @@ class independent_lognormal final : public process {
 
 class pareto final : public process {
  public:
-  void add_round(random_source& random, std::size_t samples, round_counter& to) override {
-    for (std::size_t each = 0; each < samples; ++each) to.record(typical - std::log(random.uniform()) / shape);
-  }
+  double next(random_source& random) override { return typical - std::log(random.uniform()) / shape; }
   double below(double logarithm) const override { return 1 - std::exp(-shape * std::max(0., logarithm - typical)); }
   double mean() const override { return std::exp(typical) * shape / (shape - 1); }
 
@@ -38,9 +34,8 @@ class pareto final : public process {
 // A tenth of the samples misses a cache below.
 class bimodal final : public process {
  public:
-  void add_round(random_source& random, std::size_t samples, round_counter& to) override {
-    for (std::size_t each = 0; each < samples; ++each)
-      to.record((random.chance(missing) ? slow : typical) + spread * random.normal());
+  double next(random_source& random) override {
+    return (random.chance(missing) ? slow : typical) + spread * random.normal();
   }
   double below(double logarithm) const override {
     return (1 - missing) * normal_below((logarithm - typical) / spread) +
@@ -58,14 +53,13 @@ class bimodal final : public process {
 
 class autoregressive final : public process {
  public:
-  autoregressive(random_source& random, double correlation) : correlation_(correlation), state_(random.normal()) {}
+  autoregressive(random_source& random, double correlation)
+      : correlation_(correlation), innovation_(std::sqrt(1 - correlation * correlation)), state_(random.normal()) {}
 
-  void add_round(random_source& random, std::size_t samples, round_counter& to) override {
-    const double innovation = std::sqrt(1 - correlation_ * correlation_);
-    for (std::size_t each = 0; each < samples; ++each) {
-      to.record(typical + spread * state_);
-      state_ = correlation_ * state_ + innovation * random.normal();
-    }
+  double next(random_source& random) override {
+    const double found = typical + spread * state_;
+    state_ = correlation_ * state_ + innovation_ * random.normal();
+    return found;
   }
   double below(double logarithm) const override { return normal_below((logarithm - typical) / spread); }
   double mean() const override { return lognormal_mean(typical, spread); }
@@ -74,6 +68,7 @@ class autoregressive final : public process {
   static constexpr double spread = 0.3;
 
   double correlation_;
+  double innovation_;
   double state_;
 };
 
@@ -82,13 +77,10 @@ class regimes final : public process {
  public:
   regimes(random_source& random, double visit) : visit_(visit), slow_(random.chance(1 - fast)) {}
 
-  void add_round(random_source& random, std::size_t samples, round_counter& to) override {
+  double next(random_source& random) override {
     const double leave_fast = 1 / visit_;
-    const double leave_slow = leave_fast * fast / (1 - fast);
-    for (std::size_t each = 0; each < samples; ++each) {
-      if (random.chance(slow_ ? leave_slow : leave_fast)) slow_ = !slow_;
-      to.record((slow_ ? high : low) + spread * random.normal());
-    }
+    if (random.chance(slow_ ? leave_fast * fast / (1 - fast) : leave_fast)) slow_ = !slow_;
+    return (slow_ ? high : low) + spread * random.normal();
   }
   double below(double logarithm) const override {
     return fast * normal_below((logarithm - low) / spread) + (1 - fast) * normal_below((logarithm - high) / spread);
@@ -106,35 +98,56 @@ class regimes final : public process {
   bool slow_;
 };
 
-// Each round has a level of its own.
+// Each round has a level of its own. Rounds of the same length in time have the fewer samples the slower they are.
 class level_by_round final : public process {
  public:
-  void add_round(random_source& random, std::size_t samples, round_counter& to) override {
-    const double level = typical + of_rounds * random.normal();
-    for (std::size_t each = 0; each < samples; ++each) to.record(level + spread * random.normal());
-  }
-  double below(double logarithm) const override { return normal_below((logarithm - typical) / total()); }
-  double mean() const override { return lognormal_mean(typical, total()); }
+  level_by_round(double of_rounds, bool timed)
+      : of_rounds_(of_rounds), center_(typical - (timed ? of_rounds * of_rounds : 0)) {}
+
+  void begin_round(random_source& random) override { level_ = typical + of_rounds_ * random.normal(); }
+  double next(random_source& random) override { return level_ + spread * random.normal(); }
+  double below(double logarithm) const override { return normal_below((logarithm - center_) / total()); }
+  double mean() const override { return lognormal_mean(center_, total()); }
 
  private:
-  static constexpr double of_rounds = 0.03;
   static constexpr double spread = 0.1;
-  static double total() { return std::sqrt(of_rounds * of_rounds + spread * spread); }
+  double total() const { return std::sqrt(of_rounds_ * of_rounds_ + spread * spread); }
+
+  double of_rounds_;
+  double center_;
+  double level_ = 0;
+};
+
+// Reads of 80 us, and once a second a pause of 0.3 s, which one of them waits for.
+class hiccups final : public process {
+ public:
+  double next(random_source& random) override {
+    return random.chance(pauses) ? pause : usual + spread * random.normal();
+  }
+  double below(double logarithm) const override {
+    return (1 - pauses) * normal_below((logarithm - usual) / spread) + (logarithm >= pause ? pauses : 0);
+  }
+  double mean() const override { return (1 - pauses) * lognormal_mean(usual, spread) + pauses * std::exp(pause); }
+
+ private:
+  static constexpr double spread = 0.1;
+  static constexpr double pauses = 80e-6;
+  const double usual = std::log(80'000.);
+  const double pause = std::log(0.3e9);
 };
 
 // The level wanders, and one sample in 1,000 takes 20 times as long. `memory` is how many rounds the level remembers.
 class drifting final : public process {
  public:
-  drifting(random_source& random, double memory) : memory_(memory), state_(random.normal()) {}
+  drifting(random_source& random, double memory)
+      : correlation_(std::exp(-1 / (memory * parts))),
+        innovation_(std::sqrt(1 - correlation_ * correlation_)),
+        state_(random.normal()) {}
 
-  void add_round(random_source& random, std::size_t samples, round_counter& to) override {
-    const double correlation = std::exp(-1 / (memory_ * parts));
-    const double innovation = std::sqrt(1 - correlation * correlation);
-    for (std::size_t each = 0; each < samples; ++each) {
-      if (each % (samples / parts) == 0) state_ = correlation * state_ + innovation * random.normal();
-      const double outlier = random.chance(outliers) ? far : 0;
-      to.record(typical + of_level * state_ + spread * random.normal() + outlier);
-    }
+  double next(random_source& random) override {
+    if (count_++ % (1'000 / parts) == 0) state_ = correlation_ * state_ + innovation_ * random.normal();
+    const double outlier = random.chance(outliers) ? far : 0;
+    return typical + of_level * state_ + spread * random.normal() + outlier;
   }
   double below(double logarithm) const override {
     const double total = std::sqrt(of_level * of_level + spread * spread);
@@ -153,8 +166,10 @@ class drifting final : public process {
   static constexpr double outliers = 0.001;
   const double far = std::log(20.);
 
-  double memory_;
+  double correlation_;
+  double innovation_;
   double state_;
+  std::size_t count_ = 0;
 };
 
 }  // namespace
@@ -186,6 +201,16 @@ qd1::sampled_round round_counter::take() {
   return found;
 }
 
+void process::add_round(random_source& random, const round_length& length, round_counter& to) {
+  begin_round(random);
+  double seconds = 0;
+  for (std::size_t each = 0; length.seconds > 0 ? seconds < length.seconds : each < length.samples; ++each) {
+    const double logarithm = next(random);
+    to.record(logarithm);
+    if (length.seconds > 0) seconds += std::exp(logarithm) * 1e-9;
+  }
+}
+
 double process::quantile(double fraction) const {
   double low = 0;
   double high = 40;
@@ -208,7 +233,24 @@ const std::vector<process_kind>& process_kinds() {
        [](source& random) -> started { return std::make_unique<autoregressive>(random, 0.9); }},
       {"AR(0.99)", expected::open,
        [](source& random) -> started { return std::make_unique<autoregressive>(random, 0.99); }},
-      {"rounds differ by 3 %", expected::given, [](source&) -> started { return std::make_unique<level_by_round>(); }},
+      {"AR(0.999)", expected::lasting,
+       [](source& random) -> started { return std::make_unique<autoregressive>(random, 0.999); }},
+      {"AR(0.9999)", expected::lasting,
+       [](source& random) -> started { return std::make_unique<autoregressive>(random, 0.9999); }},
+      {"AR(0.9999), 3,000 a round",
+       expected::lasting,
+       [](source& random) -> started { return std::make_unique<autoregressive>(random, 0.9999); },
+       {3'000}},
+      {"rounds differ by 3 %", expected::given,
+       [](source&) -> started { return std::make_unique<level_by_round>(0.03, false); }},
+      {"rounds of 50 ms differ by 30 %",
+       expected::open,
+       [](source&) -> started { return std::make_unique<level_by_round>(0.3, true); },
+       {0, 0.05}},
+      {"pauses of 0.3 s, rounds of 0.25 s",
+       expected::open,
+       [](source&) -> started { return std::make_unique<hiccups>(); },
+       {0, 0.25}},
       {"levels of 60 and 90 µs, each for 0.1 rounds", expected::open,
        [](source& random) -> started { return std::make_unique<regimes>(random, 100); }},
       {"levels of 60 and 90 µs, each for 1 round", expected::open,
@@ -219,10 +261,14 @@ const std::vector<process_kind>& process_kinds() {
        [](source& random) -> started { return std::make_unique<drifting>(random, 1); }},
       {"drift over 5 rounds, 0.1 % outliers", expected::lasting,
        [](source& random) -> started { return std::make_unique<drifting>(random, 5); }},
-      {"independent, lognormal, 5,000 a round", expected::given,
-       [](source&) -> started { return std::make_unique<independent_lognormal>(); }, 5'000},
-      {"independent, Pareto 1.5, 5,000 a round", expected::given,
-       [](source&) -> started { return std::make_unique<pareto>(); }, 5'000},
+      {"independent, lognormal, 5,000 a round",
+       expected::given,
+       [](source&) -> started { return std::make_unique<independent_lognormal>(); },
+       {5'000}},
+      {"independent, Pareto 1.5, 5,000 a round",
+       expected::given,
+       [](source&) -> started { return std::make_unique<pareto>(); },
+       {5'000}},
   };
   return kinds;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "random.hpp"
-#include "statistics/equal_rounds.hpp"
+#include "statistics/pooled_rounds.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,18 +32,28 @@ class round_counter {
   std::size_t highest_ = 0;
 };
 
+/// When a round ends.
+struct round_length {
+  std::size_t samples = 1'000;
+  double seconds = 0;  ///< not 0: it ends by time instead, with the sample that reaches it
+};
+
 /// Goes on from round to round.
 class process {
  public:
   virtual ~process() = default;
-  /// The logarithms of the latencies of one round.
-  virtual void add_round(random_source& random, std::size_t samples, round_counter& to) = 0;
+  void add_round(random_source& random, const round_length& length, round_counter& to);
   /// The fraction of samples whose logarithm is at most this, in the long run.
   virtual double below(double logarithm) const = 0;
   /// The mean latency in the long run.
   virtual double mean() const = 0;
 
   double quantile(double fraction) const;
+
+ private:
+  virtual void begin_round(random_source&) {}
+  /// The logarithm of the next latency, in nanoseconds.
+  virtual double next(random_source& random) = 0;
 };
 
 enum class expected : std::uint8_t {
@@ -56,7 +66,7 @@ struct process_kind {
   std::string name;
   expected interval;
   std::unique_ptr<process> (*start)(random_source&);
-  std::size_t samples = 1'000;  ///< in a round
+  round_length round = {};
 };
 
 const std::vector<process_kind>& process_kinds();

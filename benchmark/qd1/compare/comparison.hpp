@@ -9,12 +9,6 @@
 
 namespace qd1 {
 
-/// Why no verdict on these two is possible; empty if one is.
-std::string why_not_comparable(const series& base, const series& now);
-
-/// The same for whole runs. Differences in their environment rule a comparison out.
-std::string why_not_comparable(const report& base, const report& now);
-
 struct comparison {
   exit_status status = exit_pass;  ///< exit_invalid if nothing could be compared
   std::string text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "compare/decision.hpp"
 
+#include "figures.hpp"
 #include "statistics/distributions.hpp"
 #include "statistics/levels.hpp"
 #include "statistics/midmean.hpp"
@@ -110,13 +111,18 @@ struct evidence {
   double least_half;     // of the interval
   std::size_t measured;  // rounds of the shorter run
 
+  double variance() const { return of_rounds + of_runs; }
   // By Satterthwaite; how runs differ is assumed, not estimated.
+  double degrees() const {
+    return of_rounds <= 0 ? 1e6 : std::min(1e6, freedom * variance() * variance() / (of_rounds * of_rounds));
+  }
   double half() const {
-    const double variance = of_rounds + of_runs;
-    if (variance <= 0) return least_half;
-    const double degrees =
-        of_rounds <= 0 ? 1e6 : std::min(1e6, freedom * variance * variance / (of_rounds * of_rounds));
-    return std::max(least_half, student_t_quantile(degrees, 0.975) * std::sqrt(variance));
+    if (variance() <= 0) return least_half;
+    return std::max(least_half, student_t_quantile(degrees(), 0.975) * std::sqrt(variance()));
+  }
+  double chance() const {
+    if (std::abs(size) <= least_half) return 1;
+    return variance() <= 0 ? 0 : student_t_beyond(degrees(), size / std::sqrt(variance()));
   }
 };
 
@@ -161,6 +167,7 @@ decision decided(const evidence& found, double base, double now, bool more_is_be
   out.base = std::exp(base);
   out.now = std::exp(now);
   out.ratio = estimate{out.now / out.base, interval{std::exp(found.size - half), std::exp(found.size + half)}};
+  out.chance = found.chance();
   out.verdict = verdict_on(found.size, half, more_is_better);
   if (out.verdict == difference::inconclusive) advise(out, found);
   return out;
@@ -195,25 +202,30 @@ decision without_verdict(std::string missing, std::string_view advice) {
   return none;
 }
 
-decision by_runs(const points& base, const points& now, bool quiet, bool more_is_better) {
+decision by_runs(const points& base, const points& now, bool quiet, const decision_terms& terms) {
   const auto effects = processor_effects(base, now);
   const side before(base, effects);
   const side after(now, effects);
   const double a = before.variance(quiet);
   const double b = after.variance(quiet);
   const double weight = a * a / before.at.freedom + b * b / after.at.freedom;
-  const evidence found{after.at.value - before.at.value, a + b,
-                       2 * run_spread * run_spread,      weight <= 0 ? 1e6 : (a + b) * (a + b) / weight,
-                       before.range + after.range,       std::min(base.size(), now.size())};
-  return decided(found, before.at.value, after.at.value, more_is_better);
+  const double spread = run_spread * terms.spread_factor;
+  const evidence found{after.at.value - before.at.value,
+                       a + b,
+                       2 * spread * spread,
+                       weight <= 0 ? 1e6 : (a + b) * (a + b) / weight,
+                       before.range + after.range,
+                       std::min(base.size(), now.size())};
+  return decided(found, before.at.value, after.at.value, terms.more_is_better);
 }
 
 // Each point is the ratio of two rounds. The sides are the geometric middle of both, apart by their ratio.
-decision by_pairs(const points& ratios, double level, bool quiet, bool more_is_better) {
+decision by_pairs(const points& ratios, double level, bool quiet, const decision_terms& terms) {
   const side pairs(ratios, {});
-  const evidence found{pairs.at.value,   pairs.variance(quiet), 2 * run_spread_in_turns * run_spread_in_turns,
+  const double spread = run_spread_in_turns * terms.spread_factor;
+  const evidence found{pairs.at.value,   pairs.variance(quiet), 2 * spread * spread,
                        pairs.at.freedom, pairs.range,           ratios.size()};
-  return decided(found, level - found.size / 2, level + found.size / 2, more_is_better);
+  return decided(found, level - found.size / 2, level + found.size / 2, terms.more_is_better);
 }
 
 }  // namespace
@@ -223,8 +235,39 @@ std::string_view name(difference found) {
   return names[static_cast<int>(found)];
 }
 
-decision decide(std::span<const round_figure> base, std::span<const round_figure> now, bool in_turn,
-                bool more_is_better) {
+std::string verdict_text(const decision& found) {
+  if (found.verdict == difference::none && found.differs())
+    return fmt::format("differs, by less than {:.0f} %", (negligible - 1) * 100);
+  return std::string(name(found.verdict));
+}
+
+void allow_for_many(std::span<decision* const> all) {
+  constexpr double wrong = 0.05;
+  std::vector<decision*> sorted;
+  for (decision* each : all)
+    if (each->ratio) sorted.push_back(each);
+  std::ranges::stable_sort(sorted, {}, &decision::chance);
+  bool certain = true;
+  for (std::size_t each = 0; each < sorted.size(); ++each) {
+    decision& of = *sorted[each];
+    certain = certain && of.chance <= wrong / static_cast<double>(sorted.size() - each);
+    if (certain || (of.verdict != difference::faster && of.verdict != difference::slower)) continue;
+    of.verdict = difference::inconclusive;
+    of.repeats_needed = std::max<std::uint64_t>(5, 2 * std::max(of.base_runs, of.now_runs));
+    const std::string reason =
+        fmt::format("one of {} verdicts, some of which differ by chance; {} runs of each might decide", sorted.size(),
+                    *of.repeats_needed);
+    of.remark = of.remark.empty() ? reason : reason + "; " + of.remark;
+  }
+}
+
+double spread_factor(std::string_view figure) {
+  const auto fraction = percentile_named(figure);
+  if (!fraction) return 2;  // means and rates
+  return *fraction >= 0.999 ? 10 : *fraction >= 0.99 ? 4 : *fraction >= 0.9 ? 2 : 1;
+}
+
+decision decide(std::span<const round_figure> base, std::span<const round_figure> now, const decision_terms& terms) {
   const points before = points_of(base);
   const points after = points_of(now);
   const std::size_t missing_before = base.size() - before.size();
@@ -243,7 +286,7 @@ decision decide(std::span<const round_figure> base, std::span<const round_figure
   const points quiet_after = undisturbed(after);
   points pairs;
   std::vector<double> levels;
-  for (std::size_t each = 0; in_turn && each < std::min(base.size(), now.size()); ++each)
+  for (std::size_t each = 0; terms.in_turn && each < std::min(base.size(), now.size()); ++each)
     if (const double factor = std::log(now[each].value / base[each].value);
         base[each].value > 0 && now[each].value > 0 && std::isfinite(factor)) {
       pairs.push_back({factor, std::nullopt, base[each].disturbed || now[each].disturbed});
@@ -254,12 +297,12 @@ decision decide(std::span<const round_figure> base, std::span<const round_figure
   if (pairs.size() >= fewest_rounds) {
     const points quiet_pairs = undisturbed(pairs);
     quiet = is_enough(quiet_pairs.size(), pairs.size());
-    found = by_pairs(quiet ? quiet_pairs : pairs, midmean(levels).value, quiet, more_is_better);
+    found = by_pairs(quiet ? quiet_pairs : pairs, midmean(levels).value, quiet, terms);
   } else {
     quiet = is_enough(quiet_before.size(), before.size()) && is_enough(quiet_after.size(), after.size());
-    found = by_runs(quiet ? quiet_before : before, quiet ? quiet_after : after, quiet, more_is_better);
+    found = by_runs(quiet ? quiet_before : before, quiet ? quiet_after : after, quiet, terms);
   }
-  found.spread = pairs.size() >= fewest_rounds ? run_spread_in_turns : run_spread;
+  found.spread = (pairs.size() >= fewest_rounds ? run_spread_in_turns : run_spread) * terms.spread_factor;
   if (!missing.empty()) found.remark = found.remark.empty() ? missing : missing + "; " + found.remark;
   found.missing = std::move(missing);
   const std::size_t left_before = before.size() - quiet_before.size();
@@ -313,6 +356,7 @@ decision decide_by_runs(std::span<const double> base, std::span<const double> no
   out.base = std::exp(a.value);
   out.now = std::exp(b.value);
   out.ratio = estimate{out.now / out.base, interval{std::exp(size - half), std::exp(size + half)}};
+  out.chance = variance <= 0 ? (size == 0 ? 1 : 0) : student_t_beyond(freedom, size / std::sqrt(variance));
   const bool is_negligible = std::abs(size) < std::log(negligible);
   const double needed = is_negligible ? half : half_of(0.995);
   out.verdict = verdict_on(size, needed, more_is_better);

@@ -41,7 +41,20 @@ struct decision {
   std::string missing;                          ///< how many rounds or runs lack the figure; empty: none
   std::size_t base_runs = 0, now_runs = 0;      ///< the numbers of runs that decided it; 0: rounds did
   double spread = 0;                            ///< by rounds: the assumed spread of runs, as a fraction
+  /// That the same thing, measured twice, differs by as much: at most. 1: there is no ratio.
+  double chance = 1;
+
+  /// The 95 % interval of the ratio does not contain 1.
+  bool differs() const { return ratio && (ratio->interval->low > 1 || ratio->interval->high < 1); }
 };
+
+/// name() of the verdict, or "differs, by less than 5 %" if there is a difference that is too small for a verdict.
+std::string verdict_text(const decision& found);
+
+/// Of many verdicts, some would be wrong by chance. Those of FASTER and SLOWER that are not certain enough for their
+/// number become inconclusive, so that all that remain are right with 95 % together (S. Holm, Scandinavian Journal of
+/// Statistics 6, 1979). Those without a ratio do not count.
+void allow_for_many(std::span<decision* const> all);
 
 /// The least number of runs of each side for decide_by_runs().
 constexpr std::size_t fewest_runs = 3;
@@ -50,6 +63,16 @@ constexpr std::size_t fewest_runs = 3;
 /// assume, and by 1 % if they took turns. Measure it with repeated runs instead where you can.
 constexpr double run_spread = 0.03;
 constexpr double run_spread_in_turns = 0.01;
+
+/// How many times as much a figure differs, as pairs of runs of the same thing showed (test/qd1/tell_apart): "p99.9".
+double spread_factor(std::string_view figure);
+
+/// What decide() has to know of the figure.
+struct decision_terms {
+  bool in_turn = false;         ///< round by round, each beside the other's
+  bool more_is_better = false;  ///< of operations a second
+  double spread_factor = 1;     ///< see above
+};
 
 /// Rounds are compared within their CPU, if the CPUs of all rounds are known: CPUs may differ by more than the runs do.
 /// The logarithms of each run are averaged over their middle half (midmean), whose variance allows for rounds that
@@ -63,9 +86,8 @@ constexpr double run_spread_in_turns = 0.01;
 /// A round that lacks the figure has too few samples, and may be a slow one. If more than one in twenty do, there is no
 /// verdict.
 ///
-/// `in_turn`: round by round, each beside the other's. `more_is_better`: of operations a second.
-decision decide(std::span<const round_figure> base, std::span<const round_figure> now, bool in_turn = false,
-                bool more_is_better = false);
+decision decide(std::span<const round_figure> base, std::span<const round_figure> now,
+                const decision_terms& terms = {});
 
 /// The same from a figure of each of several runs on either side, at least three, whose spread is measured and not
 /// assumed. faster, slower: even the interval of 99 % does not contain 1. No verdict if a run lacks the figure.

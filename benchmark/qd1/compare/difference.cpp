@@ -3,6 +3,7 @@
 
 #include "compare/in_turn.hpp"
 #include "figures.hpp"
+#include "machine/differences.hpp"
 
 #include <fmt/format.h>
 
@@ -53,7 +54,8 @@ std::vector<round_figure> chosen(const std::vector<round_figure>& all, const std
 decision compare_in_turn(const series& base, const series& now, const std::vector<round_pair>& pairs,
                          std::string_view figure, bool more_is_better) {
   return decide(chosen(figures_of(base, figure), pairs, &round_pair::base),
-                chosen(figures_of(now, figure), pairs, &round_pair::now), true, more_is_better);
+                chosen(figures_of(now, figure), pairs, &round_pair::now),
+                {true, more_is_better, spread_factor(figure)});
 }
 
 void add_remark(decision& to, const std::string& text) {
@@ -85,10 +87,28 @@ decision compare(const series& base, const series& now, std::string_view figure)
     return compare_in_turn(base, now, pairs, figure, more_is_better);
   const bool by_runs = hold_runs(base, now);
   decision found = by_runs ? decide_by_runs(figures_of_runs(base, figure), figures_of_runs(now, figure), more_is_better)
-                           : decide(figures_of(base, figure), figures_of(now, figure), false, more_is_better);
+                           : decide(figures_of(base, figure), figures_of(now, figure),
+                                    {false, more_is_better, spread_factor(figure)});
   if (const std::string reason = why_not_in_turn(base, now); !reason.empty()) add_remark(found, reason);
   if (!by_runs && (repetitions(base) != 0 || repetitions(now) != 0)) add_remark(found, why_not_by_runs(base, now));
   return found;
+}
+
+std::string why_not_comparable(const series& base, const series& now) {
+  for (const series* each : {&base, &now}) {
+    if (!each->invalid.empty()) return "a run is invalid: " + each->invalid.front();
+    if (!each->measured()) return "not measured: " + each->not_available;
+  }
+  if (base.verification.result != now.verification.result)
+    return "direct was verified in only one of the runs: " + base.verification.text + " / " + now.verification.text;
+  if (!metric(base, "p50") || !metric(now, "p50")) return "too few samples";
+  return {};
+}
+
+std::string why_not_comparable(const report& base, const report& now) {
+  for (const machine_difference& each : differences(base.machine, now.machine))
+    if (each.forbids) return "the environments differ too much: " + each.in_words();
+  return {};
 }
 
 }  // namespace qd1

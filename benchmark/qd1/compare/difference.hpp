@@ -5,6 +5,7 @@
 #include "compare/decision.hpp"
 #include "report.hpp"
 
+#include <string>
 #include <string_view>
 
 namespace qd1 {
@@ -17,5 +18,11 @@ namespace qd1 {
 /// decide_by_runs() instead, by any figure that runs have, if both series have at least three repeated runs and took no
 /// turns.
 decision compare(const series& base, const series& now, std::string_view figure);
+
+/// Why no verdict on these two is possible; empty if one is.
+std::string why_not_comparable(const series& base, const series& now);
+
+/// The same for whole runs. Differences in their environment rule a comparison out.
+std::string why_not_comparable(const report& base, const report& now);
 
 }  // namespace qd1

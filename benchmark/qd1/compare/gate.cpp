@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "compare/gate.hpp"
 
-#include "compare/comparison.hpp"
 #include "compare/difference.hpp"
 #include "figures.hpp"
 #include "units.hpp"

@@ -38,7 +38,10 @@ struct place {
   double x;
 };
 
-std::string name_of(const place& of) { return of.which->short_name.substr(0, of.which->short_name.find(" async")); }
+std::string name_of(const place& of) {
+  const std::string& name = of.which->short_name;
+  return name.substr(0, std::min(name.find(" async"), name.find(", async")));
+}
 
 // One name for each hue, above the plot where its curve crosses the half: the forms of a mode lie too close together.
 node names(const panel& from, const log_scale& x) {
@@ -91,7 +94,7 @@ node cdf_chart(const panel& from) {
   nodes curves;
   for (const curve& each : from.curves)
     if (each.drawable()) curves.push_back(curve_line(each, simplified(line_of(distribution(each.series->latency), x))));
-  nodes layers = {horizontal_grid(share_ticks()), vertical_grid(x.ticks()), stretched(std::move(curves)),
+  nodes layers = {horizontal_grid(share_ticks()), vertical_grid(x.ticks(6)), stretched(std::move(curves)),
                   names(from, x)};
   return figure_of(
       {"Distribution: where most latencies lie",

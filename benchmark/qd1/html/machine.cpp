@@ -2,6 +2,7 @@
 #include "machine.hpp"
 
 #include "quantity.hpp"
+#include "validity.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -61,7 +62,7 @@ topic noise_topic(const report& run) {
   topic about{"Noise of the host", {}};
   if (run.noise_before) about.facts.push_back({"before", noise_text(*run.noise_before)});
   if (run.noise_after) about.facts.push_back({"after", noise_text(*run.noise_after)});
-  about.facts.push_back({"trust up to", run.trusted_fraction ? trusted_text(*run.trusted_fraction) : "not known"});
+  about.facts.push_back({"trust up to", trust_in_words(run)});
   if (run.counters.processors)
     if (const auto steal = run.counters.processors->steal_percent())
       about.facts.push_back({"stolen by others", fmt::format("{:.2g}\u00a0% of the processors’ time", *steal)});

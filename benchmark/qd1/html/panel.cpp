@@ -95,7 +95,7 @@ curve curve_of_run(const series& which, const named_report& run, std::size_t num
   const bool asynchronous = which.work.form == form::asynchronous;
   return {&which,
           run.name + (asynchronous ? ", asynchronous" : ", blocking"),
-          run.name + short_form(which.work.form),
+          run.name + (asynchronous ? ", asynchronous" : ""),
           fmt::format("run{}", number % 6 + 1),
           asynchronous,
           trusted(which, *run.run)};

@@ -72,9 +72,9 @@ void add_untrusted(nodes& under, nodes& over, const panel& from, const axes& to)
                                    {"y", "0"},
                                    {"width", percent_of_width(1 - trusted)},
                                    {"height", "100%"}}));
-  over.push_back(
-      element("text", {{"class", "remark"}, {"x", "100%"}, {"y", "-8"}},
-              {fmt::format("beyond {} in every series: may be the host’s noise", trusted_text(from.trusted()))}));
+  over.push_back(element(
+      "text", {{"class", "remark"}, {"x", "100%"}, {"y", "-8"}},
+      {fmt::format("beyond {}, the furthest of these series: may be the host’s noise", trusted_text(from.trusted()))}));
 }
 
 void add_floor(nodes& under, const panel& from, const axes& to) {

@@ -52,6 +52,9 @@ std::vector<tick> log_scale::ticks(std::size_t most) const {
   // Powers of ten alone, unless they are too few to read from.
   if (found.size() > most && std::ranges::count(found, false, &tick::minor) >= 2)
     std::erase_if(found, [](const tick& each) { return each.minor; });
+  const std::size_t apart = (found.size() + most - 1) / most;
+  std::size_t number = 0;
+  std::erase_if(found, [&](const tick&) { return number++ % apart != 0; });
   return found;
 }
 

@@ -21,7 +21,8 @@ class log_scale {
 
   /// Values outside are at the ends.
   double operator()(double ns) const;
-  /// At 1, 2 and 5 times powers of ten, or at those alone where that would be more than `most`.
+  /// At 1, 2 and 5 times powers of ten, or at those alone where that would be more than `most`, or at every second of
+  /// them, or third.
   std::vector<tick> ticks(std::size_t most = 8) const;
 
   /// log10 of the ends, for code that maps places back to values.

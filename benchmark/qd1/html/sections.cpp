@@ -28,13 +28,16 @@ bool shows_memory(std::span<const named_report> runs) {
   return runs.size() == 1 && runs.front().run->kind == report_kind::memory;
 }
 
-nodes verdict(const panel& from, std::span<const named_report> runs) {
+// A sentence for each pair of many runs would be too many.
+bool shows_matrix(std::span<const named_report> runs) { return runs.size() > 2 && comparable(runs); }
+
+nodes verdict(const panel& from, std::span<const named_report> runs, const std::vector<series_decision>& decisions) {
   if (shows_memory(runs)) return {verdict_of_memory(from)};
   if (shows_profile(runs)) return {verdict_of_profile(from)};
   if (shows_loads(runs)) return {verdict_of_load(from)};
   if (runs.size() == 1) return verdict_of_modes(from);
   if (!comparable(runs)) return {"No verdict: the runs did not measure the same thing."};
-  return verdict_of_runs(from);
+  return verdict_of_runs(from, decisions);
 }
 
 // The modes beside each other; of loads, what depth brings; of short memory, how it went along; of a profile, its
@@ -46,10 +49,11 @@ node picture(const panel& from, std::span<const named_report> runs) {
 }
 
 // The answer: a sentence and a picture for each kind of work.
-node answer(const panel& from, std::span<const named_report> runs) {
-  return element("article", {},
-                 {element("h2", {}, {from.title}), element("p", {{"class", "detail"}}, {from.detail}),
-                  element("p", {{"class", "verdict"}}, verdict(from, runs)), picture(from, runs)});
+node answer(const panel& from, std::span<const named_report> runs, const std::vector<series_decision>& decisions) {
+  node found =
+      element("article", {}, {element("h2", {}, {from.title}), element("p", {{"class", "detail"}}, {from.detail})});
+  if (!shows_matrix(runs)) found.add(element("p", {{"class", "verdict"}}, verdict(from, runs, decisions)));
+  return found.add(picture(from, runs));
 }
 
 }  // namespace
@@ -66,7 +70,9 @@ std::vector<panel> panels_to_show(const report& run) {
 
 node answers(const std::vector<panel>& panels, std::span<const named_report> runs) {
   node found = element("section", {{"class", "answers"}});
-  for (const panel& each : panels) found.add(answer(each, runs));
+  const std::vector<series_decision> decisions = runs.size() > 1 ? decisions_of(runs) : std::vector<series_decision>();
+  if (shows_matrix(runs)) found.add(verdict_matrix(runs, decisions));
+  for (const panel& each : panels) found.add(answer(each, runs, decisions));
   if (shows_loads(runs) || shows_memory(runs) || shows_profile(runs)) return found;
   found.add(element("p", {{"class", "how"}},
                     {"Dot: median, with its 95 % interval. Thick bar: up to p99. Thin line: up to p99.9. The axis is "

@@ -81,7 +81,17 @@ node validity_mark(const report& run) {
   return mark("good", "✓", valid);
 }
 
-// Adds the worst verdict of all direct series.
+std::string direct_not_verified(const report& run) {
+  std::size_t all = 0, verified = 0;
+  for (const series& each : run.series) {
+    if (!each.not_available.empty() || !traits(each.work.mode).is_direct) continue;
+    ++all;
+    verified += each.verification.result == verification::verdict::verified;
+  }
+  return verified == 0 ? "direct not verified" : fmt::format("direct verified in {} of {} series", verified, all);
+}
+
+// Adds the worst verdict of all direct series, and how many have another.
 void add_direct_mark(node& to, const report& run) {
   using enum verification::verdict;
   const auto is = [&](verification::verdict what) {
@@ -92,7 +102,7 @@ void add_direct_mark(node& to, const report& run) {
   if (is(refuted))
     to.add(mark("bad", "✗", "direct was not direct"));
   else if (is(unknown))
-    to.add(mark("doubtful", "?", "direct not verified"));
+    to.add(mark("doubtful", "?", direct_not_verified(run)));
   else if (is(verified))
     to.add(mark("good", "✓", "direct verified at the device"));
 }
@@ -100,7 +110,7 @@ void add_direct_mark(node& to, const report& run) {
 void add_noise_mark(node& to, const report& run) {
   if (run.trusted_fraction)
     to.add(mark(*run.trusted_fraction < 0.99 ? "doubtful" : "good", *run.trusted_fraction < 0.99 ? "?" : "✓",
-                fmt::format("host quiet enough up to {} in every series", trusted_text(*run.trusted_fraction))));
+                "host quiet enough up to " + trust_in_words(run)));
   else if (!run.noise_before && !run.noise_after)
     to.add(mark("doubtful", "?", "noise of the host not measured"));
 }
@@ -114,6 +124,15 @@ void add_advice_mark(node& to, const report& run) {
 }
 
 }  // namespace
+
+std::string trust_in_words(const report& run) {
+  if (!run.trusted_fraction) return "not known";
+  double most = *run.trusted_fraction;
+  for (const series& each : run.series)
+    if (each.measured()) most = std::max(most, each.trusted_fraction.value_or(0));
+  const std::string low = trusted_text(*run.trusted_fraction), high = trusted_text(most);
+  return low == high ? low : fmt::format("{} to {}, by series", low, high);
+}
 
 standing standing_of(const report& run) {
   if (!run.valid()) return standing::invalid;

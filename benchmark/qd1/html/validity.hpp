@@ -6,6 +6,7 @@
 #include "markup.hpp"
 
 #include <span>
+#include <string>
 
 namespace qd1::html {
 
@@ -19,6 +20,9 @@ bool comparable(std::span<const named_report> runs);
 
 /// A banner for each thing that is wrong. Nothing if all is well.
 nodes banners(std::span<const named_report> runs);
+
+/// Up to which percentile the host's noise cannot explain the figures: "p99.2", or "p99.2 to p99.93, by series".
+std::string trust_in_words(const report& run);
 
 /// Validity, verified direct, noise, clock: each a word or two.
 node assurances(const report& run);

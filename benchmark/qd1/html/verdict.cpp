@@ -58,11 +58,15 @@ bool is_near_one(const estimate& ratio) {
   return ratio.interval && ratio.interval->low >= 1 - margin && ratio.interval->high <= 1 + margin;
 }
 
+// What may be the host's noise has the mark of the tables.
+std::string figure_of(const contender& which, double fraction = 0.5) {
+  return duration_text(which.value->value) + (fraction > which.shown->trusted + 1e-12 ? "†" : "");
+}
+
 // "mapped is 2.1× faster than cached at the median"
 nodes comparison(const contender& first, const contender& second) {
   const estimate by = ratio(*second.value, *first.value);
-  const std::string values = fmt::format(" ({} vs {}; {})", duration_text(first.value->value),
-                                         duration_text(second.value->value), sureness(by));
+  const std::string values = fmt::format(" ({} vs {}; {})", figure_of(first), figure_of(second), sureness(by));
   if (may_be_one(by))
     return {mention(first), " and ", mention(second),
             is_near_one(by) ? " do not differ at the median" : " cannot be told apart at the median", values + "."};
@@ -84,11 +88,17 @@ std::string device_remark(const contender& which) {
 void add_others(nodes& to, const std::vector<contender>& ranked) {
   for (std::size_t each = 2; each < ranked.size(); ++each) {
     const std::string remark = device_remark(ranked[each]);
+    const estimate by = ratio(*ranked[each].value, *ranked[0].value);
     to.push_back(" ");
     to.push_back(mention(ranked[each]));
-    to.push_back(fmt::format("{}{}, {} slower.", remark.empty() ? ": " : remark,
-                             duration_text(ranked[each].value->value),
-                             ratio_text(ranked[each].value->value / ranked[0].value->value)));
+    to.push_back(fmt::format("{}{}, ", remark.empty() ? ": " : remark, figure_of(ranked[each])));
+    if (!may_be_one(by)) {
+      to.push_back(ratio_text(by.value) + " slower.");
+      continue;
+    }
+    to.push_back("which cannot be told apart from ");
+    to.push_back(mention(ranked[0]));
+    to.push_back(".");
   }
 }
 
@@ -101,17 +111,19 @@ void add_tail(nodes& to, const panel& modes, const contender& winner) {
     if (ranked[0].what().mode == winner.what().mode || !differ(ratio(*ranked[1].value, *ranked[0].value))) return;
     to.push_back(fmt::format(" But in the tail, at {}, ", percentile_text(fraction)));
     to.push_back(mention(ranked[0]));
-    to.push_back(fmt::format(" is the fastest ({}).", duration_text(ranked[0].value->value)));
+    to.push_back(fmt::format(" is the fastest ({}).", figure_of(ranked[0], fraction)));
     return;
   }
 }
 
 // "fast is 9.8 % faster than base at the median (…)"
-node comparison_of_runs(const curve& base, const curve& other, const estimate& first, const estimate& second) {
-  const decision found = compare(*base.series, *other.series, "p50");
+node comparison_of_runs(const curve& base, const curve& other, const decision& found) {
+  const estimate &first = *median(*base.series), &second = *median(*other.series);
   nodes words = {element("b", {{"class", other.hue}}, {other.short_name}), " "};
   switch (found.verdict) {
-    case difference::none: words.push_back("does not differ from "); break;
+    case difference::none:
+      words.push_back(found.differs() ? "differs by less than 5\u00a0% from " : "does not differ from ");
+      break;
     case difference::inconclusive: words.push_back("cannot be told apart from "); break;
     case difference::faster:
     case difference::slower: {
@@ -162,25 +174,78 @@ nodes verdict_of_modes(const panel& modes) {
   return sentence;
 }
 
-nodes verdict_of_runs(const panel& runs) {
+std::vector<series_decision> decisions_of(std::span<const named_report> runs) {
+  std::vector<series_decision> found;
+  for (const named_report& each : runs.subspan(1)) {
+    if (!why_not_comparable(*runs.front().run, *each.run).empty()) continue;
+    for (const series& now : each.run->series)
+      for (const series& base : runs.front().run->series)
+        if (base.work == now.work && why_not_comparable(base, now).empty())
+          found.push_back({&base, &now, compare(base, now, "p50")});
+  }
+  std::vector<decision*> all;
+  all.reserve(found.size());
+  for (series_decision& each : found) all.push_back(&each.found);
+  allow_for_many(all);
+  return found;
+}
+
+nodes verdict_of_runs(const panel& runs, const std::vector<series_decision>& decisions) {
   nodes sentence;
   for (const curve& base : runs.curves) {
-    const estimate* first = base.measured() ? median(*base.series) : nullptr;
-    if (!first) continue;
+    if (base.hue != "run1" || !base.measured()) continue;
     for (const curve& other : runs.curves) {
-      if (&other == &base || other.dashed != base.dashed || other.hue == base.hue || base.hue != "run1") continue;
-      const estimate* second = other.measured() ? median(*other.series) : nullptr;
-      if (!second) continue;
-      if (other.series->verification.result != base.series->verification.result)
+      if (&other == &base || other.dashed != base.dashed || other.hue == base.hue || !other.measured()) continue;
+      const auto found = std::ranges::find(decisions, other.series, &series_decision::now);
+      if (found != decisions.end())
+        sentence.push_back(comparison_of_runs(base, other, found->found));
+      else if (other.series->verification.result != base.series->verification.result)
         sentence.push_back(element("span", {},
                                    {element("b", {{"class", other.hue}}, {other.short_name}),
                                     " is not compared: only one of the two is verified to be direct."}));
-      else
-        sentence.push_back(comparison_of_runs(base, other, *first, *second));
     }
   }
   if (sentence.empty()) return {"Nothing to compare: the same work was not measured in both."};
   return sentence;
+}
+
+node verdict_matrix(std::span<const named_report> runs, const std::vector<series_decision>& decisions) {
+  node head =
+      element("tr", {{"role", "row"}}, {element("th", {{"scope", "col"}, {"role", "columnheader"}}, {"Series"})});
+  for (const named_report& each : runs.subspan(1))
+    head.add(element("th", {{"scope", "col"}, {"role", "columnheader"}}, {each.name}));
+  nodes rows;
+  for (const series& base : runs.front().run->series) {
+    node row = element("tr", {{"role", "row"}},
+                       {element("th", {{"scope", "row"}, {"role", "rowheader"}}, {qd1::title(base.work)})});
+    for (const named_report& each : runs.subspan(1)) {
+      const auto found = std::ranges::find_if(decisions, [&](const series_decision& of) {
+        return of.base == &base && of.now >= each.run->series.data() &&
+               of.now < each.run->series.data() + each.run->series.size();
+      });
+      if (found == decisions.end()) {
+        row.add(element("td", {{"role", "cell"}}, {"–"}));
+        continue;
+      }
+      const decision& of = found->found;
+      std::string text = verdict_text(of);
+      if (of.verdict == difference::faster || of.verdict == difference::slower)
+        text += " by " + excess_text(of.ratio->value < 1 ? 1 / of.ratio->value : of.ratio->value);
+      const std::string interval = of.ratio ? fmt::format("{:.3f} ({:.3f} … {:.3f})", of.ratio->value,
+                                                          of.ratio->interval->low, of.ratio->interval->high)
+                                            : of.remark;
+      row.add(element("td", {{"role", "cell"}, {"title", of.remark}}, {text, " ", element("small", {}, {interval})}));
+    }
+    rows.push_back(std::move(row));
+  }
+  return element("section", {{"class", "verdicts"}},
+                 {element("h2", {}, {fmt::format("At the median, compared with {}", runs.front().name)}),
+                  element("table", {{"role", "table"}},
+                          {element("caption", {},
+                                   {"The ratio of the medians, with its 95 % interval. FASTER and SLOWER are right in "
+                                    "all cells together with 95 %."}),
+                           element("thead", {{"role", "rowgroup"}}, {std::move(head)}),
+                           element("tbody", {{"role", "rowgroup"}}, std::move(rows))})});
 }
 
 }  // namespace qd1::html

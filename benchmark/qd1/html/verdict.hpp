@@ -5,7 +5,10 @@
 #include "markup.hpp"
 #include "panel.hpp"
 
+#include <qd1/compare/decision.hpp>
+
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace qd1::html {
@@ -19,7 +22,20 @@ bool may_be_one(const estimate& ratio);
 /// "mapped is 2.1× faster than cached at the median (0.38 vs 0.81 µs; …)". The modes of one run, the best form of each.
 nodes verdict_of_modes(const panel& modes);
 
-/// "base.json, blocking: …" for each form: how the other runs compare with the first.
-nodes verdict_of_runs(const panel& runs);
+/// Whether the medians of two series of the same work differ.
+struct series_decision {
+  const series* base;
+  const series* now;
+  decision found;
+};
+
+/// Of all series that the other runs have in common with the first, with allowance for their number.
+std::vector<series_decision> decisions_of(std::span<const named_report> runs);
+
+/// "fast is 9.8 % faster than base at the median", for each form: how the other run compares with the first.
+nodes verdict_of_runs(const panel& runs, const std::vector<series_decision>& decisions);
+
+/// A table of the verdicts on all series of several runs, compared with the first.
+node verdict_matrix(std::span<const named_report> runs, const std::vector<series_decision>& decisions);
 
 }  // namespace qd1::html

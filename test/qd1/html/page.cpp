@@ -365,7 +365,7 @@ TEST_CASE("percentiles that the host disturbs are marked") {
   qd1::report run = qd1_test::synthetic_report(20'000);
   run.trusted_fraction = 0.99;
   const std::string text = words(render(run));
-  CHECK(contains(text, "beyond p99 in every series: may be the host’s noise"));
+  CHECK(contains(text, "beyond p99, the furthest of these series: may be the host’s noise"));
   CHECK(contains(text, "µs†"));
   run.trusted_fraction.reset();
   CHECK_FALSE(contains(words(render(run)), "†"));

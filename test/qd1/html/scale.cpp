@@ -35,6 +35,12 @@ TEST_CASE("a logarithmic axis of many decades has their powers of ten only") {
   check_ascending_inside(scale.ticks());
 }
 
+TEST_CASE("an axis of more decades than it has room for leaves out some") {
+  const log_scale scale(100, 1e10);
+  CHECK(labels(scale.ticks(5)) ==
+        std::vector<std::string>{"100\u00a0ns", "10\u00a0µs", "1\u00a0ms", "100\u00a0ms", "10\u00a0s"});
+}
+
 TEST_CASE("a short logarithmic axis has 2 and 5 between, too") {
   const log_scale scale(22'000, 90'000);
   CHECK(labels(scale.ticks()) == std::vector<std::string>{"20\u00a0µs", "50\u00a0µs", "100\u00a0µs"});

@@ -132,16 +132,49 @@ TEST_CASE("the interval of a ratio spans the ends that are furthest apart") {
 }
 
 TEST_CASE("runs are compared with the first of them") {
-  const qd1::report base = qd1_test::synthetic_report(20'000, 1, 1), slow = qd1_test::synthetic_report(20'000, 1.1, 50),
+  const qd1::report base = qd1_test::synthetic_report(20'000, 1, 1), slow = qd1_test::synthetic_report(20'000, 1.3, 50),
                     same = qd1_test::synthetic_report(20'000, 1, 90);
   const named_report runs[] = {{"base", &base}, {"slow", &slow}, {"same", &same}};
   const std::vector<panel> panels = panels_of(runs);
   CHECK(panels.size() >= 3);  // one for each mode, at least
   for (const panel& each : panels) {
-    const std::string text = words(verdict_of_runs(each));
+    const std::string text = words(verdict_of_runs(each, decisions_of(runs)));
     INFO(text);
     CHECK(contains(text, "% slower than base at the median"));
     CHECK(contains(text, "means over the rounds"));
     CHECK(contains(text, "same does not differ from base"));
   }
+}
+
+TEST_CASE("several runs have a table of verdicts, and no sentence for each pair") {
+  const qd1::report base = qd1_test::synthetic_report(20'000, 1, 1), slow = qd1_test::synthetic_report(20'000, 1.3, 50),
+                    same = qd1_test::synthetic_report(20'000, 1, 90);
+  const named_report runs[] = {{"base", &base}, {"slow", &slow}, {"same", &same}};
+  const std::string text = words({verdict_matrix(runs, decisions_of(runs))});
+  INFO(text);
+  CHECK(contains(text, "compared with base"));
+  CHECK(contains(text, "SLOWER by"));
+  CHECK(contains(text, "no difference"));
+  const std::string page = render(runs);
+  CHECK(contains(page, "At the median, compared with base"));
+  CHECK_FALSE(contains(page, "% slower than base"));
+}
+
+TEST_CASE("what cannot be told apart from the fastest has no factor") {
+  qd1::report run = qd1_test::synthetic_report(2'000);
+  for (qd1::series& each : run.series) {
+    const double ns = each.work.mode == qd1::mode::mapped ? 380. : each.work.mode == qd1::mode::cached ? 500. : 1'000;
+    each.latency.percentiles.front().value = qd1::estimate{ns, qd1::interval{ns / 10, ns * 10}};
+  }
+  const std::string text = words(verdict_of_modes(reads(run)));
+  INFO(text);
+  CHECK(contains(text, "which cannot be told apart from mapped"));
+  CHECK_FALSE(contains(text, "slower"));
+}
+
+TEST_CASE("a median that may be the host's noise has the mark of the table") {
+  qd1::report run = qd1_test::synthetic_report(2'000);
+  run.trusted_fraction = 0.4;
+  for (qd1::series& each : run.series) each.trusted_fraction = 0.4;
+  CHECK(contains(words(verdict_of_modes(reads(run))), "†"));
 }

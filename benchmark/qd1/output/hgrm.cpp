@@ -15,8 +15,8 @@ struct position {
   std::uint64_t count;  // of the samples up to there
 };
 
-// Where `fraction` of the samples lies, each repeated run with the same weight. Begins to look at a bin, with the number of
-// samples before it, and sets both to where it ended.
+// Where `fraction` of the samples lies, each repeated run with the same weight. Begins to look at a bin, with the
+// number of samples before it, and sets both to where it ended.
 position find(const latency& latency, double fraction, std::size_t& index, std::uint64_t& before) {
   const auto share = [&] {
     return latency.shares.empty()

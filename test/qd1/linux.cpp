@@ -67,14 +67,16 @@ TEST_CASE("the machine has memory again when ballast ends, however often it was 
   CHECK(resident_bytes() < before + 32 * mebibyte);
 }
 
-// A file system on a device made of a file. Needs root.
+// A file system on a device made of a file: of 16 MiB of data, or of a size, of holes. Needs root.
 struct mounted_device {
   fs::path base;
   std::string name;
 
-  explicit mounted_device(const directory& in, const std::string& size = "16M") : base(in.path) {
+  explicit mounted_device(const directory& in, const std::string& size = {}) : base(in.path) {
     const std::string image = (base / "image").string();
-    if (!shell("truncate -s " + size + ' ' + image + " && mkfs.ext4 -q " + image)) return;
+    if (!shell("truncate -s " + (size.empty() ? "16M" : size) + ' ' + image + " && mkfs.ext4 -q " + image)) return;
+    if (size.empty() && !shell("cp --sparse=never " + image + " " + image + ".full && mv " + image + ".full " + image))
+      return;
     if (!shell("losetup -f --show --direct-io=on " + image + " | tee " + (base / "name").string() + " | grep ."))
       return;
     std::ifstream(base / "name") >> name;

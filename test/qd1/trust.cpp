@@ -360,9 +360,9 @@ TEST_CASE("trap 16: a rate that was not reached names the cause") {
 
 TEST_CASE("traps 18 and 20: stolen time and memory are in the report") {
   const directory here;
-  const auto found = run_qd1(
-      here,
-      "run --modes cached --ops read --json report.json --file-size 1M --time 1s --samples 1000000000 --rounds 1");
+  const auto found = run_qd1(here,
+                             "run --details --modes cached --ops read --json report.json --file-size 1M --time 1s "
+                             "--samples 1000000000 --rounds 1");
   CHECK_THAT(found.out, Contains("Noise of the host"));
   const auto report = nlohmann::json::parse(contents(here.path / "report.json")).at("qio");
   const qd1::machine_facts machine = qd1::find_machine(here.path.string());

@@ -121,7 +121,7 @@ TEST_CASE("a hangup that nohup ignores is ignored") {
   std::signal(SIGHUP, before);
   REQUIRE(watch.read_until(" µs"));
   watch.signal(SIGHUP);
-  REQUIRE(watch.read_until("     20  "));  // it goes on
+  REQUIRE(watch.read_until("   20  "));  // it goes on
   watch.signal(SIGINT);
   CHECK(watch.finish() == 130);
 }

@@ -96,7 +96,7 @@ TEST_CASE("each line of a watch reaches a pipe at once, and an interrupted watch
   CHECK(watch.finish() == 130);
   INFO(watch.text() << watch.errors());
   CHECK_THAT(watch.text(), Contains("1 transfer in ") && Contains("min ") && Contains(" IOPS, "));
-  CHECK_THAT(watch.text(), !Contains("      2  "));
+  CHECK_THAT(watch.text(), !Contains("    2  "));
   CHECK(fs::is_empty(here.path));
 }
 

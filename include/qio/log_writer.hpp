@@ -113,7 +113,7 @@ detail::needs_a_file_opened_on_a_context open_log(basic_file<Mode, no_engine>, V
 /// before it began, and perhaps later ones; log_end::torn may be a batch that is being written.
 template <file_mode Mode, class Engine, std::predicate<const log_record&> Visit>
 task<result<log_contents>> read_log(basic_file<Mode, Engine>& file, Visit visit, log_options options = {}) {
-  detail::log_reader<basic_file<Mode, Engine>> reader(file);
+  detail::log_reader<basic_file<Mode, Engine>> reader(file, false);
   auto header = co_await reader.read_header();
   if (!header) co_return header.error();
   if (!header.value()) co_return error(errc::not_a_log);

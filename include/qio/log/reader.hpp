@@ -48,7 +48,8 @@ namespace detail {
 template <class File>
 class log_reader {
  public:
-  explicit log_reader(File& file) noexcept : file_(file) {}
+  /// `is_locked`: nobody appends to the log meanwhile.
+  log_reader(File& file, bool is_locked) noexcept : file_(file), is_locked_(is_locked) {}
 
   /// Reads the newer copy of the header. No value if there is none, because the log was not created completely. Fails
   /// with errc::not_a_log if the file has other contents, and with errc::log_version if the log has another format.
@@ -96,6 +97,7 @@ class log_reader {
     end_ = {.records = 0, .end = header.start.offset};
     next_ = header.start;
     generation_ = 0;
+    settled_ = header.known.offset;
     is_rejected_ = false;
     if (auto ready = allocate_window(); !ready) co_return ready.error();
     for (;;) {
@@ -164,10 +166,12 @@ class log_reader {
   }
 
   std::span<std::byte> window() noexcept { return memory_->view(0, filled_); }
-  // What is in memory from the end of the last whole batch on.
-  std::span<std::byte> rest() noexcept {
-    return window().subspan(static_cast<std::size_t>(lesser_of<std::uint64_t>(next_.offset - begin_, filled_)));
+  // What is in memory from `offset` of the file on.
+  std::span<std::byte> from(std::uint64_t offset) noexcept {
+    return window().subspan(static_cast<std::size_t>(lesser_of<std::uint64_t>(offset - begin_, filled_)));
   }
+  // ... from the end of the last whole batch on.
+  std::span<std::byte> rest() noexcept { return from(next_.offset); }
 
   // --- the header ---
 
@@ -209,6 +213,10 @@ class log_reader {
       if (auto filled = co_await fill_for_batch(); !filled) co_return filled.error();
       const auto batch = whole_batch();
       if (!batch) co_return success();
+      if (!is_locked_ && batch->offset + batch->size > settled_) {
+        if (auto settled = co_await settle(); !settled) co_return settled.error();
+        continue;
+      }
       if (!visit_records(*batch, visit)) {
         is_rejected_ = true;
         co_return success();
@@ -217,10 +225,28 @@ class log_reader {
     }
   }
 
+  // Reads the window again. A read beside a write may return some of each, even within a sector: its end may be new
+  // where its middle is old. Batches that look whole before the second read begins are whole in what it returns.
+  task<result<void>> settle() {
+    log_format::position place = next_;
+    std::uint64_t generation = generation_;
+    while (const auto batch = whole_batch(place, generation)) {
+      place = behind(*batch);
+      generation = batch->generation;
+    }
+    QIO_CHECK(place.offset > settled_, "bug in qio: a log was read again although no batch was whole");
+    settled_ = place.offset;
+    co_return co_await fill(next_.offset);
+  }
+
+  static log_format::position behind(const log_format::batch_header& batch) noexcept {
+    return {batch.offset + batch.size, batch.number + 1, batch.first_record + batch.records};
+  }
+
   void pass(const log_format::batch_header& batch) noexcept {
     QIO_CHECK(batch.offset == next_.offset && batch.number == next_.batch && batch.generation >= generation_,
               "bug in qio: a batch of a log was read out of order");
-    next_ = {batch.offset + batch.size, batch.number + 1, batch.first_record + batch.records};
+    next_ = behind(batch);
     generation_ = batch.generation;
     end_.end = next_.offset;
   }
@@ -234,16 +260,21 @@ class log_reader {
     co_return co_await fill(next_.offset);
   }
 
-  // The header of the next batch, if all of it is there. What an earlier generation has left is none.
-  std::optional<log_format::batch_header> whole_batch() noexcept {
-    if (rest().size() < log_format::sector) return std::nullopt;
-    const auto header = log_format::batch_header::load_from(rest().data());
-    if (!header || header->log != header_.id || header->generation < generation_ || header->number != next_.batch ||
-        header->offset != next_.offset || header->first_record != next_.record || header->records == 0 ||
+  std::optional<log_format::batch_header> whole_batch() noexcept { return whole_batch(next_, generation_); }
+
+  // The header of the batch at `place`, behind one of this generation, if all of it is in the window. What an earlier
+  // generation has left is none.
+  std::optional<log_format::batch_header> whole_batch(const log_format::position& place,
+                                                      std::uint64_t generation) noexcept {
+    const std::span<std::byte> found = from(place.offset);
+    if (found.size() < log_format::sector) return std::nullopt;
+    const auto header = log_format::batch_header::load_from(found.data());
+    if (!header || header->log != header_.id || header->generation < generation || header->number != place.batch ||
+        header->offset != place.offset || header->first_record != place.record || header->records == 0 ||
         header->size == 0 || header->size % header_.block != 0 || header->size > header_.largest ||
-        header->size > rest().size() || header->records > header->size)
+        header->size > found.size() || header->records > header->size)
       return std::nullopt;
-    const auto batch = rest().first(static_cast<std::size_t>(header->size));
+    const auto batch = found.first(static_cast<std::size_t>(header->size));
     return log_format::is_stamped(batch, header->stamps_of()) ? header : std::nullopt;
   }
 
@@ -312,6 +343,7 @@ class log_reader {
   }
 
   File& file_;
+  const bool is_locked_;
   std::optional<aligned_buffer> memory_;
   std::uint64_t begin_ = 0;  // of what is in memory: its offset in the file
   std::size_t filled_ = 0;
@@ -319,6 +351,7 @@ class log_reader {
   log_format::file_header header_{};
   log_format::position next_;     // behind the last whole batch
   std::uint64_t generation_ = 0;  // of that batch
+  std::uint64_t settled_ = 0;     // batches that end in front of this offset are not being written any more
   bool is_rejected_ = false;
   log_contents end_;
 };

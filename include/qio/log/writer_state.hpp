@@ -92,7 +92,7 @@ class log_writer_state final {
     // What a program that was killed has written may be in memory only, and so may what the device has refused.
     if (auto synced = co_await file_.async_sync(sync_kind::data_and_size); !synced) co_return synced.error();
     if (auto dropped = co_await file_access::drop_pages_of(file_); !dropped) co_return dropped.error();
-    log_reader<File> reader(file_);
+    log_reader<File> reader(file_, true);
     auto header = co_await reader.read_header();
     if (!header) co_return header.error();
     const bool is_new = !header.value();

@@ -3,6 +3,9 @@
 #include <qio/task_scope.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <deque>
+#include <span>
 #include <stop_token>
 
 namespace contract {
@@ -92,6 +95,34 @@ PROMISE(fair_to_empty, asynchronous, "a coroutine whose operations have nothing 
     while (!fair.is_over()) static_cast<void>(co_await fair.file.async_read_at(0, std::span<std::byte>()));
     fair.all_have_waited.request_stop();
   });
+}
+
+PROMISE(fair_to_posts, asynchronous, "a posted call that uses up the time of each turn keeps no completion waiting") {
+  auto file = w.with(4096);
+  using operation = decltype(file.async_read_at(0, std::span<std::byte>()));
+  struct state {
+    world<Where>& w;
+    decltype(file)& of;
+    qio::posted_call* call = nullptr;
+    std::deque<qio::operation_slot<operation>> started{};
+    unsigned posted = 0, completed = 0;
+
+    // Empty operations count as work, so these take more than a turn may.
+    void post_again() {
+      for (int i = 0; i < 3000; ++i)
+        started.emplace_back()
+            .emplace([this] { return of.async_read_at(0, std::span<std::byte>()); })
+            .start([this](const qio::result<std::size_t>&) { ++completed; });
+      if (++posted < 50 && completed == 0) w.context->post(*call);
+    }
+  } all{w, file};
+  qio::posted_call call([&all] { all.post_again(); });
+  all.call = &call;
+  w.context->post(call);
+  while (all.completed == 0) w.context->run_one();
+  CHECK(all.posted < 3);
+  w.context->run();
+  CHECK(all.completed == all.started.size());
 }
 
 }  // namespace contract

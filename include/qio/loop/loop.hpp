@@ -297,7 +297,10 @@ class loop final : public mailbox {
   // False if nothing is left of the turn.
   bool go_on_with_turn() noexcept {
     if (run_next_posted() || expire_first(due_)) return true;
-    if (dispatches_left_ == 0 || !inline_turn_.has_time()) return false;
+    if (dispatches_left_ == 0) return false;
+    // As dispatch() does: so the first ones run, however much time was used before them.
+    const bool looks = dispatches_left_ % dispatches_per_look == 0 && dispatches_left_ != dispatches_a_turn;
+    if (looks && !inline_turn_.has_time()) return false;
     request* const r = completed_.pop();
     if (r == nullptr) return false;
     --dispatches_left_;

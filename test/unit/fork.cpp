@@ -162,12 +162,19 @@ TEST_CASE("a child process may use a mapped file, even if another thread of its 
 }
 
 TEST_CASE("a child process has no descriptor of its parent's contexts") {
+  const qio_test::directory here;
+  const auto all = [] { return static_cast<int>(qio_test::descriptors().size()); };
+  const int all_before = all();
   const std::size_t before = qio_test::anonymous_descriptors();
   auto context = qio::context::create().value();
+  // The context remembers where it was.
+  REQUIRE(
+      context.run(qio::cached_file::async_open(context, here / "data", qio::access::write, qio::creation::if_needed)));
   static_cast<void>(context.wake_handle());
   const std::size_t own = qio_test::anonymous_descriptors();
   CHECK(qio_test::in_child([&] { return static_cast<int>(qio_test::anonymous_descriptors()); }) ==
         static_cast<int>(before));
+  CHECK(qio_test::in_child(all) == all_before);
   CHECK(qio_test::anonymous_descriptors() == own);
   context.run();
 }

@@ -4,6 +4,7 @@
 
 #include <qio/configuration.hpp>
 #include <qio/system/linux/page_cache.hpp>
+#include <qio/system/posix/fork.hpp>
 #include <qio/system/posix/handle.hpp>
 
 #include <fcntl.h>
@@ -26,16 +27,11 @@ class known_file_systems {
   known_file_systems() noexcept = default;
   known_file_systems(const known_file_systems&) = delete;
   known_file_systems& operator=(const known_file_systems&) = delete;
-  ~known_file_systems() {
-    for (const native_handle each : {mounts_, handles_})
-      if (each != invalid_handle) ::close(each);
-  }
-
   /// That of an open regular file.
   void remember(const file_storage& of) noexcept {
-    if (of.place().mount == 0 && mounts_ == invalid_handle)
-      mounts_ = open_in_proc("/proc/thread-self/mountinfo", O_RDONLY | O_CLOEXEC);
-    if (handles_ == invalid_handle) handles_ = open_in_proc("/proc/thread-self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (of.place().mount == 0 && mounts_.value() < 0)
+      open_in_proc(mounts_, "/proc/thread-self/mountinfo", O_RDONLY | O_CLOEXEC);
+    if (handles_.value() < 0) open_in_proc(handles_, "/proc/thread-self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
     known_[number_of(of.place()) % most] = of;
   }
 
@@ -50,7 +46,7 @@ class known_file_systems {
 
   /// Opens the file that is open as `found` (O_PATH) once more. Returns a handle, or invalid_handle.
   native_handle reopen(native_handle found, int flags) const noexcept {
-    return ::openat(handles_, std::to_string(found).c_str(), flags);  // a magic link (proc_pid_fd(5))
+    return ::openat(handles_.value(), std::to_string(found).c_str(), flags);  // a magic link (proc_pid_fd(5))
   }
 
  private:
@@ -60,23 +56,23 @@ class known_file_systems {
     return where.mount != 0 ? where.mount : where.device;
   }
 
-  static native_handle open_in_proc(const char* path, int flags) noexcept {
-    const native_handle opened = open_retrying(path, flags, 0);
+  static void open_in_proc(private_descriptor& into, const char* path, int flags) noexcept {
+    {
+      const without_fork none;
+      if (!into.take(none, open_retrying(path, flags, 0))) return;
+    }
     struct statfs system;
-    if (opened == invalid_handle || (::fstatfs(opened, &system) == 0 && system.f_type == PROC_SUPER_MAGIC))
-      return opened;
-    ::close(opened);
-    return invalid_handle;
+    if (::fstatfs(into.value(), &system) != 0 || system.f_type != PROC_SUPER_MAGIC) into.close();
   }
 
   // The kernel reports a change once (proc_pid_mountinfo(5)).
   bool mounts_have_changed() const noexcept {
-    pollfd asked{mounts_, POLLPRI, 0};
-    return mounts_ == invalid_handle || ::poll(&asked, 1, 0) != 0;
+    pollfd asked{mounts_.value(), POLLPRI, 0};
+    return mounts_.value() < 0 || ::poll(&asked, 1, 0) != 0;
   }
 
-  native_handle mounts_ = invalid_handle;
-  native_handle handles_ = invalid_handle;  // the directory of this thread's handles
+  private_descriptor mounts_;
+  private_descriptor handles_;  // the directory of this thread's handles
   std::optional<file_storage> known_[most];
 };
 

@@ -67,7 +67,8 @@ struct lost_ring {
     if (activities != nullptr)
       activities->for_each([&](file_activity& file) {
         file.held.for_each([&](request& r) {
-          if (setup.has(r.op) && !r.queued && r.place != uring_place::workers && !r.is_held_back()) lost.push(r);
+          // What a worker has is its own; it may be changing `queued`.
+          if (setup.has(r.op) && r.place != uring_place::workers && !r.queued && !r.is_held_back()) lost.push(r);
         });
       });
     while (request* const r = lost.pop()) {

@@ -225,7 +225,7 @@ class [[nodiscard]] basic_file {
     requires(std::same_as<typename Engine::system, detail::operating_system> &&
              std::same_as<typename OtherEngine::system, detail::operating_system>)
   {
-    if (!is_open()) return not_open();
+    if (!is_open() || state_->has_ended()) return not_open();
     if (other.loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
     if constexpr (platform::binds_handles) {
       return error(errc::cannot_be_shared);

@@ -60,7 +60,7 @@ class [[nodiscard]] shared_file {
   }
 
   /// Takes over a file that was opened, or adopted, without a context. Fails with errc::handle_is_shared, and leaves it
-  /// open, if other files use its handle (share_with).
+  /// open, if other files use or have used its handle (share_with, open_blocking).
   static result<shared_file> share(basic_file<Mode>&& file) {
     if (platform::binds_handles) return error(errc::cannot_be_shared);
     if (!file.is_open()) return not_open();

@@ -112,6 +112,7 @@ PROMISE(shared_file_close, of_the_system,
   CHECK(has_ended(blocking.sync()));
   CHECK(has_ended(blocking.size()));
   if constexpr (Where::mode::is_mapped) CHECK(has_ended(blocking.view(0, 4096)));
+  CHECK(has_ended(first.share_with(other)));
   CHECK(first.is_open());
   CHECK(second.close());
   CHECK(first.close());

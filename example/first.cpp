@@ -1,4 +1,4 @@
-// The program of the README: copies a file past the page cache, with 16 transfers in flight.
+// The program of the README: copies a file and reads it past the page cache, with 16 transfers in flight.
 #include <qio/qio.hpp>
 
 #include <chrono>
@@ -36,7 +36,7 @@ qio::result<void> copy(const char* source, const char* target) {
   for (int i = 0; i < 16; ++i) tasks.push_back(copy_pieces(from.value(), to.value(), next));
   for (const auto& each : context.run(qio::when_all(std::move(tasks))))
     if (!each) return each.error();
-  return to.value().sync();  // now the contents survive a power failure
+  return to.value().sync();  // the contents survive a power failure; the new name needs sync_directory(), too
 }
 
 int main(int count, char** arguments) {

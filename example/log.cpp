@@ -26,7 +26,7 @@ qio::task<qio::result<cached_log>> open(const qio::context& context, std::vector
 
 qio::task<bool> append(cached_log& to, std::string_view record) {
   const qio::result<std::uint64_t> number = co_await to.append(std::as_bytes(std::span(record)));
-  // After a failure, every append fails: open the log again, which finds out what is there.
+  // After a failure, every append fails: destroy the log and open it again, which finds out what is there.
   if (!number) std::printf("%s\n", number.error().message().c_str());
   co_return number.has_value();
 }

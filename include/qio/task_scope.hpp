@@ -46,7 +46,11 @@ class task_scope {
   ~task_scope() {
     QIO_CHECK_AT(joining_ == nullptr, "a task_scope was destroyed while a coroutine awaited join() or join_one()",
                  detail::caller());
-    QIO_CHECK_AT(!starting_.is_set(), "a task_scope was destroyed by a task that it was starting", detail::caller());
+    for (starting* each = starting_; each != nullptr; each = each->outer) {
+      QIO_CHECK_AT(each->task == nullptr, "a task_scope was destroyed by a task that it was starting",
+                   detail::caller());
+      each->is_scope_gone = true;
+    }
     if (!is_empty())
       loop_->require_own_thread(
           "a task_scope was destroyed before its tasks ended, by another thread than its context's");
@@ -67,10 +71,10 @@ class task_scope {
     if (first_ != nullptr) first_->previous = added;
     first_ = added;
     ++size_;
-    const bool is_nested = starting_.is_set();
-    starting_.set(true);
+    starting now{added, starting_};
+    starting_ = &now;
     added->start();
-    starting_.set(is_nested);
+    if (!now.is_scope_gone) starting_ = now.outer;
   }
 
   /// Awaited on this context, by one coroutine at a time: continues when no task is left, at once if there is none.
@@ -172,6 +176,13 @@ class task_scope {
     promise_type* promise;
   };
 
+  // A call of spawn(), in which a task runs until it first suspends or ends.
+  struct starting {
+    member* task;  // null if it has ended
+    starting* outer;
+    bool is_scope_gone = false;
+  };
+
   // A coroutine that waits for all tasks, or for one. It may be destroyed before.
   struct joining {
     joining(task_scope& of, bool one) noexcept : scope(&of), for_one(one) {}
@@ -209,8 +220,10 @@ class task_scope {
     --size_;
   }
 
-  // Frees the frame, and returns what is to continue.
+  // Frees the frame, and returns what is to continue, which may destroy the scope.
   std::coroutine_handle<> finish(member& finished) noexcept {
+    for (starting* each = starting_; each != nullptr; each = each->outer)
+      if (each->task == &finished) each->task = nullptr;
     finished.destroy();
     ++finished_;
     if (joining_ == nullptr || !(joining_->for_one || is_empty())) return std::noop_coroutine();
@@ -224,7 +237,7 @@ class task_scope {
   joining* joining_ = nullptr;
   std::exception_ptr failure_;
   std::stop_source stop_;
-  QIO_NO_UNIQUE_ADDRESS detail::checked_flag starting_;  // a spawned task runs until it first suspends
+  starting* starting_ = nullptr;  // the innermost
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION

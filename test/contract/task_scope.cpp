@@ -294,4 +294,42 @@ PROMISE(scope_stops, asynchronous, "request_stop() ends the operations that were
   for (const auto& each : answers) CHECK(each.error() == std::errc::operation_canceled);
 }
 
+PROMISE(scope_ends_in_spawn, each_engine, "a scope may end inside spawn(), once the task that was spawned has ended") {
+  std::optional<qio::task_scope> scope(std::in_place, *w.context);
+  bool is_joined = false, waits = true;
+  gate opened;
+  scope->spawn([](gate& until) -> qio::task<void> { co_await until; }(opened));
+  const auto join_and_end = [&]() -> qio::task<void> {
+    is_joined = co_await scope->join_one();
+    scope.reset();
+    waits = false;
+  };
+  qio::task_scope outer(*w.context);
+  outer.spawn(join_and_end());
+  w.context->poll();
+  REQUIRE(!is_joined);
+  qio::posted_call call([&scope] { scope->spawn([]() -> qio::task<void> { co_return; }()); });
+  w.context->post(call);
+  while (waits) w.context->poll();
+  CHECK(is_joined);
+}
+
+PROMISE(polled_within, each_engine_of_the_system,
+        "a coroutine may poll another context, for which others of its own context wait") {
+  auto other = world<Where>::context_type::create().value();
+  bool has_slept = false;
+  const auto poll = [&]() -> qio::task<void> {
+    while (!has_slept) {
+      other.poll();
+      static_cast<void>(co_await w.context->sleep_for(std::chrono::microseconds(100)));
+    }
+  };
+  const auto sleep = [&]() -> qio::task<void> {
+    static_cast<void>(co_await other.sleep_for(std::chrono::milliseconds(1)));
+    has_slept = true;
+  };
+  w.context->run(qio::when_all(poll(), sleep()));
+  CHECK(has_slept);
+}
+
 }  // namespace contract

@@ -213,6 +213,7 @@ class loop final : public mailbox {
     session(loop& owner, caller from, running_how how = running_how::returns_soon) noexcept
         : owner_(owner), scope_(owner.number(), how) {
       owner.enter(from);
+      if (QIO_CHECKS && scope_.is_nested()) owner.note_run_within_another();
     }
     session(const session&) = delete;
     session& operator=(const session&) = delete;

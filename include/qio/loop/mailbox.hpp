@@ -38,6 +38,7 @@ class running_scope {
         previous_from_(std::exchange(running_from, QIO_STACK_POSITION())) {
     if (QIO_CHECKS) previous_how_ = std::exchange(running_now, how);
   }
+  bool is_nested() const noexcept { return previous_ != 0; }
   running_scope(const running_scope&) = delete;
   running_scope& operator=(const running_scope&) = delete;
   ~running_scope() {
@@ -71,9 +72,11 @@ class mailbox : list_hook {
   }
 
   /// Something of this loop is awaited. If the thread runs another loop, and does not return to the program before that
-  /// one has finished, nothing runs this one meanwhile.
+  /// one has finished, nothing runs this one meanwhile; unless a coroutine of that loop polls this one, as it has done
+  /// before.
   void require_running([[maybe_unused]] const char* mistake, [[maybe_unused]] caller from) const noexcept {
-    QIO_CHECK_AT(running_loop == number_ || running_now == running_how::returns_soon, mistake, from);
+    QIO_CHECK_AT(running_loop == number_ || running_now == running_how::returns_soon || is_run_within_others_, mistake,
+                 from);
   }
 
   /// The loop's thread does not run it at the moment, or is this one.
@@ -149,6 +152,8 @@ class mailbox : list_hook {
 
   bool is_running() const noexcept { return is_running_; }
   void set_running(bool is_running) noexcept { is_running_ = is_running; }
+  /// It is run by a callback or coroutine of another loop.
+  void note_run_within_another() noexcept { is_run_within_others_ = true; }
 
   /// From now on, post_to() no longer finds this loop.
   void leave() noexcept {
@@ -193,6 +198,7 @@ class mailbox : list_hook {
   loop_number number_;
   std::uint64_t owner_ = 0;  // this_thread_number(); 0 if there is none
   bool is_running_ = false;  // within run() or poll()
+  bool is_run_within_others_ = false;
   arrivals<posted> arrivals_;
   queue<posted> posted_;            // taken from arrivals_, not yet run
   posted* last_of_turn_ = nullptr;  // the last that the turn runs; null if none is left

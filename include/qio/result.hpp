@@ -313,14 +313,16 @@ class recent_failures {
     auto stored = std::make_unique<const std::string>(std::move(text));
     const std::lock_guard lock(mutex_);
     if (++last_ == 0) last_ = kept;  // all numbers have been used: start over
+    if ((last_ ^ own_bits()) == 0) ++last_;
     stored.reset(std::exchange(texts_[last_ % kept], stored.release()));
-    return last_;
+    return last_ ^ own_bits();
   }
-  /// The text with this number; empty if `kept` others were stored later.
+  /// The text with this number; empty if `kept` others were stored later, or if another module's table has it.
   std::string find(std::uint32_t number) {
     const std::lock_guard lock(mutex_);
-    if (number == 0 || last_ - number >= kept || texts_[number % kept] == nullptr) return {};
-    return *texts_[number % kept];
+    const std::uint32_t own = number ^ own_bits();
+    if (number == 0 || last_ - own >= kept || texts_[own % kept] == nullptr) return {};
+    return *texts_[own % kept];
   }
 
   void free_texts() {
@@ -329,6 +331,11 @@ class recent_failures {
   }
 
  private:
+  // An error may come from a shared library with a table of its own, whose numbers must differ.
+  std::uint32_t own_bits() const noexcept {
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(this) >> 4) * 0x9e3779b9u;
+  }
+
   process_mutex mutex_;
   std::uint32_t last_ = 0;
   const std::string* texts_[kept]{};  // owned
@@ -401,7 +408,6 @@ class error {
     return category_ != nullptr && detail::identified_category::is_same(*category_, qio_category());
   }
 
-  /// The wrong number: an offset, a length or an address in bytes, or a count. For errc::overlapping_writes, the index
   /// The wrong number: an offset, a length or an address in bytes, or a count. For errc::overlapping_writes, the index
   /// of the first write in the span; for errc::null_in_path, the index of the null character; for
   /// errc::access_not_granted, the `access` that the file was opened with; for errc::log_damaged, see open_log(). 0 if

@@ -208,6 +208,16 @@ TEST_CASE("the path in a message commands no terminal and hides nothing") {
   CHECK(shown("\xed\xa0\x80\xf4\x90\x80\x80") == R"(\xed\xa0\x80\xf4\x90\x80\x80)");
 }
 
+TEST_CASE("an error of another module names no file of this one") {
+  qio::detail::recent_failures ours, theirs;
+  const auto number = theirs.keep("cannot open theirs");
+  static_cast<void>(ours.keep("cannot open ours"));
+  CHECK(theirs.find(number) == "cannot open theirs");
+  CHECK(ours.find(number).empty());
+  ours.free_texts();
+  theirs.free_texts();
+}
+
 TEST_CASE("of a long path, the message has the beginning and the end") {
   const std::string begin = "/begin" + std::string(494, 'b'), end = std::string(494, 'e') + "/ending";
   const auto message_of = [](const std::string& path) {

@@ -74,7 +74,8 @@ class [[nodiscard]] scheduled final : posted {
 /// context must not be run from within its own callbacks and coroutines. (The last parameter of its functions, a
 /// detail::caller, is for checks, which report the place of the call. Leave it out.)
 ///
-/// Creating a context allocates memory; running operations does not. Movable; files keep working when their context is
+/// Creating a context allocates memory; running operations does not, unless one fails whose error names its file.
+/// Movable; files keep working when their context is
 /// moved. A moved-from context may be assigned to and destroyed; its functions that return a result fail with
 /// std::errc::bad_file_descriptor, and calling any other is a failed precondition.
 ///

@@ -28,7 +28,8 @@ struct virtual_run {
 virtual_run run_in(const std::string& settings, const std::string& more = "") {
   const directory here;
   const std::string command = "cd '" + here.path.string() + "' && { LD_PRELOAD='" + QD1_VIRTUAL_TIME + "' " + settings +
-                              " '" + QD1_PROGRAM + "' run --file-size 1M --modes cached --ops read --reads warm " +
+                              " '" + QD1_PROGRAM +
+                              "' run --details --file-size 1M --modes cached --ops read --reads warm " +
                               "--json out.json " + more + " >out; echo $? >status; }";
   REQUIRE(os::shell(command + " 2>/dev/null"));
   virtual_run found;

@@ -118,8 +118,8 @@ operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity
 /// old last page.
 ///
 /// Allocation. Opening, adopting and sharing a file, async_close(), explain() and error messages allocate, as do errors
-/// that name the file (of syncs, of durable writes, and of what the file was not opened for), and as may the growth of a
-/// mapped file and an operation that starts a worker thread; nothing else does. If memory is exhausted, they throw
+/// that name the file (of syncs, of durable writes, and of what the file was not opened for), and as may the growth of
+/// a mapped file and an operation that starts a worker thread; nothing else does. If memory is exhausted, they throw
 /// std::bad_alloc, but an error then only names no file, and async_open(), once it runs, fails with
 /// std::errc::not_enough_memory.
 template <file_mode Mode, class Engine = no_engine>

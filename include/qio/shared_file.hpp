@@ -28,7 +28,7 @@ namespace qio::inline QIO_CONFIGURATION {
 ///     auto table = qio::shared_file<qio::direct>::open("000123.sst").value();  // one, for all threads
 ///     auto mine = table.open_on(context).value();                              // on each thread, once
 ///     ...
-///     table.close();                                                           // when the table has been deleted
+///     table.close().value();                                                   // when the table has been deleted
 ///
 /// The files that open_on() and open_blocking() return are ordinary ones, except that they use one handle: they share
 /// its open file description with its locks, and failed syncs (see basic_file::share_with()). Each belongs to its own
@@ -99,6 +99,7 @@ class [[nodiscard]] shared_file {
   /// False after close() has succeeded, and after a move.
   bool is_open() const noexcept { return state_ != nullptr && !state_->has_ended(); }
 
+  /// The file that was moved from is closed.
   shared_file(shared_file&&) noexcept = default;
   /// Closes this file, as the destructor does, and takes over the other one.
   shared_file& operator=(shared_file&& other) noexcept {

@@ -23,7 +23,7 @@ constexpr std::size_t cell_width = 9;
 constexpr std::size_t kind_width = 1 + 2 * cell_width;  // p50 and p99
 constexpr std::size_t screen_lines = 23;                // of 24: the prompt comes below
 constexpr std::size_t usual_columns = 80;               // fewer take more lines
-constexpr std::size_t most_notes = 5;
+constexpr std::size_t most_in_summary = 5;
 
 // What stands side by side in one row, and what has a table of its own.
 struct kind {
@@ -261,7 +261,7 @@ std::string summary(const report& report) {
     const std::size_t used = page_width() < usual_columns ? 0 : lines_in(text) + 1;  // with the last line
     const std::size_t most = used < screen_lines ? std::min<std::size_t>(screen_lines - used, 2) : 0;
     const bool must = each.starts_with("INVALID") || each.find("INCOMPLETE") != std::string::npos;
-    if (printed == most_notes || (most == 0 && !must)) break;
+    if (printed == most_in_summary || (most == 0 && !must)) break;
     text += cut(wrapped("- " + each), std::max<std::size_t>(most, 1));
     ++printed;
   }

@@ -6,8 +6,21 @@
 
 #include <atomic>
 #include <cstdint>
+#if defined(__GLIBCXX__) && !defined(_GLIBCXX_HAVE_PLATFORM_WAIT)
+#include <sched.h>
+#endif
 
 namespace qio::inline QIO_CONFIGURATION::detail {
+
+/// Waits while `value` is `old`; may return early. Where libstdc++ has no futex, as on Windows, its own wait may miss a
+/// notification (it compares before it takes its lock, until GCC 13), so this lets other threads run instead.
+inline void wait_while(std::atomic<std::uint32_t>& value, std::uint32_t old) noexcept {
+#if defined(__GLIBCXX__) && !defined(_GLIBCXX_HAVE_PLATFORM_WAIT)
+  if (value.load(std::memory_order_relaxed) == old) ::sched_yield();
+#else
+  value.wait(old, std::memory_order_relaxed);
+#endif
+}
 
 /// Raised in each child process before fork(2) returns there: see system/posix/fork.hpp.
 inline constinit std::atomic<std::uint32_t> process_number = 0;
@@ -44,7 +57,7 @@ class process_mutex {
         if (!state_.compare_exchange_weak(present, ours + wanted, std::memory_order_acquire)) continue;
         if (is_free) return;
       }
-      state_.wait(ours + wanted, std::memory_order_relaxed);
+      wait_while(state_, ours + wanted);
       present = state_.load(std::memory_order_relaxed);
     }
   }

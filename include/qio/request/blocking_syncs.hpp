@@ -44,7 +44,7 @@ class blocking_syncs {
     while (!epochs_.has_passed(end_of_all)) {
       const std::uint32_t seen = ended_.load(std::memory_order_relaxed);
       lock.unlock();
-      ended_.wait(seen, std::memory_order_relaxed);
+      wait_while(ended_, seen);
       lock.lock();
     }
   }

@@ -309,7 +309,7 @@ TEST_CASE("opening a log drops what the page cache has of it, and so reads it fr
   const fault::mounted mounted("ext4", 64 << 20);
   if (!mounted.missing.empty()) QIO_SKIP(mounted.missing);
   on_every_engine([&](auto& context) {
-    // Of a page behind the first that are read: when the first record is visited, nothing has read it.
+    // A page behind the first that are read: when the first record is visited, nothing has read it.
     auto page_behind = qio::platform::page_state::unknown;
     const auto open = [&](qio::creation how) {
       auto file = qio::cached_file::open(context, mounted.path + "/log", qio::access::read_write, how,

@@ -21,7 +21,7 @@ using os::shell;
 
 const std::string overwriting = " --overwrite --modes cached" + brief;
 
-// Of this process, which is another one for the qd1 that it starts.
+// Held by this process, which is another one for the qd1 that it starts.
 struct opened {
   int handle;
   opened(const fs::path& path, int flags) : handle(::open(path.c_str(), flags | O_CLOEXEC)) { REQUIRE(handle >= 0); }

@@ -51,7 +51,7 @@ struct decision {
 /// name() of the verdict, or "differs, by less than 5 %" if there is a difference that is too small for a verdict.
 std::string verdict_text(const decision& found);
 
-/// Of many verdicts, some would be wrong by chance. Those of FASTER and SLOWER that are not certain enough for their
+/// Among many verdicts, some would be wrong by chance. Those of FASTER and SLOWER that are not certain enough for their
 /// number become inconclusive, so that all that remain are right with 95 % together (S. Holm, Scandinavian Journal of
 /// Statistics 6, 1979). Those without a ratio do not count.
 void allow_for_many(std::span<decision* const> all);

@@ -29,7 +29,7 @@ struct series_decision {
   decision found;
 };
 
-/// Of all series that the other runs have in common with the first, with allowance for their number.
+/// Covers all series that the other runs have in common with the first, and allows for their number.
 std::vector<series_decision> decisions_of(std::span<const named_report> runs);
 
 /// "fast is 9.8 % faster than base at the median", for each form: how the other run compares with the first.

@@ -157,7 +157,7 @@ void data_file::use_what_is_there(const data_file_request& request, std::uint64_
 
 // What was made, and is complete, is marked at once: the next run uses it again even if this one is killed. A part of a
 // file is no file to measure on, so it is removed, also if qd1 had made the file earlier: nobody has changed it since.
-// Of one that was unfinished before, only its mark is known, so it stays.
+// An unfinished file from an earlier run is known by its mark only, so it stays.
 void data_file::fill(const data_file_request& request) {
   if (origin_ == origin::foreign) return write_data(request);
   platform::mark_as_unfinished(path_, bytes_);

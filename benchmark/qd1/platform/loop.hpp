@@ -17,7 +17,7 @@ struct loop_file {
   std::uint64_t offset = 0;  ///< in the file, where the device begins
 };
 
-/// Of a device by its name ("loop0").
+/// Finds a device by its name ("loop0").
 loop_file file_behind(const std::string& device);
 
 struct byte_range {

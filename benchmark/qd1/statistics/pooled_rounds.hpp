@@ -67,7 +67,7 @@ class pooled_rounds {
   std::vector<steps> of_rounds_;
   steps steps_;  // of all rounds
 
-  // Of the rounds that have samples enough for one.
+  // Only from rounds that have enough samples for one.
   std::vector<double> medians_;
   std::vector<std::size_t> processors_of_medians_;
 };

@@ -1,4 +1,8 @@
 // Where a compiler keeps what await_suspend() returns in a frame that may be destroyed, it returns nothing.
+#if !defined(QIO_SYMMETRIC_TRANSFER)  // as its target defines it: a compiler may also read this source by itself
+#define QIO_SYMMETRIC_TRANSFER 0
+#endif
+
 #include "catch.hpp"
 #include <qio/qio.hpp>
 #include <qio/task_scope.hpp>

@@ -2,8 +2,7 @@
 // Memory for transfers that a direct file would refuse, and for merged reads: see qio/bounced.hpp.
 #pragma once
 
-#include <qio/base/bounds.hpp>
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/bounce/slots.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>

@@ -2,7 +2,7 @@
 // Memory for transfers: borrowed (mutable_buffer, const_buffer) and owned (aligned_buffer).
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/result.hpp>
 

@@ -65,7 +65,7 @@
 #endif
 
 /// QIO_CHECKS: 1 checks preconditions and invariants, and ends the program with one line that names the mistake (see
-/// base/check.hpp); 0 does not. Define it to 0 or 1 to decide. The CMake target qio::qio defines it to 1 in the Debug
+/// base/helpers.hpp); 0 does not. Define it to 0 or 1 to decide. The CMake target qio::qio defines it to 1 in the Debug
 /// configuration, or to the value of the variable or target property QIO_CHECKS. Undefined, it is 1 in builds with the
 /// address, thread or memory sanitizer and in MSVC's debug builds, else 0. It does not depend on NDEBUG, in which the
 /// translation units of one program often differ.

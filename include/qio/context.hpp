@@ -2,7 +2,7 @@
 // The event loop that asynchronous operations belong to.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/automatic.hpp>

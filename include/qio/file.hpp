@@ -2,8 +2,7 @@
 // Files: basic_file<Mode, Engine>, the public handle of an open file.
 #pragma once
 
-#include <qio/base/check.hpp>
-#include <qio/base/exceptions.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/batch.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>

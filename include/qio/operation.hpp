@@ -2,7 +2,7 @@
 // An asynchronous operation: awaited, or started with a callback.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/control.hpp>
 #include <qio/loop/loop.hpp>

@@ -2,7 +2,7 @@
 // Options of one operation: when it is to end early (a deadline, a stop token), and whether a write is durable.
 #pragma once
 
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 
 #include <stop_token>

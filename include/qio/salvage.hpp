@@ -2,7 +2,7 @@
 // Reads as much as a failing device still returns, and reports the parts that are lost.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/file.hpp>
 #include <qio/result.hpp>

@@ -2,7 +2,7 @@
 // Files that many threads use, and one of them closes: shared_file<Mode>.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/context.hpp>
 #include <qio/file.hpp>

@@ -2,8 +2,7 @@
 // task<T>: a coroutine that starts when it is awaited or run; when_all: several at once.
 #pragma once
 
-#include <qio/base/check.hpp>
-#include <qio/base/stack_depth.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/mailbox.hpp>
 #include <qio/loop/posted.hpp>

@@ -2,7 +2,7 @@
 // task_scope: tasks that run concurrently, and end before the scope does.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
 #include <qio/configuration.hpp>
 #include <qio/context.hpp>

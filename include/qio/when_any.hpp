@@ -2,7 +2,7 @@
 // when_any: waits for the first of several tasks, and stops the others.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/stop_relay.hpp>
 #include <qio/task.hpp>

@@ -2,7 +2,7 @@
 // A write, and then a sync, as one operation that reports both.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>

@@ -2,7 +2,7 @@
 // Lists whose links live in the elements, so that nothing is allocated while operations are in flight.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 
 #include <atomic>

@@ -2,7 +2,7 @@
 // Which reads of a batch one transfer serves.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/batch.hpp>

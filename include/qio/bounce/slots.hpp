@@ -2,7 +2,7 @@
 // The slots of a bounce_pool, and the operations that use them.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>

@@ -2,7 +2,7 @@
 // What reads and writes through a pool share: how they get slots, and how they end early.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/bounce/groups.hpp>
 #include <qio/bounce/slots.hpp>
 #include <qio/configuration.hpp>

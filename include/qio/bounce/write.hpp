@@ -2,7 +2,7 @@
 // A write through a slot of a pool, as one operation.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/batch.hpp>
 #include <qio/bounce/groups.hpp>
 #include <qio/bounce/slots.hpp>

@@ -2,8 +2,7 @@
 // The engine concept: what carries out requests. Each engine has a static_assert of it.
 #pragma once
 
-#include <qio/base/check.hpp>
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/overlapping_syncs.hpp>

@@ -2,8 +2,7 @@
 // The engine over Windows' I/O completion ports.
 #pragma once
 
-#include <qio/base/check.hpp>
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/engine/workers.hpp>

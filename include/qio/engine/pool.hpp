@@ -2,8 +2,7 @@
 // The engine that works everywhere: blocking calls on worker threads.
 #pragma once
 
-#include <qio/base/check.hpp>
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/auto_reset_event.hpp>
 #include <qio/engine/engine.hpp>

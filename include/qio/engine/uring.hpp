@@ -2,10 +2,8 @@
 // The engine over Linux's io_uring. Its parts are in uring/.
 #pragma once
 
-#include <qio/base/check.hpp>
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
-#include <qio/base/thread_number.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/engine/ready_event.hpp>

@@ -2,9 +2,7 @@
 // Threads that carry out requests by blocking calls: all requests of the pool, and what a ring cannot do.
 #pragma once
 
-#include <qio/base/bounds.hpp>
-#include <qio/base/check.hpp>
-#include <qio/base/exceptions.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/request/perform.hpp>
 #include <qio/request/request.hpp>

@@ -2,7 +2,7 @@
 // How the transfers of a batch are carried out: inline, by the engine together, or by blocking calls.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/batch.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>

@@ -2,8 +2,7 @@
 // The mapping of a file that may grow. No view of it becomes invalid before the file is closed.
 #pragma once
 
-#include <qio/base/bounds.hpp>
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
 #include <qio/file/shared_handle.hpp>

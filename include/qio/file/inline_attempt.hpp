@@ -2,7 +2,7 @@
 // The attempt to serve a transfer at once, on the context's thread, before it goes to an engine.
 #pragma once
 
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/file/inline_syncs.hpp>
 #include <qio/file/inline_writes.hpp>

@@ -2,7 +2,7 @@
 // Which syncs of a file run inline.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/system/platform.hpp>
 

@@ -2,8 +2,7 @@
 // Which writes of a file run inline although they may wait.
 #pragma once
 
-#include <qio/base/bounds.hpp>
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/inline_turn.hpp>
 #include <qio/request/request.hpp>

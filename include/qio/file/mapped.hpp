@@ -2,7 +2,7 @@
 // Mapped files: transfers are copies in memory, or system calls where a copy is impossible.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/file/buffers.hpp>
 #include <qio/file/growing_map.hpp>

@@ -2,7 +2,7 @@
 // An open file, at an address that does not change when the file object moves.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/directory.hpp>
 #include <qio/explanation.hpp>

@@ -2,7 +2,7 @@
 // One record on its way into a log.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
 #include <qio/configuration.hpp>
 #include <qio/request/request.hpp>

@@ -2,8 +2,7 @@
 // Records that become durable together.
 #pragma once
 
-#include <qio/base/bounds.hpp>
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>

@@ -2,7 +2,7 @@
 // What a log looks like on the disk: see docs/log.md.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 
 #include <array>

@@ -2,7 +2,7 @@
 // Several transfers of one file that are one operation.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/attempted_request.hpp>
 #include <qio/request/request.hpp>

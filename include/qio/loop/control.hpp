@@ -2,8 +2,7 @@
 // What ends one operation early: its deadline and its stop token.
 #pragma once
 
-#include <qio/base/check.hpp>
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/posted.hpp>
 #include <qio/loop/timers.hpp>

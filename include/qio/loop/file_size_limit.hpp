@@ -2,7 +2,7 @@
 // Whether a write on this thread might exceed the process's limit on the size of files.
 #pragma once
 
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/system/platform.hpp>
 

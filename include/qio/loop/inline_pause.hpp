@@ -2,7 +2,7 @@
 // How to back off from inline transfers after one that waited.
 #pragma once
 
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 
 namespace qio::inline QIO_CONFIGURATION::detail {

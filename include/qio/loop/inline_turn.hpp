@@ -2,7 +2,7 @@
 // How much work one turn of the loop may do inline, without the engine.
 #pragma once
 
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/file_size_limit.hpp>
 #include <qio/loop/inline_pause.hpp>

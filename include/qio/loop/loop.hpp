@@ -2,8 +2,7 @@
 // The event loop that a context, its files and their operations share.
 #pragma once
 
-#include <qio/base/check.hpp>
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>

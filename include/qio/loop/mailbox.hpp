@@ -2,11 +2,9 @@
 // How other threads reach a loop: by its address while it is known to exist, else by its number.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
 #include <qio/base/process_mutex.hpp>
-#include <qio/base/stack_depth.hpp>
-#include <qio/base/thread_number.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/posted.hpp>
 

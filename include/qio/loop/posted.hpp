@@ -2,7 +2,7 @@
 // Work that one thread hands to the loop of another.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 
 namespace qio::inline QIO_CONFIGURATION::detail {

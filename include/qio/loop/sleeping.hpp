@@ -2,8 +2,7 @@
 // A coroutine that waits for a time, and may be stopped.
 #pragma once
 
-#include <qio/base/check.hpp>
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/posted.hpp>
 #include <qio/loop/timers.hpp>

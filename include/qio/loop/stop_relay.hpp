@@ -2,7 +2,7 @@
 // Passes the stop request of one source on to another.
 #pragma once
 
-#include <qio/base/stack_depth.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/mailbox.hpp>
 #include <qio/loop/posted.hpp>

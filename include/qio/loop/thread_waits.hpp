@@ -2,7 +2,7 @@
 // Whether a slow system call waited, or the thread was preempted.
 #pragma once
 
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/system/platform.hpp>
 

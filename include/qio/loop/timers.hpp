@@ -2,8 +2,7 @@
 // Timers in order of time: a pairing heap whose nodes live in the operations.
 #pragma once
 
-#include <qio/base/check.hpp>
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 
 #include <utility>

@@ -2,7 +2,7 @@
 // The state that the operations of one file share.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>

@@ -2,7 +2,7 @@
 // Applies the results of system calls to a request, and carries out whole requests by blocking calls.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/request/request.hpp>
 #include <qio/system/platform.hpp>

@@ -2,7 +2,7 @@
 // The part of an operation that an engine works on.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>

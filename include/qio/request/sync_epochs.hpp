@@ -2,7 +2,7 @@
 // Which syncs of a file overlap.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 
 #include <cstdint>

@@ -3,8 +3,7 @@
 // short transfers, end of file and the system's limits; blocking calls, workers and rings all use it.
 #pragma once
 
-#include <qio/base/bounds.hpp>
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/result.hpp>

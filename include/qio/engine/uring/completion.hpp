@@ -2,7 +2,7 @@
 // Applies a ring's completion to its request.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/request/perform.hpp>
 #include <qio/request/request.hpp>

@@ -2,7 +2,7 @@
 // Closes rings that can no longer be entered, and waits until the kernel is done with their requests.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/system/linux/ring.hpp>
 

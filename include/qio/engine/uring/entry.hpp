@@ -2,7 +2,7 @@
 // Writes requests into submission entries, and finds them again in completions.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/uring/registered_memory.hpp>
 #include <qio/request/request.hpp>

@@ -2,8 +2,7 @@
 // The way into the kernel: io_uring_enter(2), and what its errors mean.
 #pragma once
 
-#include <qio/base/bounds.hpp>
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/engine/uring/submission.hpp>

@@ -2,7 +2,7 @@
 // Space in the completion queue, and where the submitted requests are.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // Which requests go into the polled ring, and what their completions mean.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/polling.hpp>
 #include <qio/engine/uring/completion.hpp>

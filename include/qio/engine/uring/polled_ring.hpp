@@ -2,7 +2,7 @@
 // A ring whose completions are found by polling the device, without interrupts.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/polling.hpp>
 #include <qio/engine/uring/registered_memory.hpp>

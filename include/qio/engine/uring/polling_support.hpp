@@ -2,7 +2,7 @@
 // Whether the device of a direct file can be polled.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/polling.hpp>

@@ -2,7 +2,7 @@
 // Memory whose pages a ring holds, so that the kernel need not look them up for each transfer.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/system/linux/ring.hpp>
 #include <qio/system/platform.hpp>

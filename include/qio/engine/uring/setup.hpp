@@ -2,7 +2,7 @@
 // Sets up the best ring that the kernel offers, and finds out why there is none.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/request/request.hpp>
 #include <qio/result.hpp>

@@ -2,7 +2,7 @@
 // What goes into the ordinary ring: requests, cancellations, and those that wait for a place.
 #pragma once
 
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/uring/entry.hpp>

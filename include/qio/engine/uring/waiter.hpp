@@ -2,9 +2,7 @@
 // Waiting for a ring, asleep or awake, as the policy decides.
 #pragma once
 
-#include <qio/base/bounds.hpp>
-#include <qio/base/check.hpp>
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/engine/uring/entry.hpp>

@@ -2,8 +2,7 @@
 // Decides how to wait for a device: asleep or awake, and for how long. Independent of any engine.
 #pragma once
 
-#include <qio/base/bounds.hpp>
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/options.hpp>

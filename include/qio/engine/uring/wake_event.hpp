@@ -2,9 +2,7 @@
 // How another thread ends a wait in the ring: an eventfd that the ring polls.
 #pragma once
 
-#include <qio/base/bounds.hpp>
-#include <qio/base/check.hpp>
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/engine/uring/entry.hpp>

@@ -2,7 +2,7 @@
 // Whether a file opened with O_DIRECT is direct, and what alignment it needs.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/system/linux/kernel.hpp>

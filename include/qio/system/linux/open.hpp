@@ -2,7 +2,7 @@
 // Opening a file in steps, so that an open that fails late (because the mode is unavailable) leaves the disk unchanged.
 #pragma once
 
-#include <qio/base/clock.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/path.hpp>

@@ -3,8 +3,7 @@
 // from liburing; links nothing.
 #pragma once
 
-#include <qio/base/bounds.hpp>
-#include <qio/base/check.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/system/posix/fork.hpp>
 

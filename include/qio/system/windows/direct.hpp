@@ -2,7 +2,7 @@
 // Whether a file was opened without the cache (FILE_FLAG_NO_BUFFERING), and what alignment it needs.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/system/windows/open.hpp>

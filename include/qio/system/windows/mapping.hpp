@@ -2,7 +2,7 @@
 // A mapping of a file into memory.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/result.hpp>

@@ -2,7 +2,7 @@
 // One read or write by a system call.
 #pragma once
 
-#include <qio/base/bounds.hpp>
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/system/piece.hpp>
 #include <qio/system/windows/device_control.hpp>

@@ -1,9 +1,7 @@
 // When the success of a sync may be believed: after everything that overlapped it.
 #include "catch.hpp"
 #include "os.hpp"
-#include <qio/request/blocking_syncs.hpp>
-#include <qio/request/sync_epochs.hpp>
-#include <qio/request/sync_failure.hpp>
+#include <qio/request/syncs.hpp>
 
 #include <atomic>
 #include <chrono>

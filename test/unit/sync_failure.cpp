@@ -1,7 +1,7 @@
 // Which failures of a sync are remembered.
 #include "catch.hpp"
 #include "os.hpp"
-#include <qio/request/sync_failure.hpp>
+#include <qio/request/syncs.hpp>
 
 namespace {
 

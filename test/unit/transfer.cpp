@@ -1,7 +1,7 @@
 // detail::transfer: what it requests from the system, and what the results mean.
 #include "catch.hpp"
 #include "os.hpp"
-#include <qio/request/transfer.hpp>
+#include <qio/request/request.hpp>
 
 #include <algorithm>
 #include <vector>

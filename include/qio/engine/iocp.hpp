@@ -6,7 +6,7 @@
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/engine/workers.hpp>
-#include <qio/request/perform.hpp>
+#include <qio/request/request.hpp>
 #include <qio/system/platform.hpp>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <qio/configuration.hpp>
 #include <qio/engine/auto_reset_event.hpp>
 #include <qio/engine/engine.hpp>
-#include <qio/request/perform.hpp>
+#include <qio/request/request.hpp>
 #include <qio/simulation/disk.hpp>
 #include <qio/simulation/system.hpp>
 

@@ -4,7 +4,6 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
-#include <qio/request/perform.hpp>
 #include <qio/request/request.hpp>
 #include <qio/result.hpp>
 

@@ -8,7 +8,6 @@
 #include <qio/file/inline_writes.hpp>
 #include <qio/loop/attempted_request.hpp>
 #include <qio/loop/inline_turn.hpp>
-#include <qio/request/perform.hpp>
 #include <qio/request/request.hpp>
 #include <qio/system/platform.hpp>
 

@@ -7,7 +7,7 @@
 #include <qio/file/system_file.hpp>
 #include <qio/mode.hpp>
 #include <qio/options.hpp>
-#include <qio/request/transfer.hpp>
+#include <qio/request/request.hpp>
 #include <qio/result.hpp>
 #include <qio/system/platform.hpp>
 

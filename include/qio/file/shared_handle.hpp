@@ -5,8 +5,7 @@
 #include <qio/base/intrusive.hpp>
 #include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
-#include <qio/request/blocking_syncs.hpp>
-#include <qio/request/sync_failure.hpp>
+#include <qio/request/syncs.hpp>
 #include <qio/result.hpp>
 #include <qio/system/platform.hpp>
 

@@ -6,9 +6,8 @@
 #include <qio/file/inline_attempt.hpp>
 #include <qio/file/shared_handle.hpp>
 #include <qio/mode.hpp>
-#include <qio/request/blocking_syncs.hpp>
-#include <qio/request/perform.hpp>
-#include <qio/request/transfer.hpp>
+#include <qio/request/request.hpp>
+#include <qio/request/syncs.hpp>
 #include <qio/result.hpp>
 #include <qio/system/platform.hpp>
 

@@ -1,23 +1,223 @@
 // SPDX-License-Identifier: BSL-1.0
-// The part of an operation that an engine works on.
+// What an operation asks for, and how the results of system calls complete it: the request that an engine works on, its
+// transfer in pieces, the state that the operations of one file share, and how blocking calls carry out a request.
 #pragma once
 
 #include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
+#include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
-#include <qio/request/file_activity.hpp>
-#include <qio/request/opcode.hpp>
-#include <qio/request/sync_epochs.hpp>
-#include <qio/request/transfer.hpp>
+#include <qio/request/syncs.hpp>
 #include <qio/result.hpp>
+#include <qio/statistics.hpp>
+#include <qio/system/piece.hpp>
 #include <qio/system/platform.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <system_error>
 
 namespace qio::inline QIO_CONFIGURATION {
+
+// --- What an operation does ---
+
+enum class opcode : std::uint8_t {
+  read,
+  write,
+  sync,
+  writeback,  ///< the system begins to write back a range: request::io is the range, and moves nothing
+  call,       ///< request::call, on a worker thread: for operations without an asynchronous form (opening, resizing,
+              ///< closing)
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+// --- A transfer, system call by system call ---
+//
+// A transfer in progress: what to request from the system next, and what the result means. Only this class handles
+// short transfers, end of file and the system's limits; blocking calls, workers and rings all use it.
+
+class transfer {
+ public:
+  enum class progress : std::uint8_t { finished, unfinished };
+
+  transfer() noexcept = default;
+
+  transfer(std::uint64_t offset, mutable_buffer buffer) noexcept
+      : offset_(offset), total_(buffer.size), start_(buffer.data) {}
+
+  /// `buffers` is borrowed until the transfer is finished.
+  transfer(std::uint64_t offset, buffer_list buffers) noexcept
+      : offset_(offset), vector_(buffers.first), count_(buffers.count) {
+    // A sum beyond the largest file saturates, and is rejected later.
+    constexpr std::size_t too_large = max_offset + 1;
+    for (const mutable_buffer each : buffers) total_ = each.size < too_large - total_ ? total_ + each.size : too_large;
+    if (total_ != 0) skip_finished_buffers();
+  }
+
+  std::uint64_t offset() const noexcept { return offset_; }
+  std::size_t total() const noexcept { return total_; }
+  std::size_t transferred() const noexcept { return transferred_; }
+
+  /// The next piece to transfer. Something must be left.
+  QIO_ALWAYS_INLINE piece next() const noexcept {
+    QIO_CHECK(transferred_ < total_, "the next piece of a transfer was requested, but nothing is left to move");
+    if (!has_one_buffer()) [[unlikely]]
+      return next_of_several(next_offset());
+    return {next_offset(), nullptr, 0, rest_of_buffer()};
+  }
+
+  /// What one call covers that names a range, and moves nothing: from next_offset() on.
+  std::size_t next_range() const noexcept { return lesser_of(total_ - transferred_, max_transfer_bytes); }
+
+  // The parts of next(), for callers that need only some of them.
+  bool has_one_buffer() const noexcept { return vector_ == nullptr; }
+  std::uint64_t next_offset() const noexcept { return offset_ + transferred_; }
+  mutable_buffer rest_of_buffer() const noexcept { return rest_of({start_, total_}, transferred_); }
+
+  /// Handles the result of nearly all calls: all that was left was transferred. Returns false, and changes nothing, if
+  /// the result is another one. (A transfer in progress has something left. A sync moves nothing, so 0 finishes it.)
+  bool is_finished_by(raw_result answer) noexcept {
+    if (static_cast<std::size_t>(answer) != total_ - transferred_) return false;
+    transferred_ = total_;
+    return true;
+  }
+
+  /// Handles the result of a read of next(). `alignment` is what the offset of a direct read must be a multiple of; 1
+  /// for other reads.
+  progress after_read(raw_result answer, std::uint32_t alignment, error& failure) noexcept {
+    if (answer <= 0) return answer == 0 ? progress::finished : failed(answer, failure);
+    if (advance(static_cast<std::size_t>(answer)) == progress::finished) return progress::finished;
+    // A direct read that stops between two blocks has reached the end of the file, and could not continue there.
+    const bool between_blocks = ((offset_ + transferred_) & (alignment - 1)) != 0;
+    return between_blocks ? progress::finished : progress::unfinished;
+  }
+
+  /// Handles the result of a write of next(). A write of 0 bytes without an error is reported as an I/O error, not
+  /// retried.
+  progress after_write(raw_result answer, error& failure) noexcept {
+    if (answer == 0) return failed(std::make_error_code(std::errc::io_error), failure);
+    if (answer < 0) return failed(answer, failure);
+    return advance(static_cast<std::size_t>(answer));
+  }
+
+  /// Handles the result of a call that covered next_range(): 0, or an error.
+  progress after_range(raw_result answer, error& failure) noexcept {
+    return answer < 0 ? failed(answer, failure) : advance(next_range());
+  }
+
+ private:
+  static mutable_buffer rest_of(const mutable_buffer& buffer, std::size_t done) noexcept {
+    return {static_cast<std::byte*>(buffer.data) + done, lesser_of(buffer.size - done, max_transfer_bytes)};
+  }
+
+  QIO_COLD piece next_of_several(std::uint64_t offset) const noexcept {
+    if (within_ != 0) return {offset, nullptr, 0, rest_of(vector_[0], within_)};
+    return {offset, vector_, lesser_of(count_, max_transfer_buffers), {}};
+  }
+
+  progress failed(raw_result answer, error& failure) const noexcept {
+    return failed(std::error_code(static_cast<int>(-answer), platform::system_category()), failure);
+  }
+
+  progress failed(std::error_code code, error& failure) const noexcept {
+    if (code == std::errc::interrupted) return progress::unfinished;
+    failure = error::of_transfer(code, transferred_);
+    return progress::finished;
+  }
+
+  progress advance(std::size_t bytes) noexcept {
+    QIO_CHECK(bytes <= total_ - transferred_, "the system moved more bytes than it was asked to");
+    transferred_ += bytes;
+    if (transferred_ == total_) return progress::finished;
+    if (vector_ == nullptr) return progress::unfinished;
+    within_ += bytes;
+    skip_finished_buffers();
+    return progress::unfinished;
+  }
+
+  // Empty buffers, too: a call with nothing but empty buffers would return 0, as at the end of the file.
+  void skip_finished_buffers() noexcept {
+    while (within_ >= vector_[0].size) {
+      within_ -= vector_[0].size;
+      vector_.skip(1);
+      --count_;
+    }
+  }
+
+  std::uint64_t offset_ = 0;
+  std::size_t total_ = 0;
+  std::size_t transferred_ = 0;
+  buffer_array vector_;  // the current buffer; null if there is only one
+  union {
+    void* start_ = nullptr;  // of the only buffer
+    std::size_t count_;      // of the buffers from vector_[0] on
+  };
+  std::size_t within_ = 0;  // bytes of vector_[0] that are done
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail
+
+namespace qio::inline QIO_CONFIGURATION {
+
+// --- What the operations of one file share ---
+
+struct request;
+
+/// The state that the operations of one file share. It belongs to the file. Only its context's thread touches it,
+/// except for the failure of a sync. From the first operation on it is in a list of the loop.
+struct file_activity : detail::list_hook {
+  file_activity() noexcept = default;
+  ~file_activity() {
+    QIO_CHECK(in_flight == 0, "a file was destroyed while its requests were in flight");
+    forget();
+  }
+
+  /// Leaves the loop's list.
+  void forget() noexcept {
+    if (is_linked()) unlink();
+  }
+
+  detail::list<request> held;   ///< requests that an engine holds, or is about to get
+  std::uint32_t in_flight = 0;  ///< requests that an engine holds
+  std::uint8_t polled = 0;      ///< a bit for each opcode to be polled; cleared by the engine if the device refuses
+  bool writes_durably = false;  ///< every write is complete when it is durable
+  bool is_direct = false;       ///< transfers go to the device
+  bool writes_to_cache = true;  ///< so that a durable write may get, and take away, the error of another write
+  access granted = access::read_write;  ///< what the file was opened for
+  file_statistics statistics;
+  detail::sync_failure sync_failure;
+  detail::sync_epochs epochs;        ///< that an engine holds
+  detail::queue<request> held_back;  ///< of these, those that have succeeded, but may overlap one that fails
+  QIO_NO_UNIQUE_ADDRESS platform::activity_state system;
+  QIO_NO_UNIQUE_ADDRESS detail::checked_count bounced_users;  ///< operations of bounced(), which refer to the file
+
+  std::string path;  ///< that it was opened by, for messages; empty if the handle was adopted
+
+  /// The error of an operation that the file was not opened for: it needs `wanted`, access::read or access::write.
+  QIO_COLD error not_granted(access wanted) const noexcept {
+    return error(errc::access_not_granted, static_cast<std::uint64_t>(granted), static_cast<std::uint64_t>(wanted))
+        .naming(wanted == access::read ? "read" : "write", path.c_str());
+  }
+  /// The error of a sync, or of a durable write, after which data may be lost.
+  QIO_COLD error of_sync(const error& failure, opcode op = opcode::sync) const noexcept {
+    return failure.naming(op == opcode::write ? "write" : "sync", path.c_str());
+  }
+
+  bool may_read() const noexcept { return granted != access::write; }
+  bool may_write() const noexcept { return granted != access::read; }
+
+  bool is_polled(opcode op) const noexcept { return ((polled >> static_cast<unsigned>(op)) & 1) != 0; }
+  void poll(opcode op) noexcept { polled |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(op)); }
+};
+
+// --- One operation ---
+
 namespace detail {
 
 /// What carries out a request that the engine over io_uring holds, if its ring supports the operation.
@@ -92,3 +292,72 @@ struct request : detail::list_hook {
 using completed_requests = detail::queue<request>;
 
 }  // namespace qio::inline QIO_CONFIGURATION
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+// --- Results, and blocking calls ---
+//
+// Applies the results of system calls to a request, and carries out whole requests by blocking calls.
+
+/// A durable write that fails counts as a failed sync: the system has reported the error to the write, and will not
+/// report it to the next sync.
+QIO_COLD inline void note_failed_write(file_activity& activity, platform::transfer_flags flags,
+                                       const error& failure) noexcept {
+  if (activity.writes_durably || (flags & platform::durable) != 0) activity.sync_failure.note_write(failure);
+}
+
+/// `r`, a transfer, has failed with the system's error. Systems have different errors for a transfer that the file was
+/// not opened for; qio has one.
+QIO_COLD inline void judge_failure(request& r) noexcept {
+  file_activity& file = *r.activity;
+  if (r.op == opcode::read ? !file.may_read() : !file.may_write())
+    r.failure = file.not_granted(r.op == opcode::read ? access::read : access::write);
+  else if (r.op == opcode::write)
+    note_failed_write(file, r.flags, r.failure);
+}
+
+/// Handles the system's result for the current piece of a read or a write. True if the request is finished.
+inline bool take_answer(request& r, raw_result answer) noexcept {
+  QIO_CHECK(r.op == opcode::read || r.op == opcode::write,
+            "the result of a transfer was applied to another kind of operation");
+  const auto progress =
+      r.op == opcode::read ? r.io.after_read(answer, r.block, r.failure) : r.io.after_write(answer, r.failure);
+  if (answer < 0 && progress == transfer::progress::finished) [[unlikely]]
+    judge_failure(r);
+  if (progress == transfer::progress::finished) return true;
+  if (!r.cancel_requested.load(std::memory_order_relaxed)) return false;
+  r.fail_as_canceled();
+  return true;
+}
+
+/// Handles the system's result for the current part of a writeback. True if the request is finished.
+inline bool take_writeback(request& r, raw_result answer) noexcept {
+  if (r.io.after_range(answer, r.failure) == transfer::progress::finished) return true;
+  if (!r.cancel_requested.load(std::memory_order_relaxed)) return false;
+  r.fail_as_canceled();
+  return true;
+}
+
+/// Carries out a whole request by blocking system calls.
+inline void perform(request& r) noexcept {
+  switch (r.op) {
+    case opcode::read:
+      while (!take_answer(r, platform::read_some(r.handle, r.io.next(), r.flags))) {}
+      return;
+    case opcode::write:
+      while (!take_answer(r, platform::write_some(r.handle, r.io.next(), r.flags))) {}
+      return;
+    case opcode::sync:
+      if (const auto done = r.activity->sync_failure.answer_of([&] { return platform::sync(r.handle, r.sync); }); !done)
+        r.failure = done.error();
+      return;
+    case opcode::writeback:
+      while (!take_writeback(r, platform::start_writeback(r.handle, r.io.next_offset(), r.io.next_range()))) {}
+      return;
+    case opcode::call:
+      if (const auto done = r.call(r); !done) r.failure = done.error();
+      return;
+  }
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -7,7 +7,7 @@
 #include <qio/configuration.hpp>
 #include <qio/engine/polling.hpp>
 #include <qio/mode.hpp>
-#include <qio/request/transfer.hpp>
+#include <qio/request/request.hpp>
 #include <qio/system/linux/direct.hpp>
 #include <qio/system/linux/ring.hpp>
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Remembers a failed sync, because the system forgets it.
+// Whether the success of a sync may be believed: syncs of a file that overlap, and failures that must not be forgotten.
 #pragma once
 
+#include <qio/base/helpers.hpp>
+#include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
 #include <qio/result.hpp>
 #include <qio/system/platform.hpp>
@@ -9,10 +11,65 @@
 #include <atomic>
 #include <cstdint>
 #include <initializer_list>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
+
+// --- Syncs that overlap ---
+
+/// Counts syncs in progress by epoch, of which two are in use at a time. A grace period begins with a new epoch, and
+/// has passed when all syncs of the old one have ended: everything that was in progress when it began. (So do
+/// reclamation by epochs and RCU.) Not thread-safe.
+class sync_epochs {
+ public:
+  using epoch = std::uint8_t;
+
+  /// A sync begins. Returns what end() needs.
+  epoch begin() noexcept {
+    ++running_[current_];
+    return current_;
+  }
+
+  void end(epoch begun_in) noexcept {
+    QIO_CHECK(running_[begun_in] != 0, "a sync ended that had not begun");
+    --running_[begun_in];
+    while (in_grace_period_ && running_[1 - current_] == 0) {
+      in_grace_period_ = false;
+      ++passed_;
+      if (!has_passed(wanted_)) begin_grace_period();
+    }
+  }
+
+  /// The number of grace periods that will have passed when everything has ended that is in progress now.
+  std::uint32_t end_of_all() noexcept {
+    if (running_[0] == 0 && running_[1] == 0) return passed_;
+    // The present one does not wait for what has begun since.
+    const bool needs_another = in_grace_period_ && running_[current_] != 0;
+    if (!in_grace_period_) begin_grace_period();
+    const std::uint32_t needed = passed_ + (needs_another ? 2 : 1);
+    if (has_passed(wanted_) || needs_another) wanted_ = needed;
+    return needed;
+  }
+
+  /// Numbers wrap around; none is more than two ahead.
+  bool has_passed(std::uint32_t number) const noexcept { return number - passed_ - 1 > 1; }
+
+ private:
+  void begin_grace_period() noexcept {
+    current_ = static_cast<epoch>(1 - current_);
+    in_grace_period_ = true;
+  }
+
+  std::uint32_t running_[2] = {0, 0};
+  std::uint32_t passed_ = 0;
+  std::uint32_t wanted_ = 0;  // this many are to pass
+  epoch current_ = 0;
+  bool in_grace_period_ = false;
+};
+
+// --- Failed syncs, which the system forgets ---
 
 /// The failures of syncs of one handle. Thread-safe.
 struct sync_failures {
@@ -106,6 +163,50 @@ class sync_failure {
 
   sync_failures own_;
   std::atomic<sync_failures*> shared_ = nullptr;
+};
+
+// --- Syncs by blocking calls, which several threads may make at once ---
+
+/// See sync_failure: the success of a sync may be believed when all that overlapped it have ended. Thread-safe. What is
+/// in progress in a process does not concern its child processes.
+class blocking_syncs {
+ public:
+  /// Returns the result of `call`, a sync or a durable write, which has noted a failure of its own. After a success,
+  /// every failure of a call that was in progress meanwhile has been noted.
+  template <class Call>
+  auto run(Call&& call) {
+    const sync_epochs::epoch epoch = begin();
+    auto answer = std::forward<Call>(call)();
+    end(epoch, answer.has_value());
+    return answer;
+  }
+
+ private:
+  sync_epochs::epoch begin() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (process_.has_changed()) epochs_ = {};
+    return epochs_.begin();
+  }
+
+  void end(sync_epochs::epoch epoch, bool waits_for_others) noexcept {
+    std::unique_lock lock(mutex_);
+    epochs_.end(epoch);
+    const std::uint32_t end_of_all = waits_for_others ? epochs_.end_of_all() : 0;
+    ended_.fetch_add(1, std::memory_order_relaxed);
+    ended_.notify_all();
+    if (!waits_for_others) return;
+    while (!epochs_.has_passed(end_of_all)) {
+      const std::uint32_t seen = ended_.load(std::memory_order_relaxed);
+      lock.unlock();
+      wait_while(ended_, seen);
+      lock.lock();
+    }
+  }
+
+  process_mutex mutex_;
+  last_process process_;
+  sync_epochs epochs_;
+  std::atomic<std::uint32_t> ended_ = 0;  // syncs: counted under the mutex, waited for without it
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

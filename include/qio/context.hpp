@@ -8,7 +8,6 @@
 #include <qio/engine/automatic.hpp>
 #include <qio/explanation.hpp>
 #include <qio/loop/loop.hpp>
-#include <qio/loop/sleeping.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>
 #include <qio/operation_options.hpp>

@@ -708,8 +708,7 @@ class [[nodiscard]] basic_file {
     describe(r, opcode::read);
     r.block = state_->mode.end_block();
     describe_transfer(r, offset, buffers, state_->mode.alignment().read);
-    if constexpr (state::policy::reads_inline)
-      detail::attempted_request::of(r) = state_->file.activity.attempt_of_reads;
+    if constexpr (state::policy::reads_inline) r.attempt = state_->file.activity.attempt_of_reads;
   }
   template <class Buffers>
   void describe_write(request& r, std::uint64_t offset, Buffers buffers, platform::transfer_flags more = 0) noexcept {
@@ -719,7 +718,7 @@ class [[nodiscard]] basic_file {
     r.flags |= more | state_->file.activity.system.each_write;
     // A write that waits for the device is not attempted inline.
     if constexpr (state::policy::writes_inline)
-      if (more == 0) detail::attempted_request::of(r) = state_->file.activity.attempt_of_writes;
+      if (more == 0) r.attempt = state_->file.activity.attempt_of_writes;
     if ((more & platform::untorn) != 0)
       if (const error misfit = state_->untorn_misfit(offset, buffers, more); misfit.exists()) refuse(r, misfit);
   }
@@ -757,7 +756,7 @@ class [[nodiscard]] basic_file {
   void describe_sync(request& r, sync_kind kind) noexcept {
     describe(r, opcode::sync);
     r.sync = kind;
-    detail::attempted_request::of(r) = &detail::attempt_sync;
+    r.attempt = &detail::attempt_sync;
     if constexpr (state::policy::has_own_sync) {
       r.op = opcode::call;
       r.argument = state_.get();

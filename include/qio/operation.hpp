@@ -4,7 +4,6 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
-#include <qio/loop/control.hpp>
 #include <qio/loop/loop.hpp>
 #include <qio/operation_options.hpp>
 #include <qio/result.hpp>
@@ -33,7 +32,7 @@ class basic_context;
 /// Belongs to the context's thread or, before the context first runs, to any one thread. `Work` is detail::batch for
 /// async_read_many() and async_write_many(), whose operations borrow the requests as well; those of bounced() have
 /// types of their own.
-template <class Engine, class Answer, class Control = detail::no_control, class Work = detail::attempted_request>
+template <class Engine, class Answer, class Control = detail::no_control, class Work = request>
 class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
   static_assert(engine<Engine>);
 

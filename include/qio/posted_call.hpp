@@ -5,7 +5,6 @@
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/loop/mailbox.hpp>
-#include <qio/loop/posted.hpp>
 
 #include <atomic>
 #include <concepts>

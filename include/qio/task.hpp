@@ -5,7 +5,6 @@
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/mailbox.hpp>
-#include <qio/loop/posted.hpp>
 
 #include <atomic>
 #include <coroutine>

@@ -7,7 +7,6 @@
 #include <qio/configuration.hpp>
 #include <qio/context.hpp>
 #include <qio/loop/mailbox.hpp>
-#include <qio/loop/posted.hpp>
 #include <qio/task.hpp>
 
 #include <coroutine>

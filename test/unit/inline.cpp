@@ -3,8 +3,7 @@
 #include "directory.hpp"
 #include <qio/file/inline_syncs.hpp>
 #include <qio/file/inline_writes.hpp>
-#include <qio/loop/inline_turn.hpp>
-#include <qio/loop/thread_waits.hpp>
+#include <qio/loop/loop.hpp>
 #include <qio/qio.hpp>
 
 #include <algorithm>

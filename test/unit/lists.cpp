@@ -1,7 +1,7 @@
 // Timers and intrusive lists, against the standard library's containers.
 #include "catch.hpp"
 #include <qio/base/intrusive.hpp>
-#include <qio/loop/timers.hpp>
+#include <qio/loop/loop.hpp>
 
 #include <algorithm>
 #include <array>

@@ -18,9 +18,7 @@
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
-// --- Checks ---
-//
-// Preconditions and invariants, checked where QIO_CHECKS is 1.
+// --- Preconditions and invariants, checked where QIO_CHECKS is 1 ---
 
 /// Prints `sentence`, and where the mistake is if that is known, and ends the program.
 [[noreturn]] QIO_COLD inline void check_failed(const char* sentence, const char* file = nullptr,

@@ -6,7 +6,6 @@
 #include <qio/base/intrusive.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
-#include <qio/loop/attempted_request.hpp>
 #include <qio/loop/batch.hpp>
 #include <qio/request/request.hpp>
 #include <qio/statistics.hpp>
@@ -23,7 +22,7 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 class bounce_work;
 
 /// The transfer in flight between a file and a slot.
-struct bounce_transfer : attempted_request {
+struct bounce_transfer : request {
   struct bounce_slot* slot;
 };
 

@@ -4,7 +4,6 @@
 
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
-#include <qio/loop/control.hpp>
 #include <qio/loop/loop.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>

@@ -9,7 +9,7 @@
 #include <qio/file/inline_attempt.hpp>
 #include <qio/file/state.hpp>
 #include <qio/loop/batch.hpp>
-#include <qio/loop/inline_turn.hpp>
+#include <qio/loop/loop.hpp>
 
 #include <cerrno>
 #include <cstddef>

@@ -6,8 +6,7 @@
 #include <qio/configuration.hpp>
 #include <qio/file/inline_syncs.hpp>
 #include <qio/file/inline_writes.hpp>
-#include <qio/loop/attempted_request.hpp>
-#include <qio/loop/inline_turn.hpp>
+#include <qio/loop/loop.hpp>
 #include <qio/request/request.hpp>
 #include <qio/system/platform.hpp>
 

@@ -4,7 +4,7 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
-#include <qio/loop/inline_turn.hpp>
+#include <qio/loop/loop.hpp>
 #include <qio/request/request.hpp>
 #include <qio/system/platform.hpp>
 

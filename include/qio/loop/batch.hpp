@@ -4,7 +4,6 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
-#include <qio/loop/attempted_request.hpp>
 #include <qio/request/request.hpp>
 #include <qio/result.hpp>
 
@@ -20,7 +19,7 @@ class batch;
 class batch_place;
 
 /// One transfer of a batch, as an engine sees it. `needs_no_engine` is true as soon as it is complete.
-struct batch_part : attempted_request {
+struct batch_part : request {
   batch* owner;
   batch_place* place;
   result<std::size_t>* answer;
@@ -65,7 +64,7 @@ class batch_place {
 
 /// The base of an operation that is a batch. Its own request never goes to an engine: its parts do, and the last of
 /// them that completes completes it. If `failure` exists, nothing was started.
-class batch : public attempted_request {
+class batch : public request {
  public:
   batch() noexcept = default;
   ~batch() { leave(); }

@@ -1,28 +1,326 @@
 // SPDX-License-Identifier: BSL-1.0
-// The event loop that a context, its files and their operations share.
+// The event loop that a context, its files and their operations share, and what it is made of: timers, the time that a
+// turn may spend on inline work, deadlines and stop tokens of operations, turns, and coroutines that sleep.
 #pragma once
 
 #include <qio/base/helpers.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
-#include <qio/loop/attempted_request.hpp>
 #include <qio/loop/batch.hpp>
-#include <qio/loop/inline_turn.hpp>
 #include <qio/loop/mailbox.hpp>
-#include <qio/loop/timers.hpp>
 #include <qio/operation_options.hpp>
 #include <qio/options.hpp>
+#include <qio/request/request.hpp>
+#include <qio/result.hpp>
+#include <qio/system/platform.hpp>
 
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
+
+// --- Timers in order of time: a pairing heap whose nodes live in the operations ---
+
+/// A loop calls it when its time has come. It lives in the object that sets it.
+struct timer {
+  std::chrono::steady_clock::time_point when;
+  bool (*expired)(timer&) noexcept;  ///< true if it resumed a coroutine
+  timer* child;                      // the first of the later ones below this
+  timer* sibling;                    // the next with the same parent
+  timer* previous;                   // the sibling before, or the parent of a first child; null at the root
+  bool is_armed = false;             ///< in a heap
+};
+
+/// Far beyond any operation, and what every engine can wait for without an overflow.
+inline constexpr std::chrono::steady_clock::duration longest_wait = std::chrono::hours(24 * 36525);
+
+/// Insertion takes constant time; removal takes logarithmic time, amortized (Fredman, Sedgewick, Sleator, Tarjan 1986).
+class timers {
+ public:
+  bool empty() const noexcept { return root_ == nullptr; }
+  timer* earliest() const noexcept { return root_; }
+
+  void insert(timer& node) noexcept {
+    QIO_CHECK(!node.is_armed, "bug in qio: a timer was armed twice");
+    node.is_armed = true;
+    node.child = node.sibling = node.previous = nullptr;
+    root_ = root_ == nullptr ? &node : meld(root_, &node);
+  }
+
+  void remove(timer& node) noexcept {
+    QIO_CHECK(node.is_armed, "bug in qio: a timer was removed that was not armed");
+    node.is_armed = false;
+    timer* const below = meld_all(std::exchange(node.child, nullptr));
+    if (&node == root_) {
+      root_ = below;
+      return;
+    }
+    (node.previous->child == &node ? node.previous->child : node.previous->sibling) = node.sibling;
+    if (node.sibling != nullptr) node.sibling->previous = node.previous;
+    if (below != nullptr) root_ = meld(root_, below);
+  }
+
+ private:
+  static timer* meld(timer* a, timer* b) noexcept {
+    if (b->when < a->when) std::swap(a, b);
+    b->previous = a;
+    b->sibling = a->child;
+    if (a->child != nullptr) a->child->previous = b;
+    a->child = b;
+    return a;
+  }
+
+  // Two passes: it melds pairs from the left, then the pairs from the right. A loop, because the list may be long.
+  static timer* meld_all(timer* first) noexcept {
+    timer* pairs = nullptr;
+    while (first != nullptr) {
+      timer* const second = first->sibling;
+      timer* const rest = second == nullptr ? nullptr : second->sibling;
+      first->sibling = first->previous = nullptr;
+      if (second != nullptr) second->sibling = second->previous = nullptr;
+      timer* const pair = second == nullptr ? first : meld(first, second);
+      pair->sibling = pairs;
+      pairs = pair;
+      first = rest;
+    }
+    timer* root = nullptr;
+    while (pairs != nullptr) {
+      timer* const following = std::exchange(pairs->sibling, nullptr);
+      root = root == nullptr ? pairs : meld(root, pairs);
+      pairs = following;
+    }
+    return root;
+  }
+
+  timer* root_ = nullptr;
+};
+
+// --- Whether a slow system call waited, or the thread was preempted ---
+
+/// Watches one thread. The kernel counts its voluntary and involuntary context switches, and reports them by a system
+/// call. That is too expensive for every transfer, so it is made once in a while, and after a slow transfer.
+class thread_waits {
+ public:
+  /// Before a call that might be slow.
+  void look(clock::time_point now) noexcept {
+    if (now - looked_at_ < std::chrono::milliseconds(1)) return;
+    looked_at_ = now;
+    seen_ = platform::switches_of_this_thread();
+  }
+
+  /// Before the thread sleeps, which it counts, too.
+  void forget() noexcept { looked_at_ = {}; }
+
+  /// After a call that took long: whether it waited. False if the thread was also preempted since the last look, unless
+  /// the call took longer than preemption usually does, because a false alarm would be worse: on a busy machine there
+  /// would be one every few milliseconds.
+  bool has_waited(const platform::thread_switches& now, clock::duration took) noexcept {
+    const platform::thread_switches before = std::exchange(seen_, now);
+    if (now.voluntary == before.voluntary) return false;
+    return now.involuntary == before.involuntary || took > std::chrono::milliseconds(10);
+  }
+
+ private:
+  clock::time_point looked_at_{};
+  platform::thread_switches seen_;
+};
+
+// --- Whether a write on this thread might exceed the process's limit on the size of files ---
+
+/// Watches RLIMIT_FSIZE, which may change at any time. A write past the limit raises SIGXFSZ on the thread that makes
+/// it, so a limited process leaves its writes to the engine. A system call per write would make small writes a tenth
+/// slower, so a change is noticed within a millisecond.
+class file_size_limit {
+ public:
+  bool exists(clock::time_point now) noexcept {
+    if (now - asked_at_ >= std::chrono::milliseconds(1)) {
+      asked_at_ = now;
+      exists_ = platform::has_file_size_limit();
+    }
+    return exists_;
+  }
+
+ private:
+  clock::time_point asked_at_{};
+  bool exists_ = false;
+};
+
+// --- How to back off from inline transfers after one that waited ---
+
+/// After a transfer that waited, the engine gets the transfers of that file system for sixteen times as long. So
+/// waiting for a file system costs the context's thread at most a seventeenth of its time, however many of its files
+/// are open.
+class inline_pause {
+ public:
+  bool is_over(clock::time_point now) const noexcept { return now >= resume_; }
+
+  /// A transfer that ended at `end` waited for `took`.
+  void begin(clock::time_point end, clock::duration took) noexcept { resume_ = end + 16 * took; }
+
+ private:
+  clock::time_point resume_{};
+};
+
+// --- How much work one turn of the loop may do inline, without the engine ---
+
+/// Counts the time that a turn has spent on inline transfers. Up to the first limit, the coroutine that started a
+/// transfer continues immediately. Up to the second, transfers still complete inline, but the coroutine continues only
+/// after the others have run.
+class inline_turn {
+ public:
+  using duration = std::chrono::nanoseconds;
+
+  void renew() noexcept { spent_ = duration::zero(); }
+  void spend(duration time) noexcept { spent_ += time; }
+
+  bool may_go_on() const noexcept { return spent_ < without_a_pause; }
+  bool has_time() const noexcept { return spent_ < altogether; }
+
+  /// For a batch, whose transfers have no coroutine to continue between them: they may use the time up to the second
+  /// limit. What they have spent counts when the share ends.
+  class long_share {
+   public:
+    explicit long_share(inline_turn& turn) noexcept : turn_(turn) {}
+    long_share(const long_share&) = delete;
+    long_share& operator=(const long_share&) = delete;
+    ~long_share() { turn_.spent_ += spent_; }
+
+    /// Before each transfer: whether there is time left.
+    bool begin_next() noexcept {
+      spent_ += std::exchange(turn_.spent_, duration::zero());
+      return spent_ < altogether;
+    }
+
+   private:
+    inline_turn& turn_;
+    duration spent_{};
+  };
+
+  /// About how long a system call takes that copies this many bytes between buffers.
+  static constexpr duration time_of_copy(std::size_t bytes) noexcept { return duration(512 + bytes / 8); }
+  /// A transfer that should only copy, but took longer, may have waited for a device.
+  static constexpr duration longest_copy(std::size_t bytes) noexcept {
+    return std::chrono::microseconds(20) + 2 * time_of_copy(bytes);
+  }
+
+  /// The same for opening or closing a file.
+  static constexpr duration longest_opening = std::chrono::microseconds(200);
+
+  /// Long enough to make a turn cheap (some 60 transfers of 4 KiB) ...
+  static constexpr duration without_a_pause = std::chrono::microseconds(64);
+
+  /// The pause of a file system, by its device number. Two file systems may share one.
+  static constexpr unsigned pauses = 16;
+  inline_pause& pause_of(unsigned number) noexcept { return pauses_[number % pauses]; }
+
+  thread_waits waits;  ///< of the loop's thread
+  file_size_limit limit;
+  platform::known_file_systems file_systems;  ///< of files that were opened asynchronously
+
+ private:
+  // ... and short enough for operations that the engine has completed meanwhile.
+  static constexpr duration altogether = std::chrono::milliseconds(1);
+
+  duration spent_{};
+  inline_pause pauses_[pauses];
+};
+
+// --- What ends one operation early: its deadline and its stop token ---
+
+/// For operations that have neither a deadline nor a stop token. It takes no space and does nothing.
+class no_control {
+ public:
+  template <class Loop>
+  static constexpr bool may_start(const Loop&) noexcept {
+    return true;
+  }
+  template <class Loop, class Work>
+  void arm(Loop&, Work&) noexcept {}
+  template <class Loop>
+  void disarm(Loop&) noexcept {}
+  static constexpr bool timed_out() noexcept { return false; }
+};
+
+/// The deadline and the stop token of one operation. `Work` is what they cancel: a request or a batch.
+template <class Loop, class Work = request>
+class control final : timer, posted {
+ public:
+  explicit control(const operation_options& options) noexcept
+      : deadline_(options.deadline), stop_(options.stop.token()) {}
+
+  /// False if the stop has been requested or the deadline has passed already. Called once, before arm().
+  bool may_start(const Loop& owner) noexcept {
+    if (stop_.stop_requested()) return false;
+    if (!deadline_.exists()) return true;
+    const clock::time_point now = owner.now();
+    timed_out_ = deadline_.when() <= now;
+    // The difference cannot overflow, because steady clocks count from the start of something.
+    has_timer_ = !timed_out_ && deadline_.when() - now <= longest_wait;
+    return !timed_out_;
+  }
+
+  bool timed_out() const noexcept { return timed_out_; }
+
+  /// `work` has been submitted: cancels it when the time comes.
+  void arm(Loop& owner, Work& work) noexcept {
+    loop_ = &owner;
+    work_ = &work;
+    if (has_timer_) {
+      when = deadline_.when();
+      expired = [](timer& self) noexcept {
+        static_cast<control&>(self).expire();
+        return false;
+      };
+      owner.arm(*this);
+    }
+    // Last, because a stop that has been requested meanwhile calls back from here.
+    if (stop_.stop_possible()) stopper_.emplace(stop_, stop_notice{this});
+  }
+
+  /// It has completed, or is about to be destroyed.
+  void disarm(Loop& owner) noexcept {
+    if (is_armed) owner.disarm(*this);
+    // Waits for a stop that another thread is requesting at this moment; nothing is posted after it.
+    stopper_.reset();
+    if (is_posted) owner.withdraw(*this);
+  }
+
+ private:
+  // Called by the thread that requests the stop. It must not touch the engine, so it has the loop's thread cancel.
+  struct stop_notice {
+    control* self;
+    void operator()() const noexcept {
+      self->run = [](posted& node) noexcept {
+        auto& stopped = static_cast<control&>(node);
+        stopped.loop_->cancel(*stopped.work_);
+      };
+      self->loop_->post(*self);
+    }
+  };
+
+  void expire() noexcept {
+    timed_out_ = true;
+    loop_->cancel(*work_);
+  }
+
+  deadline deadline_;
+  std::stop_token stop_;
+  Loop* loop_ = nullptr;
+  Work* work_ = nullptr;
+  std::optional<std::stop_callback<stop_notice>> stopper_;
+  bool has_timer_ = false;
+  bool timed_out_ = false;
+};
+
+// --- The event loop that a context, its files and their operations share ---
 
 /// Work that submits requests of its own, one after another: begin(loop), cancel(loop), abandon(loop).
 template <class Work>
@@ -63,7 +361,7 @@ class loop final : public mailbox {
 
   /// Completes `r` at once, if that can be attempted and the attempt succeeds. Operations that have completed but wait
   /// for their turn count as company: the coroutines that they resume will start more, which makes one batch.
-  bool try_inline(attempted_request& r, caller from = {}) noexcept {
+  bool try_inline(request& r, caller from = {}) noexcept {
     require_own_thread("an operation was started by another thread than its context's", from);
     return r.attempt != nullptr && r.attempt(r, inline_turn_, engine_->in_flight() + !completed_.empty());
   }
@@ -380,6 +678,113 @@ class loop final : public mailbox {
   const bool is_to_poll_;
   bool closed_ = false;  // takes no more operations
   bool ended_ = false;   // calls nothing back any more
+};
+
+// --- A coroutine that waits for a time, and may be stopped ---
+
+/// `when`, as far as every engine can wait without an overflow; beyond that, forever.
+inline clock::time_point limited(clock::time_point when, clock::time_point now) noexcept {
+  return when - now > longest_wait ? (clock::time_point::max)() : when;
+}
+
+/// The result of sleep_until() and sleep_for(). Destroying it, with the coroutine that awaits it, ends the wait.
+template <class Loop>
+class [[nodiscard]] sleeping final : timer {
+ public:
+  sleeping(std::shared_ptr<Loop> in, clock::time_point until) noexcept : loop_(std::move(in)) { when = until; }
+  sleeping(const sleeping&) = delete;
+  sleeping& operator=(const sleeping&) = delete;
+  ~sleeping() {
+    if (is_armed) loop_->end_sleep(*this);
+  }
+
+  bool await_ready() const noexcept { return loop_->closed() || when <= loop_->now(); }
+  void await_suspend(std::coroutine_handle<> waiting, caller from = caller::here()) noexcept {
+    waiting_ = waiting;
+    when = limited(when, loop_->now());
+    expired = [](timer& self) noexcept {
+      static_cast<sleeping&>(self).waiting_.resume();
+      return true;
+    };
+    loop_->sleep(*this, from);
+  }
+  result<void> await_resume() const noexcept {
+    if (loop_->closed()) return error(errc::context_closed);
+    return success();
+  }
+
+ private:
+  std::shared_ptr<Loop> loop_;
+  std::coroutine_handle<> waiting_;
+};
+
+/// The same with a stop token: whichever comes first ends the wait, the time or the stop.
+template <class Loop>
+class [[nodiscard]] stoppable_sleeping final : timer, posted {
+ public:
+  stoppable_sleeping(std::shared_ptr<Loop> in, clock::time_point until, const std::stop_token& stop) noexcept
+      : loop_(std::move(in)), stop_(stop) {
+    when = until;
+  }
+  stoppable_sleeping(const stoppable_sleeping&) = delete;
+  stoppable_sleeping& operator=(const stoppable_sleeping&) = delete;
+  ~stoppable_sleeping() { disarm(); }
+
+  bool await_ready() noexcept {
+    stopped_ = stop_.stop_requested();
+    return stopped_ || loop_->closed() || when <= loop_->now();
+  }
+  void await_suspend(std::coroutine_handle<> waiting, caller from = caller::here()) noexcept {
+    waiting_ = waiting;
+    when = limited(when, loop_->now());
+    expired = [](timer& self) noexcept {
+      static_cast<stoppable_sleeping&>(self).end();
+      return true;
+    };
+    loop_->sleep(*this, from);
+    // Last, because a stop that has been requested meanwhile calls back from here.
+    if (stop_.stop_possible()) stopper_.emplace(stop_, stop_notice{this});
+  }
+  result<void> await_resume() const noexcept {
+    if (loop_->closed()) return error(errc::context_closed);
+    if (stopped_) return error(std::make_error_code(std::errc::operation_canceled));
+    return success();
+  }
+
+ private:
+  // Called by the thread that requests the stop. It must not touch the timers, so it has the loop's thread end the
+  // wait.
+  struct stop_notice {
+    stoppable_sleeping* self;
+    void operator()() const noexcept {
+      self->run = [](posted& node) noexcept {
+        auto& stopped = static_cast<stoppable_sleeping&>(node);
+        stopped.stopped_ = true;
+        stopped.end();
+      };
+      self->loop_->post(*self);
+    }
+  };
+
+  // Disarmed first: the awaiter may live on while the coroutine awaits something else in the same expression, and must
+  // not resume it again.
+  void end() noexcept {
+    disarm();
+    waiting_.resume();
+  }
+
+  void disarm() noexcept {
+    // Waits for a stop that another thread is requesting at this moment; nothing is posted after it.
+    stopper_.reset();
+    if (is_posted) loop_->withdraw(*this);
+    if (is_armed) loop_->end_sleep(*this);
+  }
+
+  std::shared_ptr<Loop> loop_;
+  std::stop_token stop_;
+  std::optional<std::stop_callback<stop_notice>> stopper_;
+  std::coroutine_handle<> waiting_;
+  bool stopped_ = false;
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

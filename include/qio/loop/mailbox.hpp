@@ -1,18 +1,36 @@
 // SPDX-License-Identifier: BSL-1.0
-// How other threads reach a loop: by its address while it is known to exist, else by its number.
+// How other threads reach a loop: by its address while it is known to exist, else by its number. What they post runs on
+// the loop's thread.
 #pragma once
 
 #include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
 #include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
-#include <qio/loop/posted.hpp>
 
 #include <cstdint>
 #include <mutex>
 #include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
+
+// --- Work that one thread hands to the loop of another ---
+
+/// Posted by any thread, and run by the loop's thread. It lives in the object that posts it, so posting allocates
+/// nothing; that object withdraws it if it is destroyed first.
+struct posted {
+  posted() noexcept = default;
+  posted(const posted&) = delete;
+  posted& operator=(const posted&) = delete;
+  ~posted() { QIO_CHECK(!is_posted, "bug in qio: posted work was destroyed before it ran"); }
+
+  posted* next;
+  posted* previous;
+  void (*run)(posted&) noexcept;
+  bool is_posted = false;  ///< from post() until it runs or is withdrawn
+};
+
+// --- The mailbox of a loop ---
 
 /// Names a loop for as long as the process lives; no other loop ever has the same number. 0 names none.
 using loop_number = std::uint64_t;

@@ -220,6 +220,12 @@ struct file_activity : detail::list_hook {
 
 namespace detail {
 
+class inline_turn;  // of the loop
+
+/// Tries to carry out a request on the loop's thread. True if it is complete. `company` is not 0 if the engine has
+/// other requests, or is about to get some.
+using inline_attempt = bool (*)(request&, inline_turn& turn, std::size_t company) noexcept;
+
 /// What carries out a request that the engine over io_uring holds, if its ring supports the operation.
 enum class uring_place : std::uint8_t { ring, polled_ring, workers };
 
@@ -244,6 +250,7 @@ struct request : detail::list_hook {
   result<void> (*call)(request&) noexcept;  ///< of opcode::call only
   void* argument;                           ///< of opcode::call only, for that function
   file_activity* activity = nullptr;
+  detail::inline_attempt attempt = nullptr;  ///< of the loop, before it asks an engine; null if there is none
   bool needs_no_engine =
       false;  ///< complete without an engine: empty, refused with the reason in `failure`, or served inline
 
@@ -295,9 +302,7 @@ using completed_requests = detail::queue<request>;
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
-// --- Results, and blocking calls ---
-//
-// Applies the results of system calls to a request, and carries out whole requests by blocking calls.
+// --- Applies the results of system calls to a request, and carries out whole requests by blocking calls ---
 
 /// A durable write that fails counts as a failed sync: the system has reported the error to the write, and will not
 /// report it to the next sync.

@@ -10,7 +10,7 @@
 #include <qio/directory.hpp>
 #include <qio/explanation.hpp>
 #include <qio/file/batch.hpp>
-#include <qio/file/buffers.hpp>
+#include <qio/file/modes.hpp>
 #include <qio/file/state.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>

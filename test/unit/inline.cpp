@@ -1,8 +1,7 @@
 // What decides whether a transfer is attempted inline.
 #include "catch.hpp"
 #include "directory.hpp"
-#include <qio/file/inline_syncs.hpp>
-#include <qio/file/inline_writes.hpp>
+#include <qio/file/inline_attempt.hpp>
 #include <qio/loop/loop.hpp>
 #include <qio/qio.hpp>
 

@@ -1,20 +1,179 @@
 // SPDX-License-Identifier: BSL-1.0
-// Mapped files: transfers are copies in memory, or system calls where a copy is impossible.
+// Mapped files: the mapping of a file that may grow, and transfers that are copies in memory, or system calls where a
+// copy is impossible.
 #pragma once
 
 #include <qio/base/helpers.hpp>
+#include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
-#include <qio/file/buffers.hpp>
-#include <qio/file/growing_map.hpp>
-#include <qio/file/mode_policy.hpp>
+#include <qio/file/modes.hpp>
+#include <qio/file/system_file.hpp>
 #include <qio/mode.hpp>
+#include <qio/result.hpp>
 #include <qio/system/operating_system.hpp>
+#include <qio/system/platform.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
+
+// --- The mapping of a file that may grow. No view of it becomes invalid before the file is closed ---
+
+/// Reserves more address space than the file needs. When the file outgrows it, the whole file is mapped again, and the
+/// old mapping is kept: both show the same pages. Each mapping is twice as long as the one before, so there are few.
+///
+/// Where a mapping cannot be longer than the file, the file is mapped again when a view of the new part is needed, or
+/// when the file has doubled. Until then, transfers of the new part use the file's handle.
+///
+/// Any thread may ask for a range while another one grows the file.
+class growing_map : kept_by_mapping {
+ public:
+  growing_map(platform::native_handle handle, bool writable, std::uint64_t reservation, access_pattern pattern) noexcept
+      : handle_(handle), reservation_(reservation), writable_(writable), pattern_(pattern) {}
+
+  ~growing_map() {
+    if (sharing_ != nullptr) sharing_->remove(*this);
+  }
+
+  bool writable() const noexcept { return writable_; }
+
+  /// The mappings end when the file is closed for all who share it. `sharing` outlives this object.
+  void end_with(shared_handle& sharing) noexcept {
+    release = [](kept_by_mapping& self) noexcept { static_cast<growing_map&>(self).end_mappings(); };
+    sharing_ = &sharing;
+    sharing.add(*this);
+  }
+
+  /// The address of the file's byte `offset`, or null unless the file had `bytes` bytes from there on when its size was
+  /// last read.
+  std::byte* find(std::uint64_t offset, std::size_t bytes) const noexcept {
+    const std::uint64_t size = known_size_.load(std::memory_order_acquire);
+    if (offset > size || bytes > size - offset) return nullptr;
+    return base_.load(std::memory_order_acquire) + offset;
+  }
+
+  /// The newest mapping, or its beginning. What find() has found is in there at the same offset, whatever the file's
+  /// size is now.
+  std::span<std::byte> shown() const noexcept {
+    const std::uint64_t size = mapped_.load(std::memory_order_acquire);  // first: see show_longest()
+    return {base_.load(std::memory_order_acquire), static_cast<std::size_t>(size)};
+  }
+
+  /// Translates an address in another mapping of the file to the same byte in `window`, which shown() has returned, or
+  /// to null if it is not in there; returns any other address unchanged. Two mappings share memory even though their
+  /// addresses do not overlap.
+  std::byte* in_window(std::byte* address, std::span<std::byte> window) {
+    if (!is_mapped_twice_.load(std::memory_order_acquire)) return address;
+    const std::lock_guard lock(mutex_);
+    for (const platform::mapping& each : mappings_) {
+      if (!is_within(each, address)) continue;
+      const auto offset = static_cast<std::size_t>(address - each.data());
+      return offset < window.size() ? window.data() + offset : nullptr;
+    }
+    return address;
+  }
+
+  /// Reads the file's size again. Maps what was added if that is worthwhile, or if it is needed for bytes before `end`.
+  /// Returns the size.
+  result<std::uint64_t> refresh(std::uint64_t end = 0) {
+    const std::lock_guard lock(mutex_);
+    return look_again(end);
+  }
+
+  /// Hands the changes made through each mapping to the system. Call it before syncing the file.
+  result<void> flush() {
+    const std::lock_guard lock(mutex_);
+    for (const platform::mapping& each : mappings_)
+      if (auto flushed = platform::flush(each); !flushed) return flushed;
+    return success();
+  }
+
+  /// Makes a system call that may change the size. No other thread sees the new size before the call has returned: the
+  /// kernel publishes the size first and then zeroes the rest of the old last page (since Linux 6.13,
+  /// pagecache_isize_extended), which would erase what is copied there in between.
+  template <class Call>
+  auto resize_by(Call&& call) {
+    const std::lock_guard lock(mutex_);
+    auto answer = platform::resize_beneath(mappings_, handle_, std::forward<Call>(call));
+    if (!mappings_.empty()) show_longest();
+    static_cast<void>(look_again(0));  // an error is reported to the next call that needs more
+    return answer;
+  }
+
+ private:
+  // What is accessed there from now on raises SIGBUS, like a part of the file that was cut off.
+  void end_mappings() noexcept {
+    const std::lock_guard lock(mutex_);
+    known_size_.store(0, std::memory_order_release);
+    for (platform::mapping& each : mappings_) platform::end(each);
+  }
+
+  static bool is_within(const platform::mapping& map, const std::byte* address) noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address), begin = reinterpret_cast<std::uintptr_t>(map.data());
+    return at >= begin && at - begin < map.size();
+  }
+
+  static constexpr std::uint64_t least_reservation = std::uint64_t(1) << 30;
+
+  result<std::uint64_t> look_again(std::uint64_t end) {
+    const auto size = platform::size(handle_);
+    if (!size) return size.error();
+    const std::uint64_t mapped = mapped_.load(std::memory_order_relaxed);
+    const bool is_worth_it = platform::mapping::covers_growth || end > mapped || size.value() / 2 >= mapped;
+    if (base_.load(std::memory_order_relaxed) == nullptr || (size.value() > mapped && is_worth_it)) {
+      if (auto done = map(size.value()); !done) return done.error();
+    }
+    QIO_CHECK(mapped_.load(std::memory_order_relaxed) != 0 || !platform::mapping::covers_growth,
+              "a growing_map has no mapping after the file was mapped");
+    known_size_.store(lesser_of(size.value(), mapped_.load(std::memory_order_relaxed)), std::memory_order_release);
+    return size.value();
+  }
+
+  result<void> map(std::uint64_t size) {
+    const std::uint64_t page = platform::page_size();
+    const std::uint64_t needed = greater_of(page, (size + page - 1) / page * page);
+    const std::uint64_t wanted = greater_of(greater_of(2 * needed, reservation_), least_reservation);
+    auto mapping = platform::mapping::map(handle_, wanted, writable_);
+    // Address space may be limited (RLIMIT_AS): the file may fit where room to grow does not.
+    if (!mapping && wanted > needed) mapping = platform::mapping::map(handle_, needed, writable_);
+    if (!mapping) return mapping.error();
+    mapping.value().expect(pattern_);
+    // More than there can be where each is longer than the file: fork(2) finds no array that is being moved.
+    if (mappings_.empty()) mappings_.reserve(40);
+    if (!mappings_.empty()) is_mapped_twice_.store(true, std::memory_order_release);
+    mappings_.push_back(std::move(mapping).value());
+    show_longest();
+    return success();
+  }
+
+  // The address is stored before the length, so that the length which shown() reads is not that of a later mapping.
+  void show_longest() noexcept {
+    const std::uint64_t mapped = mappings_.back().size();
+    known_size_.store(lesser_of(known_size_.load(std::memory_order_relaxed), mapped), std::memory_order_release);
+    base_.store(mappings_.back().data(), std::memory_order_release);
+    mapped_.store(mapped, std::memory_order_release);
+  }
+
+  platform::native_handle handle_;
+  std::uint64_t reservation_;
+  bool writable_;
+  access_pattern pattern_;
+  shared_handle* sharing_ = nullptr;
+  process_mutex mutex_;  // guards what follows, each store of which leaves it consistent; atomics are read without it
+  std::vector<platform::mapping> mappings_;  // the longest last
+  std::atomic<std::byte*> base_ = nullptr;   // the address of the longest
+  std::atomic<std::uint64_t> mapped_ = 0;    // its bytes
+  std::atomic<bool> is_mapped_twice_ = false;
+  std::atomic<std::uint64_t> known_size_ = 0;  // of the file; never more than mapped_
+};
+
+// --- Mapped files: transfers are copies in memory, or system calls where a copy is impossible ---
 
 template <class System>
 class mode_policy<mapped, System> : public any_alignment {

@@ -6,6 +6,7 @@
 #include <qio/configuration.hpp>
 #include <qio/directory.hpp>
 #include <qio/explanation.hpp>
+#include <qio/file/mapped.hpp>
 #include <qio/file/modes.hpp>
 #include <qio/file/system_file.hpp>
 #include <qio/mode.hpp>

@@ -5,8 +5,7 @@
 
 #include <qio/batch.hpp>
 #include <qio/bounce/blocking.hpp>
-#include <qio/bounce/reads.hpp>
-#include <qio/bounce/write.hpp>
+#include <qio/bounce/operations.hpp>
 #include <qio/bounce_pool.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>

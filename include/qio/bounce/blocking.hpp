@@ -4,9 +4,8 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/batch.hpp>
-#include <qio/bounce/groups.hpp>
+#include <qio/bounce/operations.hpp>
 #include <qio/bounce/slots.hpp>
-#include <qio/bounce/write.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/file.hpp>

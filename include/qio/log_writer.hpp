@@ -6,10 +6,9 @@
 #include <qio/configuration.hpp>
 #include <qio/engine/automatic.hpp>
 #include <qio/file.hpp>
-#include <qio/log/append.hpp>
 #include <qio/log/format.hpp>
 #include <qio/log/reader.hpp>
-#include <qio/log/writer_state.hpp>
+#include <qio/log/writer.hpp>
 #include <qio/mode.hpp>
 #include <qio/result.hpp>
 #include <qio/task.hpp>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// A log that is open for appending: at an address that does not change.
+// How records reach a log: appends, the batches that they are written in, and the writer, which commits groups of them.
 #pragma once
 
 #include <qio/base/helpers.hpp>
+#include <qio/base/intrusive.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/file.hpp>
 #include <qio/file/access.hpp>
-#include <qio/log/append.hpp>
-#include <qio/log/batch.hpp>
 #include <qio/log/format.hpp>
 #include <qio/log/reader.hpp>
 #include <qio/operation.hpp>
@@ -20,15 +19,190 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace qio::inline QIO_CONFIGURATION {
+
+// --- One record on its way into a log ---
+
+namespace detail {
+
+/// No engine gets it: the log takes it, and gives it to the loop when the record is durable.
+struct log_append_request : request {
+  std::span<const std::byte> record;
+  std::uint64_t number = 0;        ///< once it has a place in the log
+  queue<request>* list = nullptr;  ///< of the log, which it is in
+};
+
+}  // namespace detail
+
+/// The append of one record: see log_writer::append(). Awaited, or started with a callback, once. Immovable, and
+/// allocates nothing. Destroying it in flight abandons the record, which may or may not be in the log.
+template <class State>
+class [[nodiscard]] log_append final : private detail::log_append_request {
+ public:
+  using result_type = result<std::uint64_t>;  ///< the number of the record
+
+  /// For log_writer. A null `log` is one that was moved from.
+  log_append(State* log, std::span<const std::byte> bytes) noexcept : log_(log) { record = bytes; }
+  log_append(const log_append&) = delete;
+  log_append& operator=(const log_append&) = delete;
+  ~log_append() {
+    if (stage_ != stage::started) return;
+    if (list != nullptr)
+      list->remove(*this);
+    else
+      loop_->abandon(*this);
+  }
+
+  bool await_ready() noexcept {
+    QIO_CHECK(stage_ == stage::made, "a log_append was awaited that has already been started or awaited");
+    return is_refused();
+  }
+  bool await_suspend(std::coroutine_handle<> waiting) noexcept {
+    new (&storage_) std::coroutine_handle<>(waiting);
+    completed = [](request& self) noexcept {
+      auto& done = static_cast<log_append&>(self);
+      done.stage_ = stage::completed;
+      std::launder(reinterpret_cast<std::coroutine_handle<>*>(&done.storage_))->resume();
+    };
+    return enter();
+  }
+  result_type await_resume() noexcept {
+    stage_ = stage::completed;
+    return answer();
+  }
+
+  /// `callback(result)` is called once, on the context's thread, from within run() or poll(), never from within start()
+  /// (unless the log was moved from, or has outlived its context). See operation::start() for suitable callbacks.
+  template <class Callback>
+    requires std::invocable<Callback&, result_type>
+  void start(Callback callback) noexcept {
+    static_assert(std::is_trivially_copyable_v<Callback> && sizeof(Callback) <= sizeof(storage_) &&
+                      alignof(Callback) <= alignof(void*),
+                  "qio: a callback must be trivially copyable and at most four pointers in size; capture a pointer");
+    QIO_CHECK(stage_ == stage::made, "a log_append was started that has already been started or awaited");
+    new (&storage_) Callback(callback);
+    completed = [](request& self) noexcept {
+      auto& done = static_cast<log_append&>(self);
+      done.stage_ = stage::completed;
+      Callback copy = *std::launder(reinterpret_cast<Callback*>(&done.storage_));  // it may destroy the append
+      copy(done.answer());
+    };
+    if (is_refused()) return completed(*this);
+    if (enter()) return;
+    stage_ = stage::started;
+    loop_->complete_later(*this);
+  }
+
+ private:
+  enum class stage : std::uint8_t { made, started, completed };
+
+  bool is_refused() noexcept {
+    if (log_ == nullptr) failure = std::make_error_code(std::errc::bad_file_descriptor);
+    return log_ == nullptr;
+  }
+  // False if it was refused.
+  bool enter() noexcept {
+    loop_ = &log_->loop();
+    failure = log_->enter(*this);
+    if (!failure.exists()) stage_ = stage::started;
+    return !failure.exists();
+  }
+  result_type answer() const noexcept {
+    if (failed()) return failure;
+    return number;
+  }
+
+  State* log_;
+  typename State::loop_type* loop_ = nullptr;
+  alignas(void*) std::byte storage_[4 * sizeof(void*)];  // the coroutine or the callback that waits
+  stage stage_ = stage::made;
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION
+
+namespace qio::inline QIO_CONFIGURATION::detail {
+
+// --- Records that become durable together ---
+
+/// Owns the memory that is written, and lists who waits for it.
+class log_batch {
+ public:
+  log_batch(aligned_buffer&& memory, std::uint64_t block) noexcept : memory_(std::move(memory)), block_(block) {}
+
+  bool empty() const noexcept { return records_ == 0; }
+  std::uint64_t records() const noexcept { return records_; }
+  bool fits(std::size_t record) const noexcept {
+    return log_format::on_disk(payload_ + log_format::framed(record), block_) <= memory_.size();
+  }
+  /// On the disk, in bytes.
+  std::size_t size() const noexcept { return static_cast<std::size_t>(log_format::on_disk(payload_, block_)); }
+
+  void add(std::span<const std::byte> record) noexcept {
+    QIO_CHECK(fits(record.size()), "bug in qio: a record was added to a batch that has no room for it");
+    std::byte frame[log_format::frame_bytes];
+    log_format::store(frame, record.size(), sizeof frame);
+    log_format::put(memory_.data(), payload_, frame);
+    log_format::put(memory_.data(), payload_ + sizeof frame, record);
+    clear(payload_ + sizeof frame + record.size(),
+          payload_ + static_cast<std::size_t>(log_format::framed(record.size())));
+    payload_ += static_cast<std::size_t>(log_format::framed(record.size()));
+    ++records_;
+  }
+
+  /// The bytes to write at `at` into the log of that header.
+  std::span<const std::byte> finish(const log_format::file_header& log, const log_format::position& at) noexcept {
+    QIO_CHECK(!empty(), "bug in qio: a batch without records was to be written");
+    const std::size_t bytes = size();
+    clear(payload_, bytes / log_format::sector * log_format::payload);
+    log_format::batch_header header{log.id, log.generation, at.batch, at.offset, bytes, at.record, records_, 0};
+    const log_format::stamps stamps = header.stamps_of();
+    if ((log.flags & log_format::file_header::has_checksums) != 0)
+      header.checksum = log_format::checksum_of(std::as_const(memory_).view(0, bytes), stamps);
+    header.store_to(memory_.data());
+    log_format::stamp(memory_.view(0, bytes), stamps);
+    return std::as_const(memory_).view(0, bytes);
+  }
+
+  /// Its records are durable, or lost. Nobody waits for them any more.
+  void reset() noexcept {
+    QIO_CHECK(waiting.empty(), "bug in qio: a batch was used again while somebody waited for it");
+    payload_ = log_format::batch_header::bytes;
+    records_ = 0;
+  }
+
+  queue<request> waiting;
+
+ private:
+  void clear(std::size_t from, std::size_t to) noexcept {
+    static constexpr std::byte zeros[log_format::payload]{};
+    for (; from < to; from += lesser_of(to - from, sizeof zeros))
+      log_format::put(memory_.data(), from, std::span(zeros).first(lesser_of(to - from, sizeof zeros)));
+  }
+
+  aligned_buffer memory_;
+  std::uint64_t block_;
+  std::size_t payload_ = log_format::batch_header::bytes;
+  std::uint64_t records_ = 0;
+};
+
+}  // namespace qio::inline QIO_CONFIGURATION::detail
+
+namespace qio::inline QIO_CONFIGURATION {
+
+// --- A log that is open for appending: at an address that does not change ---
 
 /// How a log is laid out, and how it grows.
 struct log_options {

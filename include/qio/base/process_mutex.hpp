@@ -22,7 +22,7 @@ inline void wait_while(std::atomic<std::uint32_t>& value, std::uint32_t old) noe
 #endif
 }
 
-/// Raised in each child process before fork(2) returns there: see system/posix/fork.hpp.
+/// Raised in each child process before fork(2) returns there: see system/posix/process.hpp.
 inline constinit std::atomic<std::uint32_t> process_number = 0;
 
 /// A child process has only the thread that called fork(2), so a std::mutex that another thread held stays locked. This

@@ -4,36 +4,28 @@
 #pragma once
 
 #if defined(__linux__)
-#include <qio/system/linux/adopt.hpp>
 #include <qio/system/linux/direct.hpp>
 #include <qio/system/linux/directory.hpp>
 #include <qio/system/linux/event.hpp>
-#include <qio/system/linux/known_file_systems.hpp>
-#include <qio/system/linux/lock.hpp>
 #include <qio/system/linux/open.hpp>
 #include <qio/system/linux/page_cache.hpp>
 #include <qio/system/linux/transfer.hpp>
-#include <qio/system/posix/fork.hpp>
 #include <qio/system/posix/guarded_copy.hpp>
 #include <qio/system/posix/handle.hpp>
 #include <qio/system/posix/mapping.hpp>
-#include <qio/system/posix/relax.hpp>
+#include <qio/system/posix/process.hpp>
 #include <qio/system/posix/request_state.hpp>
-#include <qio/system/posix/signals.hpp>
 #elif defined(_WIN32)
-#include <qio/system/windows/adopt.hpp>
 #include <qio/system/windows/direct.hpp>
 #include <qio/system/windows/directory.hpp>
 #include <qio/system/windows/event.hpp>
 #include <qio/system/windows/guarded_copy.hpp>
 #include <qio/system/windows/handle.hpp>
-#include <qio/system/windows/known_file_systems.hpp>
-#include <qio/system/windows/lock.hpp>
 #include <qio/system/windows/mapping.hpp>
 #include <qio/system/windows/open.hpp>
 #include <qio/system/windows/page_cache.hpp>
+#include <qio/system/windows/process.hpp>
 #include <qio/system/windows/request_state.hpp>
-#include <qio/system/windows/signals.hpp>
 #include <qio/system/windows/transfer.hpp>
 #else
 #error "qio: this operating system is not supported"

@@ -1,7 +1,7 @@
 // How tests start a program: on Windows.
 #pragma once
 
-#include <qio/system/windows/path.hpp>
+#include <qio/system/windows/handle.hpp>
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, IOCTL_STORAGE_QUERY_PROPERTY, IOCTL_DISK_GET_DRIVE_GEOMETRY_EX and
 // IOCTL_DISK_PERFORMANCE, all of which want a handle without any right, which every user may open.
-#include <qio/system/windows/path.hpp>
+#include <qio/system/windows/handle.hpp>
 
 #include <qd1/machine/windows/bitlocker.hpp>
 #include <qd1/machine/windows/device.hpp>

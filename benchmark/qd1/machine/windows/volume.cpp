@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // GetVolumePathName, GetVolumeInformation, GetDriveType, GetDiskFreeSpace, GetFileAttributes.
-#include <qio/system/windows/path.hpp>
+#include <qio/system/windows/handle.hpp>
 
 #include <qd1/machine/windows/text.hpp>
 #include <qd1/machine/windows/volume.hpp>

@@ -5,7 +5,7 @@
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
-#include <qio/system/linux/kernel.hpp>
+#include <qio/system/linux/directory.hpp>
 #include <qio/system/linux/open.hpp>
 
 #include <fcntl.h>

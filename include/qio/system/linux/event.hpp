@@ -3,8 +3,8 @@
 #pragma once
 
 #include <qio/configuration.hpp>
-#include <qio/system/posix/fork.hpp>
 #include <qio/system/posix/handle.hpp>
+#include <qio/system/posix/process.hpp>
 
 #include <sys/eventfd.h>
 #include <unistd.h>

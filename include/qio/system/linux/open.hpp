@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Opening a file in steps, so that an open that fails late (because the mode is unavailable) leaves the disk unchanged.
+// How a file is opened: by its path, or by a handle that the program opened; and how it is locked for that handle.
 #pragma once
 
 #include <qio/base/helpers.hpp>
@@ -9,24 +9,44 @@
 #include <qio/result.hpp>
 #include <qio/system/handle_kind.hpp>
 #include <qio/system/linux/directory.hpp>
-#include <qio/system/linux/directory_entry.hpp>
-#include <qio/system/linux/known_file_systems.hpp>
 #include <qio/system/linux/page_cache.hpp>
-#include <qio/system/linux/unguessable.hpp>
 #include <qio/system/posix/handle.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::platform {
+
+// --- Names that nobody else can have taken ---
+
+/// A number that nobody else can predict, for names that nobody else can have taken. If a sandbox forbids getrandom(2),
+/// uses the clock, the process ID and an address instead.
+inline std::uint64_t unguessable_number() noexcept {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
+  struct timespec now {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  number = static_cast<std::uint64_t>(now.tv_nsec) ^ static_cast<std::uint64_t>(::getpid()) << 32 ^
+           reinterpret_cast<std::uintptr_t>(&number);
+  number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9u;  // the finalizer of splitmix64
+  number = (number ^ number >> 27) * 0x94d049bb133111ebu;
+  return number ^ number >> 31;
+}
+
+// --- Opening ---
+//
+// Opening a file in steps, so that an open that fails late (because the mode is unavailable) leaves the disk unchanged.
 
 /// Whether a file can be read and written at offsets.
 inline bool has_offsets(native_handle handle, const struct stat& status) noexcept {
@@ -258,5 +278,65 @@ class opening {
   bool nonblocking_ = false;
   bool created_ = false;
 };
+
+// --- A handle that the program has opened itself, and gives to a file ---
+
+/// A handle serves any number of contexts, and then the caller again.
+inline constexpr bool binds_handles = false;
+
+/// Fails if a file of `kind` could not keep its promises with the handle. Changes nothing: the flags belong to the open
+/// file description, which others may share.
+inline result<detail::adopted_handle<opening>> adopt(native_handle handle, detail::handle_kind kind) {
+  const int flags = ::fcntl(handle, F_GETFL);
+  if (flags < 0) return last_error();
+  if ((flags & O_PATH) != 0) return error(errc::access_not_granted);
+  struct stat status;
+  if (::fstat(handle, &status) != 0) return last_error();
+  if (S_ISDIR(status.st_mode)) return system_error(EISDIR);
+  if (!has_offsets(handle, status)) return error(errc::no_offsets);
+  const int mode = flags & O_ACCMODE;
+  if (mode == O_ACCMODE) return error(errc::access_not_granted);  // open(2): for ioctl(2) only
+  // An eventfd and its like pretend to seek.
+  if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode) &&
+      (mode == O_WRONLY ? ::pwrite(handle, "", 0, 0) : ::pread(handle, nullptr, 0, 0)) < 0 && errno == ESPIPE)
+    return error(errc::no_offsets);
+  if ((flags & O_APPEND) != 0 && mode != O_RDONLY) return error(errc::handle_appends);  // pwrite(2), BUGS
+  // io_uring returns EAGAIN instead of waiting.
+  if ((flags & O_NONBLOCK) != 0 && kind.asynchronous) return error(errc::handle_is_nonblocking);
+  const bool is_direct = (flags & O_DIRECT) != 0;
+  if (is_direct && !kind.direct) return error(errc::handle_is_direct);
+  const bool writes_durably = (flags & O_DSYNC) != 0;
+  if (kind.writes_durably && !writes_durably) return error(errc::handle_is_not_durable);
+  const access granted = mode == O_RDONLY ? access::read : mode == O_WRONLY ? access::write : access::read_write;
+  return detail::adopted_handle<opening>{opening::of(handle), granted, writes_durably, is_direct};
+}
+
+// --- The lock that keeps a second writer from a file ---
+
+/// Locks the file for the open file description of `handle`, until that is closed: by the last process that has it.
+/// Returns false if another one has locked it. Does not wait. Only calls of this function are kept out, not transfers:
+/// the lock is of a byte that no data reaches.
+inline result<bool> lock_exclusively(native_handle handle) noexcept {
+  struct flock last {};
+  last.l_type = F_WRLCK;
+  last.l_whence = SEEK_SET;
+  last.l_start = (std::numeric_limits<off_t>::max)() - 1;
+  last.l_len = 1;
+  while (::fcntl(handle, F_OFD_SETLK, &last) != 0) {
+    if (errno == EAGAIN || errno == EACCES) return false;
+    if (errno != EINTR) return last_error();
+  }
+  return true;
+}
+
+/// Gives the lock back before the handle is closed: a ring may keep the file open for a moment longer.
+inline void unlock(native_handle handle) noexcept {
+  struct flock last {};
+  last.l_type = F_UNLCK;
+  last.l_whence = SEEK_SET;
+  last.l_start = (std::numeric_limits<off_t>::max)() - 1;
+  last.l_len = 1;
+  static_cast<void>(::fcntl(handle, F_OFD_SETLK, &last));
+}
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -5,7 +5,7 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
-#include <qio/system/posix/fork.hpp>
+#include <qio/system/posix/process.hpp>
 
 #include <liburing/compat.h>
 #include <liburing/io_uring.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Closing, measuring, resizing and syncing a file by POSIX calls.
+// Handles, and errors of system calls on them.
 #pragma once
 
 #include <qio/configuration.hpp>
@@ -7,7 +7,6 @@
 #include <qio/path.hpp>
 #include <qio/result.hpp>
 #include <qio/system/piece.hpp>
-#include <qio/system/posix/error.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,8 +14,25 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <system_error>
 
 namespace qio::inline QIO_CONFIGURATION::platform {
+
+// --- Errors of POSIX calls ---
+
+/// The category of the system's error codes.
+inline const std::error_category& system_category() noexcept { return std::system_category(); }
+
+/// The error of a transfer that the file was not opened for.
+inline constexpr std::errc not_opened_for = std::errc::bad_file_descriptor;
+
+/// The system's code for a condition.
+inline int system_code(std::errc condition) noexcept { return static_cast<int>(condition); }
+
+inline error system_error(int code) noexcept { return error(std::error_code(code, system_category())); }
+inline error last_error() noexcept { return system_error(errno); }
+
+// --- Closing, measuring, resizing and syncing a file by POSIX calls ---
 
 static_assert(sizeof(off_t) >= sizeof(std::int64_t),
               "qio: file offsets have 32 bits in this build: compile with -D_FILE_OFFSET_BITS=64");

@@ -6,7 +6,7 @@
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/system/windows/open.hpp>
-#include <qio/system/windows/valid_data.hpp>
+#include <qio/system/windows/page_cache.hpp>
 
 #include <bit>
 #include <cstdint>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Replacing a file, even if it is open.
+// Replacing a file, even if it is open, by one with a temporary name that nobody else can have taken.
 #pragma once
 
 #include <qio/configuration.hpp>
 #include <qio/result.hpp>
+#include <qio/system/windows/calls.hpp>
 #include <qio/system/windows/handle.hpp>
-#include <qio/system/windows/unguessable.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,27 @@
 #include <string>
 #include <vector>
 
+// --- Names that nobody else can have taken ---
+
+#if defined(_MSC_VER)
+#pragma comment(lib, "advapi32")
+#endif
+
 namespace qio::inline QIO_CONFIGURATION::platform {
+
+// RtlGenRandom, which <ntsecapi.h> maps to this name by a macro.
+extern "C" BOOLEAN NTAPI SystemFunction036(PVOID buffer, ULONG bytes);
+
+/// A number that nobody else can predict, for names that nobody else can have taken.
+inline std::uint64_t unguessable_number() noexcept {
+  std::uint64_t number = 0;
+  if (SystemFunction036(&number, sizeof number) != 0) return number;
+  LARGE_INTEGER now;  // never fails, according to its documentation
+  ::QueryPerformanceCounter(&now);
+  return static_cast<std::uint64_t>(now.QuadPart) * 0x9e3779b97f4a7c15u ^ ::GetCurrentProcessId();
+}
+
+// --- Replacing a file, even if it is open ---
 
 inline bool is_directory(const std::wstring& path) noexcept {
   const DWORD attributes = calls::GetFileAttributesW(path.c_str());

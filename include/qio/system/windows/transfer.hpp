@@ -5,7 +5,6 @@
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/system/piece.hpp>
-#include <qio/system/windows/device_control.hpp>
 #include <qio/system/windows/handle.hpp>
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Threads and signals.
 #pragma once
 
 #include <qio/configuration.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a child process gets that fork(2) has made: mutexes that are free, and none of the descriptors by which it could
-// disturb the contexts of its parent.
+// Threads and child processes: waiting for memory, signals, and what a child process must not inherit.
 #pragma once
 
 #include <qio/base/intrusive.hpp>
@@ -10,12 +9,47 @@
 #include <qio/system/posix/mapping.hpp>
 
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <utility>
 
 namespace qio::inline QIO_CONFIGURATION::platform {
+
+// --- Waiting for memory to change ---
+
+/// For use in a loop that waits for memory to change: hints to the CPU to yield to its other hardware thread.
+inline void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+  asm volatile("yield");
+#endif
+}
+
+// --- Keeps the program's signals off the library's own threads ---
+
+/// While it exists, the calling thread receives no signals; threads started meanwhile never receive any.
+class signals_blocked {
+ public:
+  signals_blocked() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  signals_blocked(const signals_blocked&) = delete;
+  signals_blocked& operator=(const signals_blocked&) = delete;
+  ~signals_blocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+// --- Fork ---
+//
+// What a child process gets that fork(2) has made: mutexes that are free, and none of the descriptors by which it could
+// disturb the contexts of its parent.
 
 /// While one exists, other threads' calls of fork(2) wait, so that a child process inherits nothing that is half made.
 class without_fork {

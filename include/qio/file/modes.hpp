@@ -13,7 +13,6 @@
 #include <qio/request/request.hpp>
 #include <qio/result.hpp>
 #include <qio/system/operating_system.hpp>
-#include <qio/system/piece.hpp>
 #include <qio/system/platform.hpp>
 
 #include <array>

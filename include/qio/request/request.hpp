@@ -11,7 +11,6 @@
 #include <qio/request/syncs.hpp>
 #include <qio/result.hpp>
 #include <qio/statistics.hpp>
-#include <qio/system/piece.hpp>
 #include <qio/system/platform.hpp>
 
 #include <atomic>

@@ -2,13 +2,12 @@
 // What a file calls instead of the operating system: the twin of system/operating_system.hpp.
 #pragma once
 
+#include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
 #include <qio/simulation/disk.hpp>
-#include <qio/system/handle_kind.hpp>
-#include <qio/system/piece.hpp>
 #include <qio/system/platform.hpp>
 
 #include <cstdint>

@@ -2,12 +2,11 @@
 // What a file needs from a system, as an object, so that a simulated system can replace the real one.
 #pragma once
 
+#include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
-#include <qio/system/handle_kind.hpp>
-#include <qio/system/piece.hpp>
 #include <qio/system/platform.hpp>
 
 #include <cstdint>

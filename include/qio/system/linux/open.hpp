@@ -7,7 +7,6 @@
 #include <qio/mode.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
-#include <qio/system/handle_kind.hpp>
 #include <qio/system/linux/directory.hpp>
 #include <qio/system/linux/page_cache.hpp>
 #include <qio/system/posix/handle.hpp>

@@ -2,8 +2,8 @@
 // One read or write by a system call.
 #pragma once
 
+#include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
-#include <qio/system/piece.hpp>
 #include <qio/system/posix/handle.hpp>
 
 #include <fcntl.h>

@@ -2,11 +2,11 @@
 // Handles, and errors of system calls on them.
 #pragma once
 
+#include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
-#include <qio/system/piece.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -2,11 +2,11 @@
 // Handles, and what calls on them need: errors, paths in the form that Windows takes, and events to wait for.
 #pragma once
 
+#include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
-#include <qio/system/piece.hpp>
 #include <qio/system/windows/calls.hpp>
 
 #include <array>

@@ -6,7 +6,6 @@
 #include <qio/mode.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
-#include <qio/system/handle_kind.hpp>
 #include <qio/system/windows/calls.hpp>
 #include <qio/system/windows/handle.hpp>
 #include <qio/system/windows/page_cache.hpp>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <qio/base/helpers.hpp>
+#include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
-#include <qio/system/piece.hpp>
 #include <qio/system/windows/handle.hpp>
 
 #include <cerrno>

@@ -6,13 +6,17 @@
 #include <qio/configuration.hpp>
 #include <qio/result.hpp>
 
+#include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <new>
+#include <ranges>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace qio::inline QIO_CONFIGURATION {
@@ -150,25 +154,23 @@ inline constexpr std::uint64_t max_offset = (std::numeric_limits<std::int64_t>::
 
 /// A borrowed array of mutable_buffer or, for a write, of const_buffer; both have the layout of POSIX's iovec. Elements
 /// are read as copies, because an object of one type must not be accessed as an object of the other.
-class buffer_array {
- public:
+struct buffer_array {
   constexpr buffer_array(std::nullptr_t = nullptr) noexcept {}
-  buffer_array(const mutable_buffer* first) noexcept : first_(first) {}
-  buffer_array(const const_buffer* first) noexcept : first_(first) {}
+  buffer_array(const mutable_buffer* first) noexcept : first(first) {}
+  buffer_array(const const_buffer* first) noexcept : first(first) {}
 
-  const void* data() const noexcept { return first_; }
+  const void* data() const noexcept { return first; }
   mutable_buffer operator[](std::size_t index) const noexcept {
     mutable_buffer copy;
-    std::memcpy(&copy, static_cast<const std::byte*>(first_) + index * sizeof copy, sizeof copy);
+    std::memcpy(&copy, static_cast<const std::byte*>(first) + index * sizeof copy, sizeof copy);
     return copy;
   }
   void skip(std::size_t count) noexcept {
-    first_ = static_cast<const std::byte*>(first_) + count * sizeof(mutable_buffer);
+    first = static_cast<const std::byte*>(first) + count * sizeof(mutable_buffer);
   }
   friend bool operator==(const buffer_array&, const buffer_array&) = default;
 
- private:
-  const void* first_ = nullptr;
+  const void* first = nullptr;
 };
 
 static_assert(sizeof(const_buffer) == sizeof(mutable_buffer) &&
@@ -207,5 +209,75 @@ struct piece {
   std::size_t vector_size;
   mutable_buffer single;
 };
+
+// --- what the type of a buffer determines: whether it is valid, whether it outlives the call, its size if fixed ---
+
+/// The size in bytes, if the buffer's type fixes it; otherwise 0, which is a multiple of everything.
+template <class Buffer>
+inline constexpr std::size_t static_extent = 0;
+template <class T, std::size_t Count>
+inline constexpr std::size_t static_extent<std::array<T, Count>> = sizeof(T) == 1 ? Count : 0;
+template <class T, std::size_t Count>
+inline constexpr std::size_t static_extent<T[Count]> = sizeof(T) == 1 ? Count : 0;
+template <class T, std::size_t Count>
+inline constexpr std::size_t static_extent<std::span<T, Count>> =
+    sizeof(T) == 1 && Count != std::dynamic_extent ? Count : 0;
+
+/// What a read fills: bytes, or several buffers.
+template <class Buffer>
+concept readable_into =
+    std::convertible_to<Buffer, std::span<std::byte>> || std::convertible_to<Buffer, std::span<const mutable_buffer>>;
+
+/// What a write sends: bytes, or several buffers.
+template <class Buffer>
+concept writable_from = std::convertible_to<Buffer, std::span<const std::byte>> ||
+                        std::convertible_to<Buffer, std::span<const const_buffer>>;
+
+/// Contiguous memory of another element type, such as a std::string. The declarations accept it so that the
+/// static_asserts below can name the fix.
+template <class Buffer>
+concept holds_no_bytes = std::ranges::contiguous_range<Buffer> && !readable_into<Buffer> && !writable_from<Buffer> &&
+                         !std::same_as<std::ranges::range_value_t<Buffer>, std::byte> &&
+                         !std::same_as<std::ranges::range_value_t<Buffer>, mutable_buffer> &&
+                         !std::same_as<std::ranges::range_value_t<Buffer>, const_buffer>;
+
+/// Whether a buffer that is passed as `Buffer&&` still exists after the call returns: it has a name, or is a view of
+/// memory that something else owns.
+template <class Buffer>
+inline constexpr bool is_borrowed =
+    std::is_lvalue_reference_v<Buffer> || std::ranges::borrowed_range<Buffer> ||
+    (!std::ranges::range<Buffer> && std::is_trivially_copyable_v<std::remove_cvref_t<Buffer>>);
+
+/// Converts the caller's argument to what a transfer takes: one buffer, or a list of several.
+template <class Buffer>
+auto buffers_to_fill(Buffer& buffer) noexcept {
+  static_assert(!holds_no_bytes<Buffer&>,
+                "qio: a read fills std::byte: pass std::as_writable_bytes(std::span(x)) instead of x");
+  if constexpr (holds_no_bytes<Buffer&>)
+    return mutable_buffer();
+  else if constexpr (std::convertible_to<Buffer&, std::span<std::byte>>)
+    return mutable_buffer(std::span<std::byte>(buffer));
+  else
+    return buffer_list(std::span<const mutable_buffer>(buffer));
+}
+
+// A transfer does not know its direction; a write only reads its buffers.
+template <class Buffer>
+auto buffers_to_send(Buffer& buffer) noexcept {
+  static_assert(!holds_no_bytes<Buffer&>,
+                "qio: a write sends std::byte: pass std::as_bytes(std::span(x)) instead of x");
+  if constexpr (holds_no_bytes<Buffer&>) {
+    return mutable_buffer();
+  } else if constexpr (std::convertible_to<Buffer&, std::span<const std::byte>>) {
+    const std::span<const std::byte> bytes(buffer);
+    return mutable_buffer(const_cast<std::byte*>(bytes.data()), bytes.size());
+  } else {
+    return buffer_list(std::span<const const_buffer>(buffer));
+  }
+}
+
+/// Either of them, as a range.
+inline std::span<const mutable_buffer> each_of(const mutable_buffer& only) noexcept { return {&only, 1}; }
+inline buffer_list each_of(buffer_list several) noexcept { return several; }
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

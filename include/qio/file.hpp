@@ -579,25 +579,25 @@ class [[nodiscard]] basic_file {
   /// 4096 for a direct file that uses the cache (if_unavailable::use_cache).
   qio::alignment alignment(detail::caller from = detail::caller::here()) const noexcept {
     require_open("alignment() was called on a file that is closed or was moved from", from);
-    return state_->mode.alignment();
+    return state_->mode.alignment;
   }
 
   /// Which writes may be untorn: see write_options::untorn. All 0 if none may: in modes other than direct, and where
   /// the system, the file system or the device does not support them.
   qio::atomic_write_limits atomic_write_limits(detail::caller from = detail::caller::here()) const noexcept {
     require_open("atomic_write_limits() was called on a file that is closed or was moved from", from);
-    return state_->mode.untorn_limits();
+    return state_->mode.untorn_limits;
   }
 
   /// Whether transfers bypass the page cache. False after a fallback (if_unavailable::use_cache), and in other modes.
   bool is_direct(detail::caller from = detail::caller::here()) const noexcept {
     require_open("is_direct() was called on a file that is closed or was moved from", from);
-    return state_->mode.is_direct();
+    return state_->mode.is_direct;
   }
   /// Whether the cache drops the pages after a transfer. False after a fallback, and in other modes.
   bool is_uncached(detail::caller from = detail::caller::here()) const noexcept {
     require_open("is_uncached() was called on a file that is closed or was moved from", from);
-    return state_->mode.is_uncached();
+    return state_->mode.is_uncached;
   }
 
   /// False after close(), and after a move from the file.
@@ -698,7 +698,7 @@ class [[nodiscard]] basic_file {
   }
   template <class Buffers>
   void describe_transfer(request& r, std::uint64_t offset, Buffers buffers, std::uint32_t block) noexcept {
-    r.flags = state_->mode.flags();
+    r.flags = state_->mode.flags;
     r.io = detail::transfer(offset, buffers);
     if (!state_->fits(r.io, buffers, block)) [[unlikely]]
       refuse(r, state_->misfit(r.io, buffers, block));
@@ -706,15 +706,15 @@ class [[nodiscard]] basic_file {
   template <class Buffers>
   void describe_read(request& r, std::uint64_t offset, Buffers buffers) noexcept {
     describe(r, opcode::read);
-    r.block = state_->mode.end_block();
-    describe_transfer(r, offset, buffers, state_->mode.alignment().read);
+    r.block = state_->mode.end_block;
+    describe_transfer(r, offset, buffers, state_->mode.alignment.read);
     if constexpr (state::policy::reads_inline) r.attempt = state_->file.activity.attempt_of_reads;
   }
   template <class Buffers>
   void describe_write(request& r, std::uint64_t offset, Buffers buffers, platform::transfer_flags more = 0) noexcept {
     describe(r, opcode::write);
     state_->file.activity.syncs.note_write();
-    describe_transfer(r, offset, buffers, state_->mode.alignment().write);
+    describe_transfer(r, offset, buffers, state_->mode.alignment.write);
     r.flags |= more | state_->file.activity.system.each_write;
     // A write that waits for the device is not attempted inline.
     if constexpr (state::policy::writes_inline)

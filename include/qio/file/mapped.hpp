@@ -198,22 +198,40 @@ class mode_policy<mapped, System> : public any_alignment {
     keeps_size_ = copies_ && platform::mapping::keeps_size(opening.handle());
     return success();
   }
-  /// The file was mapped before commit() truncates it.
-  result<platform::native_handle> commit(typename System::opening& opening) {
-    return map_.resize_by([&] { return opening.commit(); });
+  /// A call that may change the file's size: see growing_map.
+  template <class Call>
+  auto resize_by(Call&& call) {
+    return map_.resize_by(std::forward<Call>(call));
   }
 
   /// The mapping shows the file until it is closed for all who share it. `sharing` outlives this object.
   void end_with(shared_handle& sharing) noexcept { map_.end_with(sharing); }
 
-  static constexpr platform::transfer_flags flags() noexcept { return 0; }
-  static constexpr bool is_direct() noexcept { return false; }
-  static constexpr bool is_uncached() noexcept { return false; }
+  static constexpr platform::transfer_flags flags = 0;
+  static constexpr bool is_uncached = false;
 
+  /// Copies between memory and the mapping. False if a copy cannot do all of it: past the last known end of the file,
+  /// or after a fault (the file was truncated, the device failed, the disk is full). The system call that follows finds
+  /// out which, and returns exactly what it returns for a cached file.
+  //
+  /// If another process has truncated the file within a page, that page does not fault: past the end it shows zeros,
+  /// and what is written there does not reach the file. So a write checks afterwards whether the end is still beyond
+  /// it. A read has to check only if its last byte is zero. Neither has to where nobody can truncate a mapped file.
   template <class Buffers>
-  result<std::size_t> read(const system_file<System>& file, transfer& io, Buffers buffers) const {
-    if (copy_out(file, io, buffers)) return io.total();
-    return file.read(io, buffers, 0, 1);
+  bool copy_out(const system_file<System>& file, const transfer& io, Buffers memory) const {
+    const std::span<std::byte> window = window_for(io);
+    if (window.empty()) return false;
+    const std::byte* from = window.data() + io.offset();
+    std::byte last{0};
+    for (const mutable_buffer each : each_of(memory)) {
+      if (each.size == 0) continue;
+      std::byte* const to =
+          map_.in_window(static_cast<std::byte*>(each.data), window);  /// a view of this file, perhaps
+      if (to == nullptr || !platform::guarded_copy(to, from, each.size, window)) return false;
+      from += each.size;
+      last = to[each.size - 1];
+    }
+    return last != std::byte{0} || is_within_file(file, io);
   }
 
   template <class Buffers>
@@ -226,14 +244,8 @@ class mode_policy<mapped, System> : public any_alignment {
     return map_.resize_by([&] { return file.write(io, buffers, more); });
   }
 
-  result<void> resize(system_file<System>& file, std::uint64_t bytes) {
-    return map_.resize_by([&] { return file.files.resize(file.handle, bytes); });
-  }
-
-  result<void> sync(system_file<System>& file, sync_kind kind) {
-    if (auto flushed = map_.flush(); !flushed) return flushed;
-    return file.files.sync(file.handle, kind);
-  }
+  /// Hands the changes made through the mapping to the system, before a sync.
+  result<void> flush() { return map_.flush(); }
 
   bool is_writable() const noexcept { return map_.writable(); }
 
@@ -249,9 +261,6 @@ class mode_policy<mapped, System> : public any_alignment {
     return std::span(found, bytes);
   }
 
-  template <class Engine>
-  static void allow_polling(const Engine&, system_file<System>&, platform::native_handle) noexcept {}
-
   void explain(const system_file<System>& file, explanation& out) const {
     explain_inline(file, out);
     const bool holds = copies_ && platform::guard_holds();
@@ -262,29 +271,6 @@ class mode_policy<mapped, System> : public any_alignment {
   }
 
  private:
-  // Copies between memory and the mapping. False if a copy cannot do all of it: past the last known end of the file, or
-  // after a fault (the file was truncated, the device failed, the disk is full). The system call that follows finds out
-  // which, and returns exactly what it returns for a cached file.
-  //
-  // If another process has truncated the file within a page, that page does not fault: past the end it shows zeros, and
-  // what is written there does not reach the file. So a write checks afterwards whether the end is still beyond it. A
-  // read has to check only if its last byte is zero. Neither has to where nobody can truncate a mapped file.
-  template <class Buffers>
-  bool copy_out(const system_file<System>& file, const transfer& io, Buffers memory) const {
-    const std::span<std::byte> window = window_for(io);
-    if (window.empty()) return false;
-    const std::byte* from = window.data() + io.offset();
-    std::byte last{0};
-    for (const mutable_buffer each : each_of(memory)) {
-      if (each.size == 0) continue;
-      std::byte* const to = map_.in_window(static_cast<std::byte*>(each.data), window);  // a view of this file, perhaps
-      if (to == nullptr || !platform::guarded_copy(to, from, each.size, window)) return false;
-      from += each.size;
-      last = to[each.size - 1];
-    }
-    return last != std::byte{0} || is_within_file(file, io);
-  }
-
   template <class Buffers>
   bool copy_in(const system_file<System>& file, const transfer& io, Buffers memory) {
     const std::span<std::byte> window = window_for(io);

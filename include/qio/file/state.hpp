@@ -181,35 +181,43 @@ struct file_state {
   /// offset and lengths must be multiples of.
   template <class Buffers>
   bool fits(const transfer& io, Buffers buffers, std::uint32_t block) const noexcept {
-    // If the total is 0, total - 1 wraps around and is out of range as well.
-    static_assert(max_offset == ~std::uint64_t(0) >> 1);
-    const std::uint64_t total = io.total();
-    return ((io.offset() | (total - 1) | (io.offset() + total)) & ~max_offset) == 0 && mode.fits(io, buffers, block);
+    if constexpr (Mode::is_direct)
+      return io.moves_within_range() && mode.fits(io, buffers, block);
+    else
+      return io.moves_within_range();
   }
 
   /// Why a transfer does not fit. An empty one has no error: it is complete.
   template <class Buffers>
   QIO_COLD error misfit(const transfer& io, Buffers buffers, std::uint32_t block) const noexcept {
     if (const error failure = out_of_range(io); failure.exists()) return failure;
-    return mode.fits(io, buffers, block) ? error() : mode.misfit(io, buffers, block);
+    if constexpr (Mode::is_direct)
+      return mode.misfit(io, buffers, block);
+    else
+      return {};
   }
 
   template <class Buffers>
   result<std::size_t> read(std::uint64_t offset, Buffers buffers) const {
     transfer io(offset, buffers);
-    if (!fits(io, buffers, mode.alignment().read)) [[unlikely]]
-      return refuse(offset, buffers, mode.alignment().read);
-    return mode.read(file, io, buffers);
+    if (!fits(io, buffers, mode.alignment.read)) [[unlikely]]
+      return refuse(offset, buffers, mode.alignment.read);
+    if constexpr (Mode::is_mapped)
+      if (mode.copy_out(file, io, buffers)) return io.total();
+    const raw_result answer = file.files.read(file.handle, io.next(), mode.flags);
+    if (io.is_finished_by(answer)) [[likely]]
+      return static_cast<std::size_t>(answer);
+    return file.finish_read(offset, buffers, mode.flags, mode.end_block, answer);
   }
 
   template <class Buffers>
   result<std::size_t> write(std::uint64_t offset, Buffers buffers, platform::transfer_flags more = 0) {
     transfer io(offset, buffers);
-    if (!fits(io, buffers, mode.alignment().write)) [[unlikely]]
-      return refuse(offset, buffers, mode.alignment().write);
+    if (!fits(io, buffers, mode.alignment.write)) [[unlikely]]
+      return refuse(offset, buffers, mode.alignment.write);
     if (more != 0 || file.activity.writes_durably) [[unlikely]]
       return write_durably(io, buffers, more | file.activity.system.each_write);
-    return mode.write(file, io, buffers, more);
+    return write_by_mode(io, buffers, more);
   }
 
   /// The flags of a write with these options. If the handle makes every write durable, that takes no flag.
@@ -256,8 +264,13 @@ struct file_state {
 
   result<void> sync(sync_kind kind) {
     const sync_failure& known = file.activity.sync_failure;
-    auto answer =
-        file.syncs().run([&] { return file.activity.sync_failure.answer_of([&] { return mode.sync(file, kind); }); });
+    auto answer = file.syncs().run([&] {
+      return file.activity.sync_failure.answer_of([&]() -> result<void> {
+        if constexpr (Mode::is_mapped)
+          if (auto flushed = mode.flush(); !flushed) return flushed;
+        return file.files.sync(file.handle, kind);
+      });
+    });
     if (answer && known.exists()) answer = known.get();
     if (!answer) return file.activity.of_sync(answer.error());
     return answer;
@@ -271,7 +284,8 @@ struct file_state {
   result<void> resize(std::uint64_t bytes) {
     if (!file.may_write()) return file.activity.not_granted(access::write);
     file.activity.closes_at_once = false;  // as after an open that truncates
-    const result<void> resized = mode.resize(file, bytes);
+    const auto call = [&] { return file.files.resize(file.handle, bytes); };
+    const result<void> resized = by_mode(call);
     if (resized) file.activity.system.note_size(bytes);
     return resized;
   }
@@ -303,20 +317,37 @@ struct file_state {
                                                       access granted, const open_options& options, const Loop& loop) {
     auto state = prepare(system, opening, granted, options, loop);
     if (!state) return state;
-    auto committed = state.value()->mode.commit(opening);
+    auto committed = state.value()->by_mode([&] { return opening.commit(); });
     if (!committed) return committed.error();
     state.value()->file.handle = committed.value();  // only now: until then it belongs to the opening
     return state;
+  }
+
+  // What changes the file's size. A mapping must follow it.
+  template <class Call>
+  auto by_mode(Call&& call) {
+    if constexpr (Mode::is_mapped)
+      return mode.resize_by(std::forward<Call>(call));
+    else
+      return std::forward<Call>(call)();
+  }
+
+  template <class Buffers>
+  result<std::size_t> write_by_mode(transfer& io, Buffers buffers, platform::transfer_flags more) {
+    if constexpr (Mode::is_mapped)
+      return mode.write(file, io, buffers, more);
+    else
+      return file.write(io, buffers, mode.flags | more);
   }
 
   // A write with flags, or of a file whose writes are all durable.
   template <class Buffers>
   QIO_NOINLINE result<std::size_t> write_durably(transfer& io, Buffers buffers, platform::transfer_flags more) {
     const bool is_durable = file.activity.writes_durably || (more & platform::durable) != 0;
-    if (!is_durable || !file.activity.writes_to_cache) return mode.write(file, io, buffers, more);
+    if (!is_durable || !file.activity.writes_to_cache) return write_by_mode(io, buffers, more);
     const sync_failure& known = file.activity.sync_failure;
     const std::uint32_t failures_before = known.count();
-    auto answer = file.syncs().run([&] { return mode.write(file, io, buffers, more); });
+    auto answer = file.syncs().run([&] { return write_by_mode(io, buffers, more); });
     if (!answer) return file.activity.of_sync(answer.error(), opcode::write);
     if (known.count() != failures_before)
       return file.activity.of_sync(error::of_transfer(known.get().code(), answer.assume_value()), opcode::write);
@@ -330,14 +361,14 @@ struct file_state {
     const platform::native_handle opened = opening.handle();
     auto state = std::make_unique<file_state>(system, opened, granted, options);
     if (auto prepared = state->mode.prepare(state->file, opening, options); !prepared) return prepared.error();
-    state->file.activity.writes_to_cache = !state->mode.is_direct();
-    if (options.durable_writes && opening.needs_flushes(state->mode.is_direct()))
+    state->file.activity.writes_to_cache = !state->mode.is_direct;
+    if (options.durable_writes && opening.needs_flushes(state->mode.is_direct))
       state->file.activity.system.flush_each_write();
     if constexpr (is_on_context<Loop>) {
       if (auto attached = loop->attach(opened); !attached) return attached.error();
       state->file.activity.engine_gathers = loop->engine().gathers();
       if constexpr (System::has_page_cache) state->allow_inline_transfers(options, opening.storage());
-      state->mode.allow_polling(loop->engine(), state->file, opened);
+      if constexpr (Mode::is_direct) state->mode.allow_polling(loop->engine(), state->file, opened);
     }
     return state;
   }
@@ -351,7 +382,7 @@ struct file_state {
   }
 
   /// Whether the mode is more than the page cache, as it should be.
-  bool is_in_force() const noexcept { return mode.is_direct() || mode.is_uncached(); }
+  bool is_in_force() const noexcept { return mode.is_direct || mode.is_uncached; }
 
   // Finds out which transfers may be attempted inline.
   void allow_inline_transfers(const open_options& options, const platform::file_storage& where) noexcept {
@@ -394,7 +425,7 @@ struct file_state {
 
   template <class Buffers>
   QIO_COLD error judge_untorn(std::uint64_t offset, Buffers buffers) const noexcept {
-    const atomic_write_limits limits = mode.untorn_limits();
+    const atomic_write_limits limits = mode.untorn_limits;
     if (limits.largest == 0) return errc::untorn_not_supported;
     if constexpr (std::is_same_v<Buffers, buffer_list>)
       if (buffers.count > 1) return {errc::untorn_buffers, buffers.count, 1};

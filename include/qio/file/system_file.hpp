@@ -116,15 +116,18 @@ struct system_file {
     activity.sync_failure.keep_in(sharing->failures);
   }
 
-  /// Reads all of `io`, which was made from `buffers`, by system calls. A read that stops between two multiples of
-  /// `end_block` has reached the end of the file.
+  /// Continues a read by system calls, of which the first returned `answer`. A read that stops between two multiples of
+  /// `end_block` has reached the end of the file. Makes the transfer again from its parts, because one whose address is
+  /// taken would not stay in registers.
   template <class Buffers>
-  result<std::size_t> read(transfer& io, Buffers buffers, platform::transfer_flags flags,
-                           std::uint32_t end_block) const {
-    const raw_result answer = files.read(handle, io.next(), flags);
-    if (io.is_finished_by(answer)) [[likely]]
-      return io.total();
-    return finish_read(io.offset(), buffers, flags, end_block, answer);
+  QIO_NOINLINE result<std::size_t> finish_read(std::uint64_t offset, Buffers buffers, platform::transfer_flags flags,
+                                               std::uint32_t end_block, raw_result answer) const {
+    transfer io(offset, buffers);
+    error failure;
+    while (io.after_read(answer, end_block, failure) == transfer::progress::unfinished)
+      answer = files.read(handle, io.next(), flags);
+    if (failure.exists()) return may_read() ? failure : activity.not_granted(access::read);
+    return io.transferred();
   }
 
   /// Writes all of `io`, which was made from `buffers`, by system calls.
@@ -148,18 +151,7 @@ struct system_file {
   std::shared_ptr<shared_handle> sharing;  // null as long as no other file uses the handle
 
  private:
-  // Continue a transfer whose first system call returned `answer`. They make the transfer again from its parts, because
-  // one whose address is taken would not stay in registers.
-  template <class Buffers>
-  QIO_NOINLINE result<std::size_t> finish_read(std::uint64_t offset, Buffers buffers, platform::transfer_flags flags,
-                                               std::uint32_t end_block, raw_result answer) const {
-    transfer io(offset, buffers);
-    error failure;
-    while (io.after_read(answer, end_block, failure) == transfer::progress::unfinished)
-      answer = files.read(handle, io.next(), flags);
-    if (failure.exists()) return may_read() ? failure : activity.not_granted(access::read);
-    return io.transferred();
-  }
+  // The same of a write.
   template <class Buffers>
   QIO_NOINLINE result<std::size_t> finish_write(std::uint64_t offset, Buffers buffers, platform::transfer_flags flags,
                                                 raw_result answer) {

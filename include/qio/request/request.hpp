@@ -63,19 +63,29 @@ class transfer {
   std::size_t total() const noexcept { return total_; }
   std::size_t transferred() const noexcept { return transferred_; }
 
+  /// Whether it moves anything, and ends within the largest file. If the total is 0, total - 1 wraps around and is out
+  /// of range as well.
+  bool moves_within_range() const noexcept {
+    static_assert(max_offset == ~std::uint64_t(0) >> 1);
+    const std::uint64_t total = total_;
+    return ((offset_ | (total - 1) | (offset_ + total)) & ~max_offset) == 0;
+  }
+
   /// The next piece to transfer. Something must be left.
   QIO_ALWAYS_INLINE piece next() const noexcept {
     QIO_CHECK(transferred_ < total_, "the next piece of a transfer was requested, but nothing is left to move");
-    if (!has_one_buffer()) [[unlikely]]
-      return next_of_several(next_offset());
-    return {next_offset(), nullptr, 0, rest_of_buffer()};
+    const std::uint64_t offset = offset_ + transferred_;
+    if (vector_.first != nullptr) [[unlikely]]
+      return next_of_several(offset);
+    const std::size_t left = total_ - transferred_, bytes = left < max_transfer_bytes ? left : max_transfer_bytes;
+    return {offset, nullptr, 0, {static_cast<std::byte*>(start_) + transferred_, bytes}};
   }
 
   /// What one call covers that names a range, and moves nothing: from next_offset() on.
   std::size_t next_range() const noexcept { return lesser_of(total_ - transferred_, max_transfer_bytes); }
 
   // The parts of next(), for callers that need only some of them.
-  bool has_one_buffer() const noexcept { return vector_ == nullptr; }
+  bool has_one_buffer() const noexcept { return vector_.first == nullptr; }
   std::uint64_t next_offset() const noexcept { return offset_ + transferred_; }
   mutable_buffer rest_of_buffer() const noexcept { return rest_of({start_, total_}, transferred_); }
 
@@ -134,7 +144,7 @@ class transfer {
     QIO_CHECK(bytes <= total_ - transferred_, "the system moved more bytes than it was asked to");
     transferred_ += bytes;
     if (transferred_ == total_) return progress::finished;
-    if (vector_ == nullptr) return progress::unfinished;
+    if (vector_.first == nullptr) return progress::unfinished;
     within_ += bytes;
     skip_finished_buffers();
     return progress::unfinished;

@@ -49,7 +49,7 @@ inline constexpr transfer_flags untorn = RWF_ATOMIC;  ///< of a write: see write
 inline detail::raw_result read_by_flags(native_handle handle, const detail::piece& piece,
                                         transfer_flags flags) noexcept {
   const auto offset = static_cast<off_t>(piece.offset);
-  if (piece.vector != nullptr)
+  if (piece.vector_size != 0)
     return answer(::preadv2(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset, flags));
   const iovec single{piece.single.data, piece.single.size};
   return answer(::preadv2(handle, &single, 1, offset, flags));
@@ -58,7 +58,7 @@ inline detail::raw_result read_by_flags(native_handle handle, const detail::piec
 inline detail::raw_result write_by_flags(native_handle handle, const detail::piece& piece,
                                          transfer_flags flags) noexcept {
   const auto offset = static_cast<off_t>(piece.offset);
-  if (piece.vector != nullptr)
+  if (piece.vector_size != 0)
     return answer(::pwritev2(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset, flags));
   const iovec single{piece.single.data, piece.single.size};
   return answer(::pwritev2(handle, &single, 1, offset, flags));
@@ -67,7 +67,7 @@ inline detail::raw_result write_by_flags(native_handle handle, const detail::pie
 inline detail::raw_result read_some(native_handle handle, const detail::piece& piece, transfer_flags flags) noexcept {
   if (flags != 0) return read_by_flags(handle, piece, flags);
   const auto offset = static_cast<off_t>(piece.offset);
-  if (piece.vector == nullptr) return answer(::pread(handle, piece.single.data, piece.single.size, offset));
+  if (piece.vector_size == 0) return answer(::pread(handle, piece.single.data, piece.single.size, offset));
   return answer(::preadv(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset));
 }
 
@@ -88,7 +88,7 @@ inline detail::raw_result write_some(native_handle handle, const detail::piece& 
     return write_then_sync(handle, piece, flags & ~durable);
   }
   const auto offset = static_cast<off_t>(piece.offset);
-  if (piece.vector == nullptr) return answer(::pwrite(handle, piece.single.data, piece.single.size, offset));
+  if (piece.vector_size == 0) return answer(::pwrite(handle, piece.single.data, piece.single.size, offset));
   return answer(::pwritev(handle, as_iovec(piece.vector), static_cast<int>(piece.vector_size), offset));
 }
 

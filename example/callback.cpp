@@ -24,7 +24,7 @@ class reader {
  private:
   qio::async_cached_file& file_;
   std::array<std::byte, 4> block_{};
-  qio::operation_slot<qio::operation<qio::automatic, std::size_t>> read_;
+  qio::operation_slot<qio::operation<qio::default_engine, std::size_t>> read_;
   std::string text_;
 };
 

@@ -1,44 +1,57 @@
-// The engines that tests go through. A new one is a name and a place in the list. A build may define QIO_TEST_ENGINES,
-// to test some of them only: see QIO_CONTRACT_ENGINES.
+// The engines that tests go through: the system's, chosen in each of its ways when a context is created, and the
+// simulated one. A build may define QIO_TEST_ENGINES, a string like "ring|workers", to test some of them only: see
+// QIO_CONTRACT_ENGINES.
 #pragma once
 
 #include <qio/engine/simulated.hpp>
 #include <qio/qio.hpp>
 
+#include <array>
 #include <string_view>
 #include <tuple>
 
 namespace qio_test {
 
-template <class Engine>
-inline constexpr std::string_view engine_name = "?";
-template <>
-inline constexpr std::string_view engine_name<qio::no_engine> = "blocking";
-template <>
-inline constexpr std::string_view engine_name<qio::automatic> = "automatic";
-template <>
-inline constexpr std::string_view engine_name<qio::pool> = "pool";
-/// In none of the lists below: its files are not the system's.
-template <>
-inline constexpr std::string_view engine_name<qio::simulated> = "simulated";
+/// A name of a test's own, and what a context is asked for.
+struct tested_engine {
+  std::string_view name;
+  qio::engine_kind kind;
+};
 
-#if QIO_HAS_URING
-template <>
-inline constexpr std::string_view engine_name<qio::uring> = "uring";
-using all_of_the_system = std::tuple<qio::uring, qio::pool, qio::automatic>;
-#elif QIO_HAS_IOCP
-template <>
-inline constexpr std::string_view engine_name<qio::iocp> = "iocp";
-using all_of_the_system = std::tuple<qio::iocp, qio::pool, qio::automatic>;
+inline constexpr tested_engine ring{"ring", qio::engine_kind::ring};
+inline constexpr tested_engine workers{"workers", qio::engine_kind::workers};
+/// As a program gets it that asks for nothing. Only with this one, transfers are attempted inline.
+inline constexpr tested_engine by_default{"default", qio::engine_kind::any};
+
+#if QIO_HAS_URING || QIO_HAS_IOCP
+inline constexpr std::array each_engine{ring, workers, by_default};
 #else
-using all_of_the_system = std::tuple<qio::pool, qio::automatic>;
+inline constexpr std::array each_engine{workers, by_default};
 #endif
 
+/// Whether this build goes through that engine.
+inline bool is_chosen([[maybe_unused]] std::string_view name) {
 #if defined QIO_TEST_ENGINES
-using engines = std::tuple<QIO_TEST_ENGINES>;
+  std::string_view rest = QIO_TEST_ENGINES;
+  while (!rest.empty()) {
+    const auto end = rest.find('|');
+    if (rest.substr(0, end) == name) return true;
+    rest = end == rest.npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return false;
 #else
-using engines = all_of_the_system;
+  return true;
 #endif
+}
+
+/// The one that the running test is about; the tests of a process run one after another.
+inline tested_engine current = by_default;
+
+/// `options` for a context of the current engine.
+inline qio::context_options of_current(qio::context_options options = {}) {
+  options.engine = current.kind;
+  return options;
+}
 
 template <class... Lists>
 struct join;
@@ -51,8 +64,5 @@ struct join<std::tuple<First...>, std::tuple<Second...>, Rest...> : join<std::tu
 // The types of all lists as one. Types are only named: nobody makes a tuple of engines.
 template <class... Lists>
 using joined = typename join<Lists...>::type;
-
-/// And none.
-using all_engines = joined<std::tuple<qio::no_engine>, engines>;
 
 }  // namespace qio_test

@@ -8,9 +8,7 @@
 
 namespace {
 
-template <class Engine>
-qio::task<> read_times(qio::async_file<qio::cached, Engine>& file, std::uint64_t times,
-                       micro::hot_file::offsets& offsets) {
+qio::task<> read_times(qio::async_cached_file& file, std::uint64_t times, micro::hot_file::offsets& offsets) {
   auto buffer = qio::aligned_buffer::allocate(micro::block).value();
   for (std::uint64_t count = 0; count < times; ++count) {
     const auto bytes = co_await file.async_read_at(offsets.next(), buffer);
@@ -18,10 +16,9 @@ qio::task<> read_times(qio::async_file<qio::cached, Engine>& file, std::uint64_t
   }
 }
 
-template <class Engine>
-void coroutines(benchmark::State& state) {
+void coroutines(benchmark::State& state, qio::engine_kind engine) {
   const micro::hot_file hot;
-  auto context = qio::basic_context<Engine>::create().value();
+  auto context = qio::context::create({.engine = engine}).value();
   auto file = qio::cached_file::open(context, hot.path()).value();
   constexpr std::uint64_t reads_each = 256;
   micro::hot_file::offsets offsets;
@@ -33,8 +30,8 @@ void coroutines(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * state.range(0) * static_cast<std::int64_t>(reads_each));
 }
-BENCHMARK(coroutines<qio::automatic>)->Arg(1)->Arg(32)->Arg(1024);
-BENCHMARK(coroutines<qio::pool>)->Arg(1)->Arg(32);
+BENCHMARK_CAPTURE(coroutines, default, qio::engine_kind::any)->Arg(1)->Arg(32)->Arg(1024);
+BENCHMARK_CAPTURE(coroutines, workers, qio::engine_kind::workers)->Arg(1)->Arg(32);
 
 }  // namespace
 

@@ -43,7 +43,7 @@ NOTES = {
     "functions": "`qio::success()` and `qio::failure()` make results: see [Errors](../docs/errors.md).\n",
     "basic_file": "`cached_file` is `basic_file<cached>`, and so on. The types of files on a context are called "
                   "`async_cached_file`, `async_uncached_file`, `async_direct_file` and `async_mapped_file`.\n",
-    "basic_context": "`context` is `basic_context<automatic>`.\n",
+    "basic_context": "`context` is `basic_context<default_engine>`.\n",
 }
 
 

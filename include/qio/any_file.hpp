@@ -357,6 +357,6 @@ class [[nodiscard]] any_file {
 };
 
 /// A file of any mode on a context.
-using async_any_file = any_file<automatic>;
+using async_any_file = any_file<default_engine>;
 
 }  // namespace qio::inline QIO_CONFIGURATION

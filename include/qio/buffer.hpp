@@ -156,8 +156,8 @@ inline constexpr std::uint64_t max_offset = (std::numeric_limits<std::int64_t>::
 /// are read as copies, because an object of one type must not be accessed as an object of the other.
 struct buffer_array {
   constexpr buffer_array(std::nullptr_t = nullptr) noexcept {}
-  buffer_array(const mutable_buffer* first) noexcept : first(first) {}
-  buffer_array(const const_buffer* first) noexcept : first(first) {}
+  buffer_array(const mutable_buffer* begin) noexcept : first(begin) {}
+  buffer_array(const const_buffer* begin) noexcept : first(begin) {}
 
   const void* data() const noexcept { return first; }
   mutable_buffer operator[](std::size_t index) const noexcept {

@@ -5,7 +5,7 @@
 #include <qio/base/helpers.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
-#include <qio/engine/automatic.hpp>
+#include <qio/engine/default.hpp>
 #include <qio/explanation.hpp>
 #include <qio/loop/loop.hpp>
 #include <qio/mode.hpp>
@@ -89,9 +89,9 @@ class [[nodiscard]] basic_context {
  public:
   using engine_type = Engine;  ///< what carries out its operations
 
-  /// Fails with the system's error where the engine is unavailable. qio::context is always available: it falls back to
-  /// the pool, and explain() says why. Fails with std::errc::not_enough_memory if registered_bytes cannot be allocated,
-  /// and throws std::bad_alloc if there is no memory for the context itself.
+  /// If io_uring or the completion port is unavailable, worker threads carry out everything, and explain() says why;
+  /// with engine_kind::ring, this fails with the system's error instead. Fails with std::errc::not_enough_memory if
+  /// registered_bytes cannot be allocated, and throws std::bad_alloc if there is no memory for the context itself.
   static result<basic_context> create(const context_options& options = {}) {
     auto engine = Engine::create(options);
     if (!engine) return engine.error();
@@ -334,7 +334,7 @@ class [[nodiscard]] basic_context {
   std::shared_ptr<detail::loop<Engine>> loop_;
 };
 
-/// Uses the system's own engine (io_uring, completion ports) where it is available, otherwise worker threads.
-using context = basic_context<automatic>;
+/// Uses io_uring or a completion port where it is available, otherwise worker threads: see context_options::engine.
+using context = basic_context<default_engine>;
 
 }  // namespace qio::inline QIO_CONFIGURATION

@@ -858,7 +858,7 @@ using direct_file = basic_file<direct>;      ///< a file without a context, bypa
 using mapped_file = basic_file<mapped>;      ///< a file without a context, mapped into memory
 
 /// Files on a context. (cached_file::open(context, ...) returns one; use these names for members and parameters.)
-template <file_mode Mode, class Engine = automatic>
+template <file_mode Mode, class Engine = default_engine>
 using async_file = basic_file<Mode, Engine>;
 using async_cached_file = async_file<cached>;      ///< a cached_file on a qio::context
 using async_uncached_file = async_file<uncached>;  ///< an uncached_file on a qio::context

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <qio/configuration.hpp>
-#include <qio/engine/automatic.hpp>
+#include <qio/engine/default.hpp>
 #include <qio/file.hpp>
 #include <qio/log/format.hpp>
 #include <qio/log/reader.hpp>
@@ -47,7 +47,7 @@ namespace qio::inline QIO_CONFIGURATION {
 /// destroyed: the record is copied into a batch, but only once a batch has room for it. Everything belongs to the
 /// context's thread. Moving the writer is allowed while appends are in flight. Destroying it cancels them: they fail
 /// with std::errc::operation_canceled, and the records may or may not be in the log.
-template <file_mode Mode, class Engine = automatic>
+template <file_mode Mode, class Engine = default_engine>
 class [[nodiscard]] log_writer {
   using state = detail::log_writer_state<basic_file<Mode, Engine>>;
 

@@ -120,35 +120,44 @@ enum class polling : std::uint8_t {
 /// (spinning) saves the time of falling asleep and waking up, some 10 us per operation, but keeps a CPU busy. Use it
 /// for a thread that has a CPU to itself; if other threads need that CPU, waiting awake makes everything slower.
 ///
-/// A context waits awake for at most 0.2 ms, then it sleeps. It does not wait awake while the ring is empty, or for
+/// A context waits awake for at most 0.2 ms, then it sleeps; after that, it sleeps for one wait, then two, four, and up
+/// to 64, until a wait awake succeeds. It does not wait awake while the ring is empty, or for
 /// operations that kernel or worker threads complete, because these need a CPU themselves: syncs, durable writes,
 /// opening, resizing.
 enum class wait_policy : std::uint8_t {
   sleep,  ///< in the kernel, until something has completed
   spin,   ///< awake
-  /// Awake if recent waits suggest that this one will be short (0.1 ms); asleep for the first part of it if that does
-  /// not make it longer.
-  adaptive,
 };
 
-/// "sleep", "spin" or "adaptive".
+/// "sleep" or "spin".
 constexpr std::string_view name_of(wait_policy policy) noexcept {
   switch (policy) {
     case wait_policy::sleep: return "sleep";
     case wait_policy::spin: return "spin";
-    case wait_policy::adaptive: return "adaptive";
   }
   return {};
 }
 
+/// What carries out a context's operations.
+enum class engine_kind : std::uint8_t {
+  any,   ///< the ring, or workers where there is none; explain() says why
+  ring,  ///< io_uring, on Windows a completion port; without it, create() fails with the system's error
+  /// Threads that make blocking calls: two thread switches for each operation. A system call that has begun is not
+  /// interrupted: a deadline or a cancellation takes effect before it, or between two calls of a long transfer.
+  workers,
+};
+
 /// Options of basic_context::create(). Each engine uses those that apply to it.
 struct context_options {
+  /// What carries out the operations. If a ring can no longer be used (a seccomp filter was installed later), workers
+  /// take over. The simulated engine ignores it.
+  engine_kind engine = engine_kind::any;
   /// io_uring: entries of the submission queue, rounded up to a power of two and down to what the kernel allows. More
   /// operations than this may be in flight; they go to the kernel as entries become free.
   unsigned queue_depth = 256;
-  /// The maximum number of worker threads. They carry out all operations of the pool, and whatever a ring cannot do, by
-  /// blocking calls. Threads are started when first needed. 0 lets the library choose. At most 4096; more fails with
-  /// errc::too_many_workers.
+  /// The maximum number of worker threads. They carry out all operations where there is no ring, and
+  /// whatever a ring cannot do, by blocking calls. Threads are started when first needed. 0 lets the library choose. At
+  /// most 4096; more fails with errc::too_many_workers.
   unsigned workers = 0;
   /// io_uring only: how to wait for transfers of direct files. Unless it is off, each open of a direct file briefly
   /// creates a ring of its own to find out whether the device can be polled.

@@ -9,9 +9,8 @@
 #include <qio/buffer.hpp>
 #include <qio/context.hpp>
 #include <qio/directory.hpp>
-#include <qio/engine/automatic.hpp>
+#include <qio/engine/default.hpp>
 #include <qio/engine/engine.hpp>
-#include <qio/engine/pool.hpp>
 #include <qio/explanation.hpp>
 #include <qio/file.hpp>
 #include <qio/mode.hpp>

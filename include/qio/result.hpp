@@ -237,7 +237,7 @@ class qio_category final : public identified_category {
       case errc::context_closed: return "the context of this file is closed";
       case errc::invalid_alignment: return "the alignment is not a power of two";
       case errc::cannot_be_bound:
-        return "this file cannot be bound to a completion port: open it without a context, or on a basic_context<pool>";
+        return "this file cannot be bound to a completion port: open it without a context, or on a context with engine_kind::workers";
       case errc::leaves_directory: return "the path leads out of the directory that it must stay beneath";
       case errc::beneath_not_supported:
         return "open_options::beneath is unavailable: it needs Linux 5.6 (openat2) and a file of the operating system";

@@ -34,7 +34,6 @@ struct wait_statistics {
   std::uint64_t asleep = 0;         ///< in the kernel, from the start
   std::uint64_t awake = 0;          ///< watching the ring, until something completed
   std::uint64_t awake_in_vain = 0;  ///< watching the ring until the limit (0.2 ms) or the next deadline, then asleep
-  std::uint64_t naps = 0;           ///< waits meant to be awake that first slept for part of the expected time
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION

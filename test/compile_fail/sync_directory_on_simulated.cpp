@@ -4,7 +4,7 @@
 #include <qio/qio.hpp>
 
 #ifdef QIO_CONTROL
-using engine = qio::pool;
+using engine = qio::default_engine;
 #else
 using engine = qio::simulated;
 #endif

@@ -25,7 +25,8 @@ qio::task<bool> transfers(qio::context& context, qio::async_cached_file& file) {
 extern "C" int use_qio(const char* path) {
   try {
     auto context = qio::context::create().value();
-    auto pool = qio::basic_context<qio::pool>::create().value();  // starts threads, which run code of this library
+    auto pool = qio::context::create({.engine = qio::engine_kind::workers})
+                    .value();  // starts threads, which run code of this library
     auto file = qio::cached_file::open(context, path, qio::access::read_write, qio::creation::always_new).value();
     if (!context.run(transfers(context, file))) return 1;
     std::array<std::byte, page> block{};

@@ -252,7 +252,7 @@ PROMISE(deadline_future, asynchronous, "a deadline in the future does not affect
 
 #if QIO_HAS_URING
 // Operations that wait for a place in the ring have not started, so it is known which end early.
-using ring_modes = modes_of<qio::uring>;
+using ring_modes = std::tuple<on_ring<qio::cached>, on_ring<qio::uncached>, on_ring<qio::direct>, on_ring<qio::mapped>>;
 
 PROMISE(ended_in_backlog, ring_modes,
         "an operation that is canceled, stopped or late before it starts transfers nothing") {

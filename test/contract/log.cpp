@@ -553,7 +553,7 @@ PROMISE(log_access, asynchronous, "a log is not opened for appending by a file t
 }
 
 PROMISE(log_shared, of_the_system, "a log is not opened for appending while another file uses its handle") {
-  auto other = world<Where>::context_type::create().value();
+  auto other = world<Where>::new_context().value();
   auto file = w.open("log", access::read_write, creation::if_needed).value();
   auto shared = file.share_with(other);
   if (!shared) QIO_SKIP(shared.error().message());

@@ -40,7 +40,7 @@ qio::task<void> visit(Context& context, int& visits) {
 template <class Context>
 std::thread visitor(Context& context, int& visits, int times) {
   return std::thread([&context, &visits, times] {
-    auto own = qio::basic_context<qio::pool>::create({.workers = 1}).value();
+    auto own = qio::context::create({.engine = qio::engine_kind::workers, .workers = 1}).value();
     for (int i = 0; i < times; ++i) own.run(visit(context, visits));
   });
 }

@@ -316,7 +316,7 @@ PROMISE(scope_ends_in_spawn, each_engine, "a scope may end inside spawn(), once 
 
 PROMISE(polled_within, each_engine_of_the_system,
         "a coroutine may poll another context, for which others of its own context wait") {
-  auto other = world<Where>::context_type::create().value();
+  auto other = world<Where>::new_context().value();
   bool has_slept = false;
   const auto poll = [&]() -> qio::task<void> {
     while (!has_slept) {

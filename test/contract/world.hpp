@@ -35,24 +35,39 @@ using qio::errc;
 
 // --- engines and modes ---
 
-using qio_test::engine_name, qio_test::joined;
+using qio_test::joined;
 
+// Which engine a file's context has, by type, and the mode. Engines of one type are told apart by qio_test::current, so
+// that they need not be compiled again.
 template <class Engine, class Mode>
 struct under {
   using engine = Engine;
   using mode = Mode;
   static constexpr bool is_async = !std::is_same_v<Engine, qio::no_engine>;
-  static std::string name() { return std::string(engine_name<Engine>) + '/' + std::string(Mode::name); }
+  static constexpr bool is_of_system = std::is_same_v<Engine, qio::default_engine>;
+
+  static bool is_on([[maybe_unused]] const qio_test::tested_engine& engine) { return true; }
+};
+
+// Only on one of the system's engines.
+template <class Mode>
+struct on_ring : under<qio::default_engine, Mode> {
+  static bool is_on(const qio_test::tested_engine& engine) { return engine.name == qio_test::ring.name; }
+};
+template <class Mode>
+struct on_ring_and_workers : under<qio::default_engine, Mode> {
+  static bool is_on(const qio_test::tested_engine& engine) { return engine.name != qio_test::by_default.name; }
+};
+template <class Mode>
+struct by_default : under<qio::default_engine, Mode> {
+  static bool is_on(const qio_test::tested_engine& engine) { return engine.name == qio_test::by_default.name; }
 };
 
 template <class Engine>
 using modes_of = std::tuple<under<Engine, qio::cached>, under<Engine, qio::uncached>, under<Engine, qio::direct>,
                             under<Engine, qio::mapped>>;
 
-template <class... Engine>
-auto in_all_modes(std::tuple<Engine...>*) -> joined<modes_of<Engine>...>;
-
-using of_the_system = decltype(in_all_modes(static_cast<qio_test::engines*>(nullptr)));
+using of_the_system = modes_of<qio::default_engine>;
 // An engine whose files are not the system's, and cannot be mapped.
 #if defined QIO_TEST_ENGINES
 using simulated = std::tuple<>;
@@ -71,18 +86,46 @@ using each_engine_of_the_system = decltype(cached_ones(static_cast<of_the_system
 using each_mode = modes_of<qio::no_engine>;
 using everywhere = joined<each_mode, asynchronous>;
 using everywhere_in_the_system = joined<each_mode, of_the_system>;
-template <class Mode, class... Engine>
-auto in_mode(std::tuple<Engine...>*) -> std::tuple<under<Engine, Mode>...>;
-using uncached_everywhere = decltype(in_mode<qio::uncached>(static_cast<qio_test::all_engines*>(nullptr)));
+using uncached_everywhere = std::tuple<under<qio::no_engine, qio::uncached>, under<qio::default_engine, qio::uncached>>;
 using direct_only = std::tuple<under<qio::no_engine, qio::direct>>;
 using mapped_only = std::tuple<under<qio::no_engine, qio::mapped>>;
 
 // --- cases ---
 
+inline std::string name_of_case(std::string_view engine, std::string_view mode, const char* promise) {
+  return std::string(engine) + '/' + std::string(mode) + ": " + promise;
+}
+
+template <class Case>
+void run_elsewhere() {
+  qio_test::current = qio_test::by_default;
+  Case::run();
+}
+
+/// The case on one of the system's engines.
+template <class Case, std::size_t Engine>
+void run_on() {
+  qio_test::current = qio_test::each_engine[Engine];
+  Case::run();
+}
+
+template <class Case, class Where, std::size_t... Engine>
+void register_each(const char* promise, const char* tags, std::index_sequence<Engine...>) {
+  const auto register_on = [&](const qio_test::tested_engine& engine, void (*run)()) {
+    if (!Where::is_on(engine) || !qio_test::is_chosen(engine.name)) return;
+    REGISTER_TEST_CASE(run, name_of_case(engine.name, Where::mode::name, promise), tags);
+  };
+  (register_on(qio_test::each_engine[Engine], &run_on<Case, Engine>), ...);
+}
+
 template <class Case, class Where>
 void register_one(const char* promise, const char* tags) {
-  const std::string name = Where::name() + ": " + promise;
-  REGISTER_TEST_CASE(&Case::run, name, tags);
+  if constexpr (Where::is_of_system) {
+    register_each<Case, Where>(promise, tags, std::make_index_sequence<qio_test::each_engine.size()>());
+  } else {
+    const char* const engine = Where::is_async ? "simulated" : "blocking";
+    REGISTER_TEST_CASE(&run_elsewhere<Case>, name_of_case(engine, Where::mode::name, promise), tags);
+  }
 }
 
 template <template <class> class Case, class... Where>
@@ -157,11 +200,11 @@ inline std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// QIO_TEST_WAITING is spin, adaptive or, by default, sleep.
+/// QIO_TEST_WAITING is spin or, by default, sleep.
 inline qio::wait_policy waiting() {
   const char* const chosen = std::getenv("QIO_TEST_WAITING");
   const std::string_view name = chosen == nullptr ? "sleep" : chosen;
-  for (const auto policy : {qio::wait_policy::sleep, qio::wait_policy::spin, qio::wait_policy::adaptive})
+  for (const auto policy : {qio::wait_policy::sleep, qio::wait_policy::spin})
     if (name == qio::name_of(policy)) return policy;
   throw std::invalid_argument("QIO_TEST_WAITING");
 }
@@ -176,16 +219,16 @@ class world {
   using file = qio::basic_file<mode, engine>;
   static constexpr bool is_async = Where::is_async;
   using context_type = typename std::conditional_t<
-      is_async, std::type_identity<qio::basic_context<std::conditional_t<is_async, engine, qio::pool>>>,
+      is_async, std::type_identity<qio::basic_context<std::conditional_t<is_async, engine, qio::default_engine>>>,
       std::type_identity<no_context>>::type;
 
   explicit world(qio::context_options options = {}) {
     if (std::getenv("QIO_TEST_POLLING") != nullptr) options.polling = qio::polling::busy;
     if constexpr (is_async) {
       options.waiting = waiting();
-      auto created = context_type::create(options);
+      auto created = new_context(options);
       if (!created) {
-        missing = std::string(engine_name<engine>) + ": " + created.error().message();
+        missing = std::string(qio_test::current.name) + ": " + created.error().message();
         return;
       }
       context.emplace(std::move(created).value());
@@ -199,12 +242,18 @@ class world {
     std::filesystem::remove(where / "probe");
   }
 
+  /// One more, on the same engine.
+  static qio::result<context_type> new_context(const qio::context_options& options = {}) {
+    return context_type::create(qio_test::of_current(options));
+  }
+
   auto open(const char* name, access wanted, creation how, const qio::open_options& options = {}) {
     return open_path(where / name, wanted, how, options);
   }
   qio::result<file> open_path(const std::string& path, access wanted, creation how, qio::open_options options = {}) {
-    // This tests the writes of each engine. With the automatic one, writes are attempted inline.
-    if (!std::is_same_v<engine, qio::automatic>) options.inline_writes = qio::inline_transfers::never;
+    // This tests the writes of each engine. By default, writes are attempted inline.
+    if (!Where::is_of_system || qio_test::current.name != qio_test::by_default.name)
+      options.inline_writes = qio::inline_transfers::never;
     if constexpr (is_async)
       return qio::basic_file<mode>::open(*context, path, wanted, how, options);
     else

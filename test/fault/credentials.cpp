@@ -54,8 +54,7 @@ bool runs_as_root_when_executed(const char* name) {
 }
 
 /// 0 if a context that root created and used opens none of root's files after `give_up`.
-template <class Engine>
-int opens_as_who_it_is(qio::basic_context<Engine>& made_by_root, bool (*give_up)()) {
+int opens_as_who_it_is(qio::context& made_by_root, bool (*give_up)()) {
   if (opening(made_by_root, "secret", access::read_write).exists()) return 10;
   auto kept = qio::cached_file::open(made_by_root, "secret", access::read_write);
   if (!kept || !give_up()) return 11;
@@ -73,8 +72,7 @@ int opens_as_who_it_is(qio::basic_context<Engine>& made_by_root, bool (*give_up)
 
 /// 0 if a write by a context that root created and used counts as one by the process's current user. The kernel clears
 /// the set-user-ID bit of a program that another user than root writes to.
-template <class Engine>
-int writes_as_who_it_is(qio::basic_context<Engine>& made_by_root, bool (*give_up)()) {
+int writes_as_who_it_is(qio::context& made_by_root, bool (*give_up)()) {
   auto file = qio::cached_file::open(made_by_root, "program", access::read_write, creation::open_existing,
                                      {.inline_writes = qio::inline_transfers::never});
   std::array<std::byte, 16> block{};
@@ -89,20 +87,15 @@ int writes_as_who_it_is(qio::basic_context<Engine>& made_by_root, bool (*give_up
 template <class Check>
 int in_children(Check check) {
   int worst = 0;
-  const auto on_engine = [&]<class Engine>(std::type_identity<Engine>) {
+  for (const auto engine : {qio::engine_kind::ring, qio::engine_kind::workers, qio::engine_kind::any}) {
     const fault::scratch directory;
     const int answer = qio_test::in_child([&] {
       if (::chmod(directory.path.c_str(), 0755) != 0 || ::chdir(directory.path.c_str()) != 0 || !make_files()) return 1;
-      auto made_by_root = qio::basic_context<Engine>::create();
+      auto made_by_root = qio::context::create({.engine = engine});
       return made_by_root ? check(made_by_root.value()) : 0;  // other tests report why there is no ring
     });
     if (worst == 0) worst = answer;
-  };
-#if QIO_HAS_URING
-  on_engine(std::type_identity<qio::uring>());
-#endif
-  on_engine(std::type_identity<qio::pool>());
-  on_engine(std::type_identity<qio::automatic>());
+  }
   return worst;
 }
 

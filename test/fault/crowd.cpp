@@ -41,11 +41,10 @@ std::string why_not_so_many_files() {
 }
 
 /// The files, with their contents, open on a context.
-template <class Engine>
 class crowd {
  public:
-  using context = qio::basic_context<Engine>;
-  using file = qio::basic_file<qio::cached, Engine>;
+  using context = qio::context;
+  using file = qio::async_cached_file;
 
   explicit crowd(const context& on) {
     files.reserve(file_count);
@@ -130,13 +129,13 @@ void each_other(bool even, Start start) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("ten thousand files and a hundred thousand operations go through a small ring", "",
-                        qio_test::engines) {
+TEST_CASE("ten thousand files and a hundred thousand operations go through a small ring") {
+  const auto engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers);
   if (const std::string why = why_not_so_many_files(); !why.empty()) QIO_SKIP(why);
-  auto context = qio::basic_context<TestType>::create({.queue_depth = queue_depth});
+  auto context = qio::context::create({.engine = engine, .queue_depth = queue_depth});
   if (!context) QIO_SKIP(context.error().message());
-  crowd<TestType> all(context.value());
-  using file = typename crowd<TestType>::file;
+  crowd all(context.value());
+  using file = crowd::file;
 
   std::deque<started<file>> by_callback;
   each_other(
@@ -159,13 +158,13 @@ TEMPLATE_LIST_TEST_CASE("ten thousand files and a hundred thousand operations go
   CHECK(all.holds_what_was_written());
 }
 
-TEMPLATE_LIST_TEST_CASE("ten thousand files are closed with a hundred thousand operations in flight", "",
-                        qio_test::engines) {
+TEST_CASE("ten thousand files are closed with a hundred thousand operations in flight") {
+  const auto engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers);
   if (const std::string why = why_not_so_many_files(); !why.empty()) QIO_SKIP(why);
-  auto context = qio::basic_context<TestType>::create({.queue_depth = queue_depth});
+  auto context = qio::context::create({.engine = engine, .queue_depth = queue_depth});
   if (!context) QIO_SKIP(context.error().message());
-  crowd<TestType> all(context.value());
-  using file = typename crowd<TestType>::file;
+  crowd all(context.value());
+  using file = crowd::file;
 
   std::deque<started<file>> operations;
   for (const bool even : {true, false})

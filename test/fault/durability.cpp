@@ -59,7 +59,7 @@ template <class Mode>
 int fails_by_request(fault::full_device& device, bool blocking) {
   auto block = qio::aligned_buffer::allocate(4096).value();
   std::fill(block.begin(), block.end(), std::byte{7});
-  auto context = qio::basic_context<qio::pool>::create().value();
+  auto context = qio::context::create({.engine = qio::engine_kind::workers}).value();
   auto file = qio::basic_file<Mode>::open(context, device.path(), qio::access::read_write).value();
   if (!Mode::is_direct && !file.write_at(0, block)) return 1;
   if (!Mode::is_direct && !context.run(file.async_write_at(0, block))) return 2;
@@ -165,7 +165,7 @@ TEMPLATE_TEST_CASE("of the blocking syncs and durable writes of several threads,
   fault::full_device device;
   if (!device.missing.empty()) QIO_SKIP(device.missing);
   const std::vector<std::byte> block(4096, std::byte{8});
-  auto context = qio::basic_context<qio::pool>::create().value();
+  auto context = qio::context::create({.engine = qio::engine_kind::workers}).value();
   for (int times = 0; times < 50; ++times) {
     auto file = written_in_vain<TestType>(device, context);
     auto other = file.share_with(context).value();

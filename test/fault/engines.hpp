@@ -5,18 +5,12 @@
 
 namespace fault {
 
-template <class Engine, class Check>
-void with_context(Check check) {
-  auto context = qio::basic_context<Engine>::create();
-  if (context) check(context.value());
-}
-
 template <class Check>
 void on_every_engine(Check check) {
-#if QIO_HAS_URING
-  with_context<qio::uring>(check);
-#endif
-  with_context<qio::pool>(check);
+  for (const auto kind : {qio::engine_kind::ring, qio::engine_kind::workers}) {
+    auto context = qio::context::create({.engine = kind});
+    if (context) check(context.value());
+  }
 }
 
 }  // namespace fault

@@ -43,14 +43,14 @@ struct variant {
 }  // namespace
 
 #if QIO_HAS_URING && !defined(__SANITIZE_THREAD__)
-TEST_CASE("if io_uring is forbidden, the context falls back to the pool, and explain() says why") {
+TEST_CASE("if io_uring is forbidden, the context falls back to workers, and explain() says why") {
   const fault::scratch directory;
   for (const variant each :
        {variant{"EPERM", EPERM, false}, variant{"ENOSYS", ENOSYS, false}, variant{"entering forbidden", EPERM, true}}) {
     CAPTURE(each.name);
     const int answer = qio_test::in_child([&] {
       if (!fault::forbid_io_uring(each.code, each.only_enter)) return 1;
-      if (qio::basic_context<qio::uring>::create()) return 2;
+      if (qio::context::create({.engine = qio::engine_kind::ring})) return 2;
       const auto facts = qio::context::create().value().explain();
       if (facts.find("engine") == nullptr || facts.find("engine")->value != "pool") return 3;
       const qio::fact* const fallback = facts.find("fallback");
@@ -62,10 +62,10 @@ TEST_CASE("if io_uring is forbidden, the context falls back to the pool, and exp
   }
 }
 
-TEST_CASE("basic_context<uring> fails with the system's error if io_uring is unavailable") {
+TEST_CASE("a context that must have a ring fails with the system's error if io_uring is unavailable") {
   const int answer = qio_test::in_child([&] {
     if (!fault::forbid_io_uring(ENOSYS, false)) return 1;
-    const auto refused = qio::basic_context<qio::uring>::create();
+    const auto refused = qio::context::create({.engine = qio::engine_kind::ring});
     return refused || refused.error() != std::errc::function_not_supported ? 2 : 0;
   });
   CHECK(answer == 0);
@@ -86,10 +86,10 @@ TEST_CASE("without preadv2, reads go to the engine") {
 #if QIO_HAS_URING
 TEST_CASE(
     "if the kernel can start no thread for a ring, the context's workers carry out what waits, and it is counted") {
-  if (!qio::basic_context<qio::uring>::create()) QIO_SKIP("io_uring is unavailable here");
+  if (!qio::context::create({.engine = qio::engine_kind::ring})) QIO_SKIP("io_uring is unavailable here");
   const fault::scratch directory;
   const int answer = qio_test::in_child([&] {
-    auto context = qio::basic_context<qio::uring>::create().value();
+    auto context = qio::context::create({.engine = qio::engine_kind::ring}).value();
     auto file = qio::cached_file::open(context, directory.path + "/file", qio::access::read_write,
                                        qio::creation::if_needed, {.inline_writes = qio::inline_transfers::never})
                     .value();
@@ -142,13 +142,13 @@ TEST_CASE("with little lockable memory and few threads, a context still works") 
 
 #if QIO_HAS_URING
 TEST_CASE("if too little memory may be locked, explain() names the limit, and registered_memory() is still available") {
-  if (!qio::basic_context<qio::uring>::create()) QIO_SKIP("io_uring is unavailable here");
+  if (!qio::context::create({.engine = qio::engine_kind::ring})) QIO_SKIP("io_uring is unavailable here");
   const int answer = qio_test::in_child([] {
     constexpr rlim_t limit = 1 << 20;  // enough for a ring, which some kernels count, too
     const rlimit small{limit, limit};
     if (::setrlimit(RLIMIT_MEMLOCK, &small) != 0) return 1;
     if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) return 2;  // root may lock any amount
-    auto context = qio::basic_context<qio::uring>::create({.registered_bytes = 4 * limit});
+    auto context = qio::context::create({.engine = qio::engine_kind::ring, .registered_bytes = 4 * limit});
     if (!context) return 3;
     if (context.value().registered_memory().size() != 4 * limit) return 4;
     const auto facts = context.value().explain();
@@ -159,11 +159,11 @@ TEST_CASE("if too little memory may be locked, explain() names the limit, and re
 }
 #endif
 
-TEST_CASE("the pool carries out operations on the context's thread if no other can be started") {
+TEST_CASE("workers carry out operations on the context's thread if no other can be started") {
   const fault::scratch directory;
   const int answer = qio_test::in_child([&] {
     if (!fault::forbid(__NR_clone3, EAGAIN) || !fault::forbid(__NR_clone, EAGAIN)) return 1;
-    auto context = qio::basic_context<qio::pool>::create();
+    auto context = qio::context::create({.engine = qio::engine_kind::workers});
     if (!context) return 2;
     auto file = qio::cached_file::open(context.value(), directory.path + "/file", qio::access::read_write,
                                        qio::creation::if_needed, {.inline_writes = qio::inline_transfers::never});

@@ -16,7 +16,6 @@
 #include <fstream>
 #include <string>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -112,9 +111,8 @@ bool become_nobody() {
 enum verdict : int { counted = 0, not_counted, no_context, not_opened, not_inline, wrong };
 
 /// Reads a block of the file in the current directory, which was swapped out.
-template <class Engine>
-verdict read_block(bool as_owner) {
-  auto context = qio::basic_context<Engine>::create();
+verdict read_block(qio::engine_kind engine, bool as_owner) {
+  auto context = qio::context::create({.engine = engine});
   if (!context) return no_context;
   if (!as_owner && !become_nobody()) return not_opened;
   auto file = qio::cached_file::open(context.value(), "file");
@@ -132,13 +130,13 @@ verdict read_block(bool as_owner) {
 
 /// The same in a process of its own, after the file has been swapped out. The wait is not counted if the thread was
 /// also preempted, so it is tried again.
-template <class Engine>
-verdict read_swapped(const reclaimable_file& file, const std::string& directory, bool as_owner) {
+verdict read_swapped(qio::engine_kind engine, const reclaimable_file& file, const std::string& directory,
+                     bool as_owner) {
   int found = not_counted;
   for (int tries = 0; tries < 50 && found == not_counted; ++tries) {
     if (!file.swap_out()) return wrong;
     found = qio_test::in_child(
-        [&] { return ::chdir(directory.c_str()) == 0 ? int(read_block<Engine>(as_owner)) : int(not_opened); });
+        [&] { return ::chdir(directory.c_str()) == 0 ? int(read_block(engine, as_owner)) : int(not_opened); });
   }
   return static_cast<verdict>(found);
 }
@@ -153,16 +151,12 @@ TEST_CASE("a read that waits for swapped out pages of a tmpfs file is right, and
   if (fault::output_of("cat /sys/module/zswap/parameters/enabled") == "Y") QIO_SKIP("zswap keeps the pages in memory");
   const reclaimable_file file(mounted.path + "/file");
   if (!file.missing.empty()) QIO_SKIP(file.missing);
-  const auto on_engine = [&]<class Engine>(std::type_identity<Engine>) {
+  for (const auto engine : {qio::engine_kind::ring, qio::engine_kind::workers}) {
     // To somebody else, who may not write to the file, mincore(2) says of every page that it is in memory.
     for (const bool as_owner : {true, false}) {
       CAPTURE(as_owner);
-      const verdict found = read_swapped<Engine>(file, mounted.path, as_owner);
+      const verdict found = read_swapped(engine, file, mounted.path, as_owner);
       if (found != no_context) CHECK(found == counted);
     }
-  };
-#if QIO_HAS_URING
-  on_engine(std::type_identity<qio::uring>());
-#endif
-  on_engine(std::type_identity<qio::pool>());
+  }
 }

@@ -90,7 +90,7 @@ TEST_CASE("pages become clean without a sync after start_writeback, in cached an
 TEST_CASE("the ring carries out start_writeback without a worker of the library") {
   const fault::mounted mounted("ext4", 64 << 20);
   if (!mounted.missing.empty()) QIO_SKIP(mounted.missing);
-  auto context = qio::basic_context<qio::uring>::create();
+  auto context = qio::context::create({.engine = qio::engine_kind::ring});
   if (!context) QIO_SKIP(context.error().message());
   auto file = dirty_file<qio::cached>(context.value(), mounted.path + "/data");
   REQUIRE(context.value().run(file.async_start_writeback(0, pages * page)));

@@ -145,7 +145,7 @@ class sequences {
     std::string what;
   };
 
-  static std::string engine() { return std::string(qio_test::engine_name<Engine>); }
+  static std::string engine() { return std::string(engine_name<Engine>()); }
   static std::string name() { return engine() + Sequence::name; }
 
   numbers all_steps() const {
@@ -210,7 +210,7 @@ class sequences {
 // The modes that are available here. Prints the reason for the others.
 template <class Engine>
 std::optional<surroundings> possible() {
-  const std::string engine(qio_test::engine_name<Engine>);
+  const std::string engine(engine_name<Engine>());
   place<Engine> where(0);
   random_numbers random(0, 0);
   world<Engine> probe(where);
@@ -244,7 +244,7 @@ std::optional<surroundings> possible() {
 
 template <class Engine>
 int play(const arguments& wanted) {
-  if (!wanted.engine.empty() && wanted.engine != qio_test::engine_name<Engine>) return skipped;
+  if (!wanted.engine.empty() && wanted.engine != engine_name<Engine>()) return skipped;
   const auto in = possible<Engine>();
   if (!in) return skipped;
   if (!wanted.log) return sequences<file_sequence<Engine>>(wanted, *in).play_all() ? passed : failed;
@@ -253,13 +253,18 @@ int play(const arguments& wanted) {
   return skipped;
 }
 
-template <class... Engine>
-int play(const arguments& wanted, std::tuple<Engine...>*) {
+int play_all(const arguments& wanted) {
   int status = skipped;
   const auto add = [&](int of_one) {
     if (of_one == failed || status == skipped) status = of_one;
   };
-  (add(play<Engine>(wanted)), ...);
+  add(play<qio::no_engine>(wanted));
+  for (const qio_test::tested_engine& each : qio_test::each_engine) {
+    qio_test::current = each;
+    add(play<qio::default_engine>(wanted));
+  }
+  qio_test::current = qio_test::by_default;
+  add(play<qio::simulated>(wanted));
   return status;
 }
 
@@ -269,8 +274,7 @@ int play(const arguments& wanted, std::tuple<Engine...>*) {
 int main(int argc, char** argv) {
   property::arguments wanted;
   CLI::App program("Random operations on one file, compared with a model in memory", "property");
-  program.add_option("--engine", wanted.engine,
-                     "blocking, pool, automatic, simulated, or the system's own. Default: all");
+  program.add_option("--engine", wanted.engine, "blocking, ring, workers, default or simulated. Default: all");
   program.add_option("--seed", wanted.seed, "The first seed")->capture_default_str();
   program.add_option("--seeds", wanted.seeds, "The number of seeds, from --seed on")->capture_default_str();
   program.add_option("--steps", wanted.steps, "Steps per sequence, each of one to eight operations")
@@ -279,6 +283,5 @@ int main(int argc, char** argv) {
   program.add_flag("--log", wanted.log, "Append to a log instead, on engines that have a context");
   program.add_option("--damage", wanted.damage, "Change the file behind the library's back after this step");
   CLI11_PARSE(program, argc, argv);
-  using engines = qio_test::joined<qio_test::all_engines, std::tuple<qio::simulated>>;
-  return property::play(wanted, static_cast<engines*>(nullptr));
+  return property::play_all(wanted);
 }

@@ -14,10 +14,19 @@
 #include <iterator>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <vector>
 
 namespace property {
+
+template <class Engine>
+std::string_view engine_name() {
+  if constexpr (std::is_same_v<Engine, qio::no_engine>) return "blocking";
+  if constexpr (std::is_same_v<Engine, qio::simulated>) return "simulated";
+  return qio_test::current.name;
+}
 
 template <class Engine>
 class place {

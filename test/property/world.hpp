@@ -34,7 +34,7 @@ class world {
   static constexpr bool is_async = !std::is_same_v<Engine, qio::no_engine>;
   static constexpr bool may_adopt = place<Engine>::can_map && !qio::platform::binds_handles;
   static constexpr bool may_share = is_async && may_adopt;
-  using context_type = qio::basic_context<std::conditional_t<is_async, Engine, qio::pool>>;
+  using context_type = qio::basic_context<std::conditional_t<is_async, Engine, qio::default_engine>>;
   template <class Mode>
   using file = qio::basic_file<Mode, Engine>;
 
@@ -43,10 +43,10 @@ class world {
   /// Creates a context: small or large queues, any waiting policy.
   qio::result<void> make_context(std::size_t which, random_numbers& random) {
     if constexpr (is_async) {
-      qio::context_options options = where_.context_options();
+      qio::context_options options = qio_test::of_current(where_.context_options());
       options.queue_depth = random.one_of({4u, 256u});
       options.workers = static_cast<unsigned>(random.below(4));
-      options.waiting = random.one_of({qio::wait_policy::sleep, qio::wait_policy::spin, qio::wait_policy::adaptive});
+      options.waiting = random.one_of({qio::wait_policy::sleep, qio::wait_policy::spin});
       auto made = context_type::create(options);
       if (!made) return made.error();
       contexts_[which].emplace(std::move(made).value());

@@ -1,5 +1,5 @@
 #include "catch.hpp"
-#include <qio/engine/auto_reset_event.hpp>
+#include <qio/engine/events.hpp>
 
 #include <thread>
 

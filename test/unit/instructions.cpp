@@ -133,25 +133,23 @@ int main(int argc, char** argv) {
   else if (workload == "blocking_direct")
     read_blocking<qio::direct_file>(path, operations);
   else if (workload == "inline")
-    read<qio::automatic, qio::cached>(path, operations);
+    read<qio::default_engine, qio::cached>(path, operations);
 #if QIO_HAS_URING
   else if (workload == "batch_of_32")
-    read_many<qio::automatic, qio::cached>(path, operations, 32);
+    read_many<qio::default_engine, qio::cached>(path, operations, 32);
   else if (workload == "batch_of_32_direct")
-    read_many<qio::automatic, qio::direct>(path, operations, 32);
+    read_many<qio::default_engine, qio::direct>(path, operations, 32);
   else if (workload == "ring")
-    read<qio::uring, qio::direct>(path, operations);
-  else if (workload == "ring_by_default_context")
-    read<qio::automatic, qio::direct>(path, operations);
+    read<qio::default_engine, qio::direct>(path, operations);
   else if (workload == "ring_depth_32")
-    read<qio::uring, qio::direct>(path, operations, {.depth = 32});
+    read<qio::default_engine, qio::direct>(path, operations, {.depth = 32});
   else if (workload == "ring_depth_1024")
-    read<qio::uring, qio::direct>(path, operations, {.depth = 1024});
+    read<qio::default_engine, qio::direct>(path, operations, {.depth = 1024});
   else if (workload == "ring_8_contexts")
-    read<qio::uring, qio::direct>(path, operations, {.contexts = 8});
+    read<qio::default_engine, qio::direct>(path, operations, {.contexts = 8});
   else if (workload == "ring_10000_files") {
     allow_open_files(10100);
-    read<qio::uring, qio::direct>(path, operations, {.files = 10000});
+    read<qio::default_engine, qio::direct>(path, operations, {.files = 10000});
   }
 #endif
   else

@@ -34,8 +34,7 @@ bool is_caught(const std::string& sentence, Mistake mistake) {
   return qio_test::last_words(mistake).find(sentence) != std::string::npos;
 }
 
-template <class Engine>
-void run_to_end(Engine& engine) {
+void run_to_end(qio::default_engine& engine) {
   qio::completed_requests completed;
   engine.begin();
   while (engine.in_flight() != 0) engine.wait(completed, qio::wait_limit::unlimited());
@@ -43,8 +42,9 @@ void run_to_end(Engine& engine) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a request that is in no list of its file cannot be submitted", "", qio::uring, qio::pool) {
-  const auto engine = TestType::create({});
+TEST_CASE("a request that is in no list of its file cannot be submitted") {
+  const qio::context_options on{.engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers)};
+  const auto engine = qio::default_engine::create(on);
   if (!engine) QIO_SKIP("not available here: " + engine.error().message());
   CHECK(is_caught("in the list of its file", [&] {
     single one;
@@ -52,10 +52,11 @@ TEMPLATE_TEST_CASE("a request that is in no list of its file cannot be submitted
   }));
 }
 
-TEMPLATE_TEST_CASE("a request cannot be submitted twice", "", qio::uring, qio::pool) {
-  if (!TestType::create({})) QIO_SKIP("not available here");
-  CHECK(is_caught("submitted twice", [] {
-    const auto engine = TestType::create({}).value();
+TEST_CASE("a request cannot be submitted twice") {
+  const qio::context_options on{.engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers)};
+  if (!qio::default_engine::create(on)) QIO_SKIP("not available here");
+  CHECK(is_caught("submitted twice", [&] {
+    const auto engine = qio::default_engine::create(on).value();
     single one;
     one.held.insert(one.r);
     engine->submit(one.r);
@@ -63,10 +64,11 @@ TEMPLATE_TEST_CASE("a request cannot be submitted twice", "", qio::uring, qio::p
   }));
 }
 
-TEMPLATE_TEST_CASE("a request that is complete cannot be canceled", "", qio::uring, qio::pool) {
-  if (!TestType::create({})) QIO_SKIP("not available here");
-  CHECK(is_caught("canceled that is not in flight", [] {
-    const auto engine = TestType::create({}).value();
+TEST_CASE("a request that is complete cannot be canceled") {
+  const qio::context_options on{.engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers)};
+  if (!qio::default_engine::create(on)) QIO_SKIP("not available here");
+  CHECK(is_caught("canceled that is not in flight", [&] {
+    const auto engine = qio::default_engine::create(on).value();
     single one;
     one.held.insert(one.r);
     engine->submit(one.r);
@@ -75,20 +77,22 @@ TEMPLATE_TEST_CASE("a request that is complete cannot be canceled", "", qio::uri
   }));
 }
 
-TEMPLATE_TEST_CASE("a transfer that has nothing to move cannot be submitted", "", qio::uring, qio::pool) {
-  if (!TestType::create({})) QIO_SKIP("not available here");
-  CHECK(is_caught("nothing left to move", [] {
-    const auto engine = TestType::create({}).value();
+TEST_CASE("a transfer that has nothing to move cannot be submitted") {
+  const qio::context_options on{.engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers)};
+  if (!qio::default_engine::create(on)) QIO_SKIP("not available here");
+  CHECK(is_caught("nothing left to move", [&] {
+    const auto engine = qio::default_engine::create(on).value();
     single empty(0);
     empty.held.insert(empty.r);
     engine->submit(empty.r);
   }));
 }
 
-TEMPLATE_TEST_CASE("an engine cannot be destroyed with requests in flight", "", qio::uring, qio::pool) {
-  if (!TestType::create({})) QIO_SKIP("not available here");
-  CHECK(is_caught("destroyed while requests were in flight", [] {
-    auto engine = TestType::create({}).value();
+TEST_CASE("an engine cannot be destroyed with requests in flight") {
+  const qio::context_options on{.engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers)};
+  if (!qio::default_engine::create(on)) QIO_SKIP("not available here");
+  CHECK(is_caught("destroyed while requests were in flight", [&] {
+    auto engine = qio::default_engine::create(on).value();
     single one;
     one.held.insert(one.r);
     engine->submit(one.r);
@@ -98,7 +102,7 @@ TEMPLATE_TEST_CASE("an engine cannot be destroyed with requests in flight", "", 
 
 TEST_CASE("correct use of an engine passes all checks") {
   CHECK(qio_test::in_child([] {
-          const auto engine = qio::pool::create({}).value();
+          const auto engine = qio::default_engine::create({.engine = qio::engine_kind::workers}).value();
           single one;
           one.held.insert(one.r);
           engine->submit(one.r);

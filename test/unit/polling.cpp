@@ -36,10 +36,11 @@ class numbered_file {
   const std::string path = "polling-" + std::to_string(::getpid()) + ".data";  // cases run concurrently, in processes
 };
 
-qio::basic_context<qio::uring> polling_context(qio::polling how = qio::polling::busy) {
+qio::context polling_context(qio::polling how = qio::polling::busy) {
   qio::context_options options;
+  options.engine = qio::engine_kind::ring;
   options.polling = how;
-  return qio::basic_context<qio::uring>::create(options).value();
+  return qio::context::create(options).value();
 }
 
 TEST_CASE("explain() reports whether a context polls") {
@@ -92,13 +93,14 @@ TEST_CASE("a write-only file works on a polling context") {
 // is refused on every kernel and device.
 TEST_CASE("the ordinary ring carries out polled transfers that are refused, and the file is no longer polled") {
   const numbered_file numbered;
-  auto created = qio::uring::create([] {
+  auto created = qio::default_engine::create([] {
     qio::context_options options;
+    options.engine = qio::engine_kind::ring;
     options.polling = qio::polling::busy;
     return options;
   }());
   if (!created) QIO_SKIP("no io_uring here: " + created.error().message());
-  qio::uring& engine = *created.value();
+  qio::default_engine& engine = *created.value();
   if (qio::explanation facts; engine.explain(facts), facts.find("polling")->value == "off")
     QIO_SKIP("no polled ring here: " + facts.find("polling")->reason);
 

@@ -28,8 +28,8 @@
 
 namespace {
 
-using context_of_ring = qio::basic_context<qio::uring>;
-using file_on_ring = qio::basic_file<qio::cached, qio::uring>;
+using context_of_ring = qio::context;
+using file_on_ring = qio::async_cached_file;
 
 constexpr std::size_t block = 4096;
 

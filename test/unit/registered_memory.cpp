@@ -56,8 +56,8 @@ class replaced_memory {
     return replaced.front() == std::byte{7};
   }
 
-  qio::basic_context<qio::uring> context =
-      qio::basic_context<qio::uring>::create({.registered_bytes = registered_bytes}).value();
+  qio::context context =
+      qio::context::create({.engine = qio::engine_kind::ring, .registered_bytes = registered_bytes}).value();
   std::span<std::byte> replaced = context.registered_memory().subspan(16 * block, 16 * block);
   bool was_served_inline = false;  // the last read
 
@@ -65,7 +65,7 @@ class replaced_memory {
   file_of_sevens file_;
 };
 
-bool has_a_ring() { return qio::basic_context<qio::uring>::create().has_value(); }
+bool has_a_ring() { return qio::context::create({.engine = qio::engine_kind::ring}).has_value(); }
 
 bool can_be_direct() {
   const std::string path = "registered-probe-" + std::to_string(::getpid());
@@ -91,7 +91,7 @@ TEST_CASE("a child process does not inherit registered memory, and the ring stil
   if (!has_a_ring()) QIO_SKIP("io_uring is unavailable here");
   if (!can_be_direct()) QIO_SKIP("no direct files here");
   const file_of_sevens sevens;
-  auto context = qio::basic_context<qio::uring>::create({.registered_bytes = registered_bytes}).value();
+  auto context = qio::context::create({.engine = qio::engine_kind::ring, .registered_bytes = registered_bytes}).value();
   if (const qio::fact told = *context.explain().find("registered memory"); told.value == "off") QIO_SKIP(told.reason);
   const std::span<std::byte> memory = context.registered_memory();
   std::ranges::fill(memory, std::byte{1});
@@ -108,7 +108,7 @@ TEST_CASE("a child process does not inherit registered memory, and the ring stil
 
 TEST_CASE("registered memory consists of whole pages") {
   if (!has_a_ring()) QIO_SKIP("io_uring is unavailable here");
-  auto context = qio::basic_context<qio::uring>::create({.registered_bytes = 1}).value();
+  auto context = qio::context::create({.engine = qio::engine_kind::ring, .registered_bytes = 1}).value();
   const std::span<std::byte> memory = context.registered_memory();
   CHECK(reinterpret_cast<std::uintptr_t>(memory.data()) % qio::platform::page_size() == 0);
   CHECK(memory.size() == qio::platform::page_size());
@@ -131,7 +131,7 @@ TEST_CASE("an inline transfer in registered memory uses the pages that are mappe
 #endif
 
 TEST_CASE("an engine that cannot register memory still provides it, and explain() says so") {
-  auto context = qio::basic_context<qio::pool>::create({.registered_bytes = 1}).value();
+  auto context = qio::context::create({.engine = qio::engine_kind::workers, .registered_bytes = 1}).value();
   CHECK(context.registered_memory().size() == qio::platform::page_size());
   const qio::fact told = *context.explain().find("registered memory");
   CHECK(told.value == "off");

@@ -15,7 +15,7 @@ TEST_CASE("a busy file that is closed is released while another one is busy", "[
   const qio_test::directory here;
   for (const char* const name : {"closed", "busy"})
     std::ofstream(here / name, std::ios::binary) << std::string(4096, 'x');
-  auto context = qio::basic_context<qio::uring>::create().value();
+  auto context = qio::context::create({.engine = qio::engine_kind::ring}).value();
   auto busy = qio::cached_file::open(context, here / "busy", qio::access::read_write).value();
   auto closed = qio::cached_file::open(context, here / "closed", qio::access::read_write).value();
   REQUIRE(qio_test::read_at_once(context, busy, 200).whole);

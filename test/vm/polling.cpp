@@ -36,10 +36,11 @@ std::uint64_t interrupts() {
   return sum;
 }
 
-qio::basic_context<qio::uring> context(qio::polling how) {
+qio::context context(qio::polling how) {
   qio::context_options options;
+  options.engine = qio::engine_kind::ring;
   options.polling = how;
-  return qio::basic_context<qio::uring>::create(options).value();
+  return qio::context::create(options).value();
 }
 
 template <class File>

@@ -9,7 +9,7 @@
 TEST_CASE("if io_uring is disabled, the context falls back, and explain() names the sysctl", "[switched_off]") {
   std::ofstream("/proc/sys/kernel/io_uring_disabled") << 2;
 
-  const auto ring = qio::basic_context<qio::uring>::create();
+  const auto ring = qio::context::create({.engine = qio::engine_kind::ring});
   REQUIRE(!ring);
   CHECK(ring.error() == std::errc::operation_not_permitted);
 

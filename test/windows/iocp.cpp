@@ -13,10 +13,14 @@ using shim::completion;
 
 namespace {
 
-using here = under<qio::iocp, qio::cached>;
+using here = on_ring<qio::cached>;
+
+struct with_port {
+  with_port() { qio_test::current = qio_test::ring; }
+};
 
 /// A world in which transfers complete as specified.
-struct strange : world<here> {
+struct strange : private with_port, world<here> {
   explicit strange(completion completes, canceling cancels = canceling::aborts) {
     shim::now.completes = completes;
     shim::now.cancels = cancels;
@@ -350,7 +354,7 @@ TEST_CASE("a transfer that Windows has no memory for is made in smaller parts") 
 TEST_CASE("a handle belongs to one port, and opening a file that cannot be bound fails") {
   strange w(completion::as_it_is);
   auto file = w.with(4096);
-  auto other = qio::iocp::create({}).value();
+  auto other = qio::iocp::create({.engine = qio::engine_kind::ring}).value();
   const auto refused = other->attach(file.native_handle());
   REQUIRE(!refused);
   CHECK(refused.error() == errc::cannot_be_bound);
@@ -361,7 +365,7 @@ TEST_CASE("a handle belongs to one port, and opening a file that cannot be bound
   CHECK(!std::filesystem::exists(w.where / "new"));
 }
 
-TEST_CASE("if no port can be created, the default context uses the pool, and explain() says why") {
+TEST_CASE("if no port can be created, the context uses workers, and explain() says why") {
   shim::fail_next(call::create_port, ERROR_NO_SYSTEM_RESOURCES);
   auto fallback = qio::context::create().value();
   const qio::explanation facts = fallback.explain();
@@ -379,7 +383,7 @@ TEST_CASE("if no port can be created, the default context uses the pool, and exp
   CHECK(written.value() == 4096);
 
   shim::fail_next(call::create_port, ERROR_NO_SYSTEM_RESOURCES);
-  CHECK(qio::basic_context<qio::iocp>::create().error() == std::errc::not_enough_memory);
+  CHECK(qio::context::create({.engine = qio::engine_kind::ring}).error() == std::errc::not_enough_memory);
 }
 
 TEST_CASE("a packet that could not be posted because memory was short is posted again") {

@@ -74,7 +74,7 @@ TEST_CASE("no open lets the server of a pipe act for this process, or shows a di
     CHECK(!qio::cached_file::open(where / "missing/file", access::read_write, how));
   }
   shim::fail_next(shim::call::set_modes, ERROR_INVALID_FUNCTION);
-  const auto context = qio::basic_context<qio::iocp>::create();
+  const auto context = qio::context::create();
   CHECK(!qio::cached_file::open(context.value(), where / "new", access::read_write, creation::only_if_missing));
   CHECK(qio::sync_directory(where.path()));
   CHECK(shim::now.opens >= 12);

@@ -46,8 +46,8 @@ class pipe_end {
   HANDLE handle_;
 };
 
-using file = qio::basic_file<qio::cached, qio::iocp>;
-using context = qio::basic_context<qio::iocp>;
+using file = qio::async_cached_file;
+using context = qio::context;
 
 /// A pipe with a context at one end.
 struct piped {

@@ -63,7 +63,7 @@ TEST_CASE("a read-only file is not replaced, and can be created") {
 
 TEST_CASE("an open that fails late removes the file it created, even a read-only one") {
   const contract::directory where;
-  const auto context = qio::basic_context<qio::iocp>::create();
+  const auto context = qio::context::create();
   for (const std::uint32_t permissions : {0666u, 0444u}) {
     shim::fail_next(shim::call::set_modes, ERROR_INVALID_FUNCTION);
     const auto refused = qio::cached_file::open(context.value(), where / "file", access::read_write,

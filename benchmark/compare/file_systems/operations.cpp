@@ -3,7 +3,7 @@
 // the file system of DIRECTORY. Prints a line for each operation:
 //   name, microseconds of the system call, microseconds of the operation, median of the ratios, tab-separated
 // or the name and the reason why it is unavailable. Both are medians; each ratio is that of one round, in which both
-// take turns. ENGINE: automatic or pool.
+// take turns. ENGINE: default or workers.
 #include <qio/qio.hpp>
 
 #include <fcntl.h>
@@ -123,10 +123,10 @@ double timed_on(Context& context, Operation operation) {
   }(std::move(operation)));
 }
 
-template <class Engine>
 class measurement {
  public:
-  measurement(std::string path, int rounds) : path_(std::move(path)), out_(rounds) {
+  measurement(qio::engine_kind engine, std::string path, int rounds)
+      : path_(std::move(path)), out_(rounds), context_(qio::context::create({.engine = engine}).value()) {
     auto made = qio::cached_file::open(path_, qio::access::read_write, qio::creation::always_new);
     if (!made) fail(path_, made.error().message());
     for (std::uint64_t offset = 0; offset < file_bytes; offset += buffer_.size())
@@ -174,7 +174,7 @@ class measurement {
 
  private:
   template <class Mode>
-  using file_of = qio::async_file<Mode, Engine>;
+  using file_of = qio::async_file<Mode>;
 
   template <class Mode>
   qio::result<file_of<Mode>> open() {
@@ -261,7 +261,7 @@ class measurement {
   std::string path_;
   table out_;
   offsets offsets_;
-  qio::basic_context<Engine> context_ = qio::basic_context<Engine>::create().value();
+  qio::context context_;
   qio::aligned_buffer buffer_ = qio::aligned_buffer::allocate(1024 * 1024).value();
 };
 
@@ -269,11 +269,9 @@ class measurement {
 
 int main(int count, char** arguments) {
   const int rounds = count == 4 ? std::atoi(arguments[3]) : 0;
-  if (rounds < 1) fail("usage", "operations DIRECTORY automatic|pool ROUNDS");
+  if (rounds < 1) fail("usage", "operations DIRECTORY default|workers ROUNDS");
   const std::string path = std::string(arguments[1]) + "/operations.data";
-  if (std::string_view(arguments[2]) == "pool")
-    measurement<qio::pool>(path, rounds).all();
-  else
-    measurement<qio::automatic>(path, rounds).all();
+  const bool by_workers = std::string_view(arguments[2]) == "workers";
+  measurement(by_workers ? qio::engine_kind::workers : qio::engine_kind::any, path, rounds).all();
   ::unlink(path.c_str());
 }

@@ -22,7 +22,7 @@ class writer {
  private:
   qio::async_cached_file& file_;
   qio::aligned_buffer& buffer_;
-  qio::operation_slot<qio::operation<qio::automatic, std::size_t>> operation_;
+  qio::operation_slot<qio::operation<qio::default_engine, std::size_t>> operation_;
 };
 
 }  // namespace

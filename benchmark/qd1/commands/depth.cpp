@@ -50,7 +50,7 @@ void add_measuring(options& to, depth_state& own) {
           "Do not read the clock for each transfer: the most operations per second, but no latencies");
   to.flag("--pin", request.pinned, "Keep each worker on one CPU, those near the device first");
   add_engine(to, request.engine.name);
-  to.word("--wait", request.engine.waiting, {"sleep", "spin", "adaptive"}, "How workers wait for completions");
+  to.word("--wait", request.engine.waiting, {"sleep", "spin"}, "How workers wait for completions");
   to.flag("--polled", request.engine.polled, "Poll the device for completions, where it has queues for that");
   to.flag("--registered", request.engine.registered,
           "Transfer to and from memory that is registered with the ring, which takes less CPU time");

@@ -45,10 +45,10 @@ void fill(std::span<std::byte> blocks, std::uint64_t seed) {
 
 qio::context_options options_for(const engine_choice& engine, const work& work) {
   qio::context_options options;
+  if (engine.name == "pool") options.engine = qio::engine_kind::workers;
   options.queue_depth = static_cast<unsigned>(work.load.depth);
   if (engine.registered) options.registered_bytes = block_bytes(work);
   if (engine.waiting == "spin") options.waiting = qio::wait_policy::spin;
-  if (engine.waiting == "adaptive") options.waiting = qio::wait_policy::adaptive;
   if (engine.polled) options.polling = qio::polling::busy;
   return options;
 }
@@ -76,13 +76,10 @@ void worker::work() {
     service_.engine = traits(duty_.work.mode).maps ? "memory copies" : "system calls";
     return work_by_mode();
   }
-  const qio::context_options options = options_for(duty_.engine, duty_.work);
-  if (duty_.engine.name == "pool") return work_in(qio::basic_context<qio::pool>::create(options));
-  work_in(qio::context::create(options));
+  work_in(qio::context::create(options_for(duty_.engine, duty_.work)));
 }
 
-template <class Context>
-void worker::work_in(Context&& created) {
+void worker::work_in(qio::result<qio::context> created) {
   if (!created) {
     not_available_ = created.error().message();
     return;

@@ -17,7 +17,7 @@ namespace qd1 {
 /// How the asynchronous operations of a load are served.
 struct engine_choice {
   std::string name = "auto";      ///< "auto", "uring", "pool"
-  std::string waiting = "sleep";  ///< "sleep", "spin", "adaptive"
+  std::string waiting = "sleep";  ///< "sleep", "spin"
   bool polled = false;            ///< the device is polled for completions, where it has queues for that
   bool registered = false;        ///< transfers are in memory that the context has registered
 };
@@ -57,8 +57,7 @@ class worker {
   void work_by_mode(Context&... context);
   template <class Mode, class... Context>
   void work_on(Context&... context);
-  template <class Context>
-  void work_in(Context&& context);
+  void work_in(qio::result<qio::context> created);
   template <class Context>
   void note_service(const Context& context);
   void note_feature(const std::string& name, bool had, const std::string& why_not);

@@ -173,9 +173,8 @@ void measure_in(tally& series, const run_setup& setup, const offset_source& next
     return with_file(series, setup, open,
                      [&](auto& file) { measure_blocking(series, file, setup, next_offset, plan); });
   }
-  if (setup.engine == "pool")
-    return measure_on<Mode>(series, qio::basic_context<qio::pool>::create(), setup, next_offset, plan);
-  measure_on<Mode>(series, qio::context::create(), setup, next_offset, plan);
+  const auto engine = setup.engine == "pool" ? qio::engine_kind::workers : qio::engine_kind::any;
+  measure_on<Mode>(series, qio::context::create({.engine = engine}), setup, next_offset, plan);
 }
 
 std::string why_not_advised(const work& work) {

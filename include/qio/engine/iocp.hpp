@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The engine over Windows' I/O completion ports.
+// Windows' engine: completion ports; and what happens where there is none.
 #pragma once
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
+#include <qio/engine/events.hpp>
 #include <qio/engine/workers.hpp>
 #include <qio/request/request.hpp>
 #include <qio/system/platform.hpp>
@@ -17,10 +18,12 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace qio::inline QIO_CONFIGURATION {
 
-/// One completion port, for one thread.
+/// One completion port, for one thread; or no port, and worker threads that make blocking calls. create() chooses by
+/// context_options::engine.
 ///
 /// submit() starts a transfer immediately. If the system completes it immediately (from its cache), it needs neither
 /// the port nor a system call in wait(). All other transfers complete through the port, many completions per call. The
@@ -38,8 +41,12 @@ class iocp : detail::no_hook {
   static result<std::unique_ptr<iocp>> create(const context_options& options) {
     if (auto accepted = detail::workers::check(options.workers); !accepted) return accepted.error();
     auto engine = std::unique_ptr<iocp>(new iocp(options));
+    if (options.engine == engine_kind::workers) return engine;
     engine->port_ = platform::calls::CreateIoCompletionPort(platform::invalid_handle, nullptr, 0, 1);
-    if (engine->port_ == nullptr) return platform::last_error();
+    if (engine->port_ != nullptr) return engine;
+    const error refusal = platform::last_error();
+    if (options.engine == engine_kind::ring) return refusal;
+    engine->why_no_port_ = "no completion port: " + refusal.message();
     return engine;
   }
 
@@ -59,15 +66,14 @@ class iocp : detail::no_hook {
   using no_hook::find_polling;
   using no_hook::gathers;
   using no_hook::observe;
-  using no_hook::prepare_to_wait;
   using no_hook::register_memory;
   using no_hook::release;
   using no_hook::waits;
-  using no_hook::wake_handle;
 
   /// Binds a handle to this port until it is closed. errc::cannot_be_bound if it belongs to another port, or if its
   /// device has no asynchronous transfers. Any thread.
   result<void> attach(platform::native_handle handle) noexcept {
+    if (port_ == nullptr) return success();
     if (platform::calls::CreateIoCompletionPort(handle, port_, file_key, 0) == nullptr)
       return error(errc::cannot_be_bound);
     constexpr UCHAR modes = FILE_SKIP_COMPLETION_PORT_ON_SUCCESS | FILE_SKIP_SET_EVENT_ON_HANDLE;
@@ -80,7 +86,7 @@ class iocp : detail::no_hook {
     ++in_flight_;
     r.system.owner = &r;
     r.system.is_repeated = false;
-    r.system.by_worker = is_synchronous(r);
+    r.system.by_worker = port_ == nullptr || is_synchronous(r);
     if (r.system.by_worker) return workers_.submit(r);
     start(r);
   }
@@ -102,6 +108,7 @@ class iocp : detail::no_hook {
   }
 
   void wait(completed_requests& completed, wait_limit limit) noexcept {
+    if (port_ == nullptr) return wait_without_port(completed, limit);
     retry_backlog();
     if (!finished_.empty()) limit = wait_limit::none();
     while (request* const r = finished_.pop()) finish(*r, completed);
@@ -112,13 +119,37 @@ class iocp : detail::no_hook {
   std::size_t in_flight() const noexcept { return in_flight_; }
 
   void wake() noexcept {
+    if (port_ == nullptr) {
+      without_port_.set();
+      return ready_.set();
+    }
     // One packet is enough, however many threads call.
     if (woken_.exchange(true, std::memory_order_acq_rel)) return;
     // Fails only if memory is exhausted. The context sleeps until it succeeds.
     while (platform::calls::PostQueuedCompletionStatus(port_, 0, wake_key, nullptr) == 0) std::this_thread::yield();
   }
 
+  /// A port has none: no other event loop can wait for it.
+  result<platform::native_handle> wake_handle() noexcept {
+    if (port_ != nullptr) return error(errc::no_wake_handle);
+    return ready_.handle();
+  }
+
+  bool prepare_to_wait(completed_requests& completed) noexcept {
+    QIO_CHECK(ready_.exists(), "prepare_to_wait() was called before wake_handle()");
+    ready_.reset();
+    wait(completed, wait_limit::none());
+    return completed.empty();
+  }
+
   void explain(explanation& out) const {
+    if (port_ == nullptr) {
+      out.add("engine", "pool");
+      out.add("workers", std::to_string(workers_.count()));
+      out.add("waiting", "sleep", "waiting awake would occupy a CPU that the workers need");
+      if (!why_no_port_.empty()) out.add("fallback", "from iocp", why_no_port_);
+      return;
+    }
     out.add("engine", "iocp");
     out.add("workers", std::to_string(workers_.count()), "for what Windows does not do asynchronously");
   }
@@ -260,8 +291,17 @@ class iocp : detail::no_hook {
     finish(r, completed);
   }
 
+  void wait_without_port(completed_requests& completed, wait_limit limit) noexcept {
+    if (limit.may_wait() && arrivals_.empty()) without_port_.wait(limit);
+    take_arrivals(completed);
+  }
+
   void was_woken(completed_requests& completed) noexcept {
     woken_.exchange(false, std::memory_order_acq_rel);
+    take_arrivals(completed);
+  }
+
+  void take_arrivals(completed_requests& completed) noexcept {
     detail::queue<request> arrived;
     arrivals_.take(arrived);
     while (request* const r = arrived.pop()) {
@@ -283,11 +323,14 @@ class iocp : detail::no_hook {
   }
 
   HANDLE port_ = nullptr;
-  std::size_t in_flight_ = 0;           // submitted and not completed
-  std::size_t in_port_ = 0;             // of these, held by the system
-  detail::queue<request> finished_;     // finished, not yet reported
-  detail::queue<request> backlog_;      // to be started when the system has memory again
-  std::atomic<bool> woken_ = false;     // a packet with wake_key is in the port
+  std::size_t in_flight_ = 0;        // submitted and not completed
+  std::size_t in_port_ = 0;          // of these, held by the system
+  detail::queue<request> finished_;  // finished, not yet reported
+  detail::queue<request> backlog_;   // to be started when the system has memory again
+  std::atomic<bool> woken_ = false;  // a packet with wake_key is in the port
+  std::string why_no_port_;          // if one was asked for
+  detail::auto_reset_event without_port_;
+  detail::ready_event ready_;           // without a port
   detail::arrivals<request> arrivals_;  // completed by workers
   detail::workers workers_;             // last: its threads use the above
 };

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// The engine that works everywhere: blocking calls on worker threads.
+// The engine of systems that have neither io_uring nor completion ports: blocking calls on worker threads.
 #pragma once
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
-#include <qio/engine/auto_reset_event.hpp>
 #include <qio/engine/engine.hpp>
-#include <qio/engine/ready_event.hpp>
+#include <qio/engine/events.hpp>
 #include <qio/engine/workers.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <system_error>
 
 namespace qio::inline QIO_CONFIGURATION {
 
 /// Worker threads that make blocking calls. One of them carries out a whole request. Costs two thread switches per
-/// operation. Use it on systems without io_uring, and for operations that block for a long time.
+/// operation.
 ///
 /// A system call that a worker has started is not interrupted: a deadline or a cancellation takes effect before it, or
 /// between two pieces of a transfer that takes several calls.
@@ -26,7 +26,10 @@ class pool : detail::no_hook {
 
   static result<std::unique_ptr<pool>> create(const context_options& options) {
     if (auto accepted = detail::workers::check(options.workers); !accepted) return accepted.error();
-    return std::make_unique<pool>(options);
+    if (options.engine == engine_kind::ring) return error(std::make_error_code(std::errc::function_not_supported));
+    auto engine = std::make_unique<pool>(options);
+    engine->was_chosen_ = options.engine == engine_kind::workers;
+    return engine;
   }
 
   explicit pool(const context_options& options) : workers_(options.workers, &pool::finished, this) {}
@@ -46,8 +49,7 @@ class pool : detail::no_hook {
   using no_hook::release;
   using no_hook::waits;
 
-  // Not inlined, so that a context which may have this engine or a ring saves no registers for it.
-  QIO_NOINLINE void submit(request& r) noexcept {
+  void submit(request& r) noexcept {
     ++in_flight_;
     detail::take_over(r);
     workers_.submit(r);
@@ -92,6 +94,7 @@ class pool : detail::no_hook {
     out.add("engine", "pool");
     out.add("workers", std::to_string(workers_.count()));
     out.add("waiting", "sleep", "waiting awake would occupy a CPU that the workers need");
+    if (!was_chosen_) out.add("fallback", "from io_uring", "built without liburing");
   }
 
  private:
@@ -102,6 +105,7 @@ class pool : detail::no_hook {
 
   detail::arrivals<request> arrivals_;  // completed by workers
   std::size_t in_flight_ = 0;
+  bool was_chosen_ = false;  // by engine_kind::workers
   detail::auto_reset_event woken_;
   detail::ready_event ready_;
   detail::workers workers_;  // last: its threads use all of the above

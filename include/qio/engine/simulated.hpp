@@ -4,8 +4,8 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
-#include <qio/engine/auto_reset_event.hpp>
 #include <qio/engine/engine.hpp>
+#include <qio/engine/events.hpp>
 #include <qio/request/request.hpp>
 #include <qio/simulation/disk.hpp>
 #include <qio/simulation/system.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Threads that carry out requests by blocking calls: all requests of the pool, and what a ring cannot do.
+// Threads that carry out requests by blocking calls: all requests where there is no ring, and what a ring cannot do.
 #pragma once
 
 #include <qio/base/helpers.hpp>

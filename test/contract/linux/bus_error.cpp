@@ -207,8 +207,7 @@ bool submits_writes_at_once(const std::string& where) {
 PROMISE(limit_lowered, each_engine_of_the_system,
         "a write past RLIMIT_FSIZE fails with file_too_large, a millisecond after the limit is set") {
   const auto ended = ending_of([&] {
-    using engine = typename Where::engine;
-    auto on = qio::basic_context<engine>::create().value();
+    auto on = world<Where>::new_context().value();
     auto file = qio::cached_file::open(on, w.where / "new", access::read_write, creation::always_new).value();
     memory buffer(4096);
     if (!on.run(file.async_write_at(0, buffer.all()))) return 1;
@@ -216,7 +215,7 @@ PROMISE(limit_lowered, each_engine_of_the_system,
     ::getrlimit(RLIMIT_FSIZE, &limit);
     limit.rlim_cur = 4096;
     // XFS and btrfs carry out a ring's writes on the thread that submits them, which then gets the signal.
-    if (std::is_same_v<engine, qio::pool> || !submits_writes_at_once(w.where / "."))
+    if (qio_test::current.kind == qio::engine_kind::workers || !submits_writes_at_once(w.where / "."))
       std::signal(SIGXFSZ, SIG_DFL);
     else
       std::signal(SIGXFSZ, SIG_IGN);

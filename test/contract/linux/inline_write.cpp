@@ -15,8 +15,8 @@ namespace contract {
 namespace {
 
 // Pages that a process has mapped do not leave the cache.
-using attempting_unmapped = std::tuple<under<qio::automatic, qio::cached>>;
-using attempting = std::tuple<under<qio::automatic, qio::cached>, under<qio::automatic, qio::mapped>>;
+using attempting_unmapped = std::tuple<by_default<qio::cached>>;
+using attempting = std::tuple<by_default<qio::cached>, by_default<qio::mapped>>;
 
 template <class World>
 bool is_off(World& w) {

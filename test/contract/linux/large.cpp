@@ -34,13 +34,8 @@ class endless_memory {
   std::byte* begin_ = nullptr;
 };
 
-#if QIO_HAS_URING
 template <class Mode>
-using large_engines = std::tuple<under<qio::no_engine, Mode>, under<qio::uring, Mode>, under<qio::pool, Mode>>;
-#else
-template <class Mode>
-using large_engines = std::tuple<under<qio::no_engine, Mode>, under<qio::pool, Mode>>;
-#endif
+using large_engines = std::tuple<under<qio::no_engine, Mode>, on_ring_and_workers<Mode>>;
 using large_cached = large_engines<qio::cached>;
 using large_direct = large_engines<qio::direct>;
 

@@ -64,7 +64,7 @@ void kill_process(pid_t child) {
 PROMISE(log_other_process, of_the_system,
         "a log that another process appends to cannot be opened for appending, until that is killed") {
   const pid_t writer = start_process([&] {
-    auto context = world<Where>::context_type::create().value();
+    auto context = world<Where>::new_context().value();
     auto file =
         qio::basic_file<typename Where::mode>::open(context, w.where / "log", access::read_write, creation::if_needed);
     if (!file) return false;

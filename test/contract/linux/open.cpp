@@ -196,7 +196,7 @@ PROMISE(context_not_inherited, each_engine_of_the_system, "other programs do not
     return found;
   };
   const std::vector<int> before = open_handles();
-  auto another = world<Where>::context_type::create().value();
+  auto another = world<Where>::new_context().value();
   another.poll();
   const std::vector<int> after = open_handles();
   CHECK((after.size() > before.size()) == (another.explain().find("engine")->value != "pool"));

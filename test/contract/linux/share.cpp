@@ -25,7 +25,7 @@ bool lock(int handle) {
 }  // namespace
 
 PROMISE(shared, of_the_system, "files that share a handle transfer on their own contexts, and the last one closes it") {
-  auto other = world<Where>::context_type::create().value();
+  auto other = world<Where>::new_context().value();
   auto first = w.with(8192);
   const int handle = first.native_handle();
   std::optional second = first.share_with(other).value();
@@ -53,8 +53,8 @@ PROMISE(shared, of_the_system, "files that share a handle transfer on their own 
 }
 
 PROMISE(shared_thrice, of_the_system, "a shared file can be shared again, and released when it is alone") {
-  auto other = world<Where>::context_type::create().value();
-  auto third_context = world<Where>::context_type::create().value();
+  auto other = world<Where>::new_context().value();
+  auto third_context = world<Where>::new_context().value();
   auto first = w.with(4096);
   const int handle = first.native_handle();
   auto second = first.share_with(other).value();
@@ -69,7 +69,7 @@ PROMISE(shared_thrice, of_the_system, "a shared file can be shared again, and re
 
 PROMISE(shared_lock, each_engine_of_the_system,
         "a lock belongs to all files that share a handle, until the last closes") {
-  auto other = world<Where>::context_type::create().value();
+  auto other = world<Where>::new_context().value();
   auto first = w.with(4096);
   auto stranger = w.open("data", access::read_write, creation::open_existing).value();
   auto second = first.share_with(other).value();
@@ -83,7 +83,7 @@ PROMISE(shared_lock, each_engine_of_the_system,
 }
 
 PROMISE(shared_access, of_the_system, "a shared file keeps access and durability, and the blocking file shares, too") {
-  auto other = world<Where>::context_type::create().value();
+  auto other = world<Where>::new_context().value();
   REQUIRE(w.with(4096).close());
   auto reader = w.open("data", access::read, creation::open_existing).value();
   auto second = reader.share_with(other).value();
@@ -103,7 +103,7 @@ PROMISE(shared_access, of_the_system, "a shared file keeps access and durability
 PROMISE(shared_threads, of_the_system, "threads with contexts of their own use a shared file at the same time") {
   constexpr std::uint64_t blocks = 64, rounds = 20;
   auto file = w.with(2 * blocks * 4096);
-  auto other = world<Where>::context_type::create().value();
+  auto other = world<Where>::new_context().value();
   const auto use = [](auto& context, auto& own, std::uint64_t from) {
     bool is_right = true;
     auto source = memory::with_pattern(from * 4096, blocks * 4096);
@@ -126,7 +126,7 @@ PROMISE(shared_threads, of_the_system, "threads with contexts of their own use a
 }
 
 PROMISE(shared_while_syncing, of_the_system, "a file may be shared while its sync is in flight") {
-  auto other = world<Where>::context_type::create().value();
+  auto other = world<Where>::new_context().value();
   auto file = w.with(4096);
   for (int repeated = 0; repeated < 50; ++repeated) {
     auto sync = file.async_sync();
@@ -142,7 +142,7 @@ PROMISE(shared_while_syncing, of_the_system, "a file may be shared while its syn
 }
 
 PROMISE(not_shared, of_the_system, "a closed file, or a context that was moved from, cannot share") {
-  auto other = world<Where>::context_type::create().value();
+  auto other = world<Where>::new_context().value();
   auto file = w.with(4096);
   const auto moved = std::move(other);
   CHECK(file.share_with(other).error() == std::errc::bad_file_descriptor);  // NOLINT(bugprone-use-after-move)

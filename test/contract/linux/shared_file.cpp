@@ -52,7 +52,7 @@ bool lock(int handle) {
 PROMISE(shared_file_use, of_the_system,
         "files that are opened on a shared_file use one handle, each on its own context") {
   auto shared = share(w, 8192);
-  auto other = world<Where>::context_type::create().value();
+  auto other = world<Where>::new_context().value();
   auto first = shared.open_on(*w.context).value();
   auto second = shared.open_on(other).value();
   auto blocking = shared.open_blocking().value();
@@ -79,7 +79,7 @@ PROMISE(shared_file_use, of_the_system,
 PROMISE(shared_file_close, of_the_system,
         "closing a shared_file closes the file, although idle contexts have files of it") {
   auto shared = share(w, 8192);
-  auto other = world<Where>::context_type::create().value();
+  auto other = world<Where>::new_context().value();
   auto first = shared.open_on(*w.context).value();
   auto second = shared.open_on(other).value();
   auto blocking = shared.open_blocking().value();
@@ -165,7 +165,7 @@ PROMISE(shared_file_threads, of_the_system,
     auto shared = share(w, 16 * 4096);
     std::atomic<int> busy = 0, wrong = 0;
     const auto use = [&] {
-      auto context = world<Where>::context_type::create().value();
+      auto context = world<Where>::new_context().value();
       memory block(4096);
       for (unsigned i = 0;; ++i) {
         auto file = shared.open_on(context);
@@ -231,7 +231,7 @@ PROMISE(shared_file_view, mapped_only,
 
 PROMISE(shared_file_of, each_mode, "a file without a context becomes a shared_file, unless others use its handle") {
   auto file = w.with(4096);
-  auto context = qio::basic_context<qio::pool>::create().value();
+  auto context = qio::context::create().value();
   using shared_file = qio::shared_file<typename Where::mode>;
   {
     auto second = file.share_with(context).value();

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: BSL-1.0
-// Writes requests into submission entries, and finds them again in completions.
+// A request as an entry of a ring, and what the entry's completion means for it.
 #pragma once
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
-#include <qio/engine/uring/registered_memory.hpp>
+#include <qio/engine/ring_setup.hpp>
 #include <qio/request/request.hpp>
+#include <qio/system/platform.hpp>
 
 #include <fcntl.h>
 #include <liburing/compat.h>
 #include <liburing/io_uring.h>
 #include <poll.h>
 
+#include <atomic>
 #include <bit>
+#include <cerrno>
 #include <cstdint>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
+// --- into an entry ---
+
 // The user_data of entries without a request. Odd, while the address of a request is even.
 inline constexpr std::uint64_t cancel_tag = 1;
 inline constexpr std::uint64_t wake_tag = 3;
-inline constexpr std::uint64_t nap_tag = 5;
 
 inline bool is_of_request(std::uint64_t user_data) noexcept { return (user_data & 1) == 0; }
 
@@ -116,14 +120,38 @@ inline void prepare_listening(io_uring_sqe& entry, int descriptor) noexcept {
   entry.user_data = wake_tag;
 }
 
-/// Completes after `time`, or together with the next other completion. `time` must outlive it.
-inline void prepare_nap(io_uring_sqe& entry, const __kernel_timespec& time) noexcept {
-  entry.opcode = IORING_OP_TIMEOUT;
-  entry.fd = -1;
-  entry.addr = reinterpret_cast<std::uintptr_t>(&time);
-  entry.len = 1;
-  entry.off = 1;
-  entry.user_data = nap_tag;
+// --- from a completion ---
+
+/// Whether the kernel gave up a request that nobody has canceled. It does so with what its ring cannot do without
+/// waiting (a sync, a durable write), if it can start no worker thread, for example at RLIMIT_NPROC. Such a request is
+/// not finished.
+inline bool lacks_kernel_worker(const request& r, int answer) noexcept {
+  return answer == -ECANCELED && !r.cancel_requested.load(std::memory_order_relaxed);
+}
+
+/// Handles any result other than "all that was left". True if `r` is finished.
+QIO_NOINLINE inline bool ends_otherwise(request& r, int answer) noexcept {
+  if (answer == -ECANCELED) {
+    if (lacks_kernel_worker(r, answer)) return false;
+    r.fail_as_canceled();
+    return true;
+  }
+  if (r.op == opcode::writeback) return take_writeback(r, answer);
+  if (r.op != opcode::sync) return take_answer(r, answer);
+  if (answer == -EINTR) {
+    if (!r.cancel_requested.load(std::memory_order_relaxed)) return false;
+    r.fail_as_canceled();
+  } else if (answer < 0) {
+    r.failure = platform::system_error(-answer);
+    r.activity->sync_failure.note(r.failure);
+  }
+  return true;
+}
+
+/// Handles the result of the last entry of `r`. True if `r` is finished; if not, the rest must be submitted.
+inline bool finishes(request& r, int answer) noexcept {
+  QIO_CHECK(r.is_held(), "the kernel completed a request that is not in flight");
+  return r.io.is_finished_by(answer) || ends_otherwise(r, answer);
 }
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an engine's thread sleeps on where the system has no completion queue.
+// What engines and other event loops wait for where there is no ring and no completion port.
 #pragma once
 
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
+#include <qio/result.hpp>
+#include <qio/system/platform.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -43,6 +46,29 @@ class auto_reset_event {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool set_ = false;
+};
+
+/// Does not exist until somebody asks for its handle.
+class ready_event {
+ public:
+  bool exists() const noexcept { return exists_.load(std::memory_order_relaxed); }
+
+  /// Creates it the first time.
+  result<platform::native_handle> handle() noexcept {
+    if (!exists() && !event_.open()) return platform::last_error();
+    exists_.store(true, std::memory_order_release);
+    return event_.handle();
+  }
+
+  /// From any thread. Nothing if it does not exist.
+  void set() noexcept {
+    if (exists_.load(std::memory_order_acquire)) event_.set();
+  }
+  void reset() noexcept { event_.reset(); }
+
+ private:
+  platform::event event_;
+  std::atomic<bool> exists_ = false;
 };
 
 }  // namespace qio::inline QIO_CONFIGURATION::detail

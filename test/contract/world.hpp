@@ -37,7 +37,7 @@ using qio::errc;
 
 using qio_test::joined;
 
-// Which engine a file's context has, by type, and the mode. Engines of one type are told apart by qio_test::current, so
+// Which engine a file's context has, by type, and the mode. qio_test::current distinguishes engines of one type, so
 // that they need not be compiled again.
 template <class Engine, class Mode>
 struct under {

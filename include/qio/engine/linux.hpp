@@ -360,7 +360,7 @@ class linux_engine : detail::no_hook {
   // --- submission: into the queue, or to those that wait for a place in it ---
 
   /// While something waits (a request for a place, a cancellation, an entry that must listen again), no request goes
-  /// straight into the queue, so none overtakes another, and wait() does what is to be done first.
+  /// straight into the queue, so none overtakes another, and wait() does what must be done first.
   void slow_down() noexcept { fast_opcodes_ = 0; }
   bool may_submit(opcode op) const noexcept { return ((fast_opcodes_ >> static_cast<unsigned>(op)) & 1) != 0; }
 
@@ -485,7 +485,10 @@ class linux_engine : detail::no_hook {
   // --- into the kernel ---
 
   /// Hands over what was submitted, runs the kernel's deferred work, and waits for `wanted` completions.
-  void enter(unsigned wanted) noexcept { check(ring_.enter(wanted)); }
+  void enter(unsigned wanted) noexcept {
+    if (const int answer = ring_.enter(wanted); answer < 0) [[unlikely]]
+      look_at_failure(-answer);
+  }
 
   void enter_if_needed() noexcept {
     if (ring_.has_deferred() || ring_.pending() != 0) enter(0);
@@ -505,15 +508,11 @@ class linux_engine : detail::no_hook {
     const auto left = detail::greater_of(std::chrono::nanoseconds(0),
                                          std::chrono::nanoseconds(time - std::chrono::steady_clock::now()));
     const __kernel_timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
-    check(ring_.enter(1, &timeout));
+    if (const int answer = ring_.enter_until(1, timeout); answer < 0) look_at_failure(-answer);
   }
 
-  /// Checks a result of io_uring_enter(2), which may start to fail at any time, because a process may install a seccomp
-  /// filter. The next wait() then gives up the ring.
-  void check(int answer) noexcept {
-    if (answer < 0) [[unlikely]]
-      look_at_failure(-answer);
-  }
+  /// io_uring_enter(2) may start to fail at any time, because a process may install a seccomp filter. The next wait()
+  /// then gives up the ring.
   QIO_COLD void look_at_failure(int code) noexcept {
     if (detail::passes_by_itself(code)) return;
     // The descriptor no longer refers to the ring, but the kernel still holds what is in flight.
@@ -588,7 +587,7 @@ class linux_engine : detail::no_hook {
   void take_completions(completed_requests& completed) noexcept {
     bool woken = false;
     ring_.take_completions([&](const io_uring_cqe& completion) {
-      if (!detail::is_of_request(completion.user_data)) [[unlikely]]
+      if (detail::is_tag(completion.user_data)) [[unlikely]]
         return take_other(completion.user_data, woken);
       request& r = detail::request_of(completion.user_data);
       leave_ring();
@@ -663,7 +662,8 @@ class linux_engine : detail::no_hook {
   QIO_NOINLINE wait_limit poll(completed_requests& completed, wait_limit limit) noexcept {
     QIO_CHECK(polled_.in_flight() <= elsewhere_, "more requests are polled than are in flight");
     const bool alone = room_.taken() == 0 && elsewhere_ == polled_.in_flight();
-    check(polled_.queues().enter(alone && limit.is_unlimited() ? 1 : 0));
+    if (const int answer = polled_.queues().enter(alone && limit.is_unlimited() ? 1 : 0); answer < 0)
+      look_at_failure(-answer);
     take_polled(completed);
     return wait_limit::none();
   }

@@ -26,11 +26,11 @@ namespace qio::inline QIO_CONFIGURATION::detail {
 inline constexpr std::uint64_t cancel_tag = 1;
 inline constexpr std::uint64_t wake_tag = 3;
 
-inline bool is_of_request(std::uint64_t user_data) noexcept { return (user_data & 1) == 0; }
+constexpr bool is_tag(std::uint64_t user_data) noexcept { return (user_data & 1) != 0; }
 
 /// The request whose address an entry carries: the kernel returns it in the completion.
 inline request& request_of(std::uint64_t user_data) noexcept {
-  QIO_CHECK(is_of_request(user_data) && user_data != 0, "the kernel completed an entry that carries no request");
+  QIO_CHECK(!is_tag(user_data) && user_data != 0, "the kernel completed an entry that carries no request");
   return *reinterpret_cast<request*>(static_cast<std::uintptr_t>(user_data));
 }
 
@@ -81,7 +81,7 @@ inline void prepare(io_uring_sqe& entry, const request& r, const registered_memo
   QIO_CHECK(r.is_held(), "a request was handed to the kernel that was not submitted or is complete");
   QIO_CHECK(r.op != opcode::call, "opcode::call is for workers; the kernel has no such operation");
   entry.user_data = reinterpret_cast<std::uintptr_t>(&r);
-  QIO_CHECK(is_of_request(entry.user_data), "the address of a request is odd");
+  QIO_CHECK(!is_tag(entry.user_data), "the address of a request is odd");
   if (r.op > opcode::write) return prepare_other(entry, r);
   QIO_CHECK(r.io.transferred() < r.io.total(), "a transfer that has nothing left to move was handed to the kernel");
   entry.off = r.io.next_offset();
@@ -98,7 +98,7 @@ QIO_ALWAYS_INLINE inline void prepare_one_of_many(io_uring_sqe& entry, const req
   QIO_CHECK(r.is_held() && r.io.has_one_buffer() && r.io.transferred() < r.io.total(),
             "a transfer was handed to the kernel as one of many that is complete or has several buffers");
   entry.user_data = reinterpret_cast<std::uintptr_t>(&r);
-  QIO_CHECK(is_of_request(entry.user_data), "the address of a request is odd");
+  QIO_CHECK(!is_tag(entry.user_data), "the address of a request is odd");
   entry.off = r.io.next_offset();
   entry.rw_flags = r.flags;
   prepare_single(entry, r.io.rest_of_buffer(), r.op, memory);

@@ -119,13 +119,11 @@ class ring {
   unsigned pending() const noexcept { return tail_ - acquire(*submission_head_); }
 
   /// Calls io_uring_enter(2): submits all entries, lets the kernel run deferred work, and waits until there are
-  /// `wanted` completions or, if `timeout` is not null, until it has passed. Returns the number of entries taken, or a
-  /// negated system error, including -ETIME.
-  int enter(unsigned wanted, const __kernel_timespec* timeout = nullptr) noexcept {
-    if (timeout == nullptr) [[likely]]
-      return enter_at_once(wanted);
-    return enter_until(wanted, *timeout);
-  }
+  /// `wanted` completions. Returns the number of entries taken, or a negated system error.
+  QIO_NOINLINE int enter(unsigned wanted) noexcept { return enter(wanted, 0, nullptr, 0); }
+
+  /// The same, but waits at most for `timeout`; -ETIME if it has passed. A function of its own: the most frequent
+  /// system call has the fewest parameters.
   QIO_NOINLINE int enter_until(unsigned wanted, const __kernel_timespec& timeout) noexcept {
     if (!offers(IORING_FEAT_EXT_ARG)) return enter_and_poll(timeout);
     io_uring_getevents_arg argument{};
@@ -220,9 +218,6 @@ class ring {
     return memory;
   }
 
-  // Without a timeout, in a function of its own: the most frequent system call has the fewest parameters.
-  QIO_NOINLINE int enter_at_once(unsigned wanted) noexcept { return enter(wanted, 0, nullptr, 0); }
-
   QIO_ALWAYS_INLINE int enter(unsigned wanted, unsigned flags, const void* argument,
                               std::size_t argument_bytes) noexcept {
     QIO_CHECK(is_open(), "a ring was entered that is closed");
@@ -234,7 +229,7 @@ class ring {
 
   // Before Linux 5.11, io_uring_enter takes no timeout, but poll(2) does.
   int enter_and_poll(const __kernel_timespec& timeout) noexcept {
-    const int answer = enter_at_once(0);
+    const int answer = enter(0);
     if (answer < 0 || has_completions()) return answer;
     pollfd ready{descriptor_.value(), POLLIN, 0};
     const timespec limit{static_cast<time_t>(timeout.tv_sec), static_cast<long>(timeout.tv_nsec)};

@@ -470,6 +470,29 @@ TEST_CASE("32 direct reads are handed to the device four at a time") {
   CHECK(submissions == 20 * 32 / 4);
 }
 
+// Four at a time keeps a device busy; a kernel worker carries out each of these.
+TEST_CASE("32 reads of a direct file that fell back to the cache are submitted together") {
+  const std::string in_memory = "/dev/shm/qio-cost-" + std::to_string(::getpid());
+  const long submissions = system_calls_of(
+      [&] {
+        auto context = qio::context::create({.engine = qio::engine_kind::ring});
+        if (!context) return false;
+        auto file = qio::direct_file::open(
+            context.value(), in_memory, access::read_write, creation::always_new,
+            {.fallback = qio::if_unavailable::use_cache, .inline_reads = qio::inline_transfers::never});
+        if (!file || file.value().is_direct() || !file.value().write_at(0, block)) return false;
+        bool right = read_batch(context.value(), file.value(), 32);
+        marker();
+        for (int i = 0; i < 20; ++i) right = read_batch(context.value(), file.value(), 32) && right;
+        marker();
+        return right;
+      },
+      &is_submission);
+  ::unlink(in_memory.c_str());
+  if (submissions < 0) QIO_SKIP("no ptrace, no io_uring or no tmpfs here");
+  CHECK(submissions == 20);
+}
+
 TEST_CASE("a batch of cached reads costs one system call, a small one as many as it has reads") {
   const removed_at_end cleaner;
   REQUIRE(write_file());

@@ -142,7 +142,6 @@ struct file_state {
   file_state(const System& system, platform::native_handle opened, access granted, const open_options& options)
       : file(system, granted), mode(opened, granted, options) {
     file.activity.writes_durably = options.durable_writes;
-    file.activity.is_direct = Mode::is_direct;
     file.activity.system.may_have_slot = options.registered;
   }
 
@@ -361,6 +360,7 @@ struct file_state {
     const platform::native_handle opened = opening.handle();
     auto state = std::make_unique<file_state>(system, opened, granted, options);
     if (auto prepared = state->mode.prepare(state->file, opening, options); !prepared) return prepared.error();
+    state->file.activity.is_direct = state->mode.is_direct;
     state->file.activity.writes_to_cache = !state->mode.is_direct;
     if (options.durable_writes && opening.needs_flushes(state->mode.is_direct))
       state->file.activity.system.flush_each_write();

@@ -2,6 +2,7 @@
 #include "world.hpp"
 #include <qio/task_scope.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <deque>
@@ -87,6 +88,37 @@ PROMISE(fair_to_hits, asynchronous, "a coroutine that reads what is in memory ag
     while (!fair.is_over()) static_cast<void>(co_await fair.file.async_read_at(0, fair.buffer.all()));
     fair.all_have_waited.request_stop();
   });
+}
+
+PROMISE(fair_to_batches, asynchronous,
+        "a coroutine that reads batches of what is in memory again and again keeps nothing waiting") {
+  fairness<world<Where>> fair{w};
+  std::array<qio::read_request, 3> few{};
+  for (std::size_t i = 0; i < few.size(); ++i) few[i].buffer = fair.buffer.all();
+  fair.check_all([&fair, &few]() -> qio::task<void> {
+    while (!fair.is_over()) static_cast<void>(co_await fair.file.async_read_many(few));
+    fair.all_have_waited.request_stop();
+  });
+}
+
+PROMISE(turn_ended, asynchronous, "a turn of poll() ends when its time is used up, with completed operations left") {
+  auto file = w.with(4096);
+  using operation = decltype(file.async_read_at(0, std::span<std::byte>()));
+  std::deque<qio::operation_slot<operation>> started;
+  const auto start = [&](auto callback) {
+    started.emplace_back().emplace([&] { return file.async_read_at(0, std::span<std::byte>()); }).start(callback);
+  };
+  // Empty operations count as work, so each of these takes a tenth of a turn, however fast the machine is.
+  unsigned called = 0;
+  const auto use_time = [&](const qio::result<std::size_t>&) {
+    ++called;
+    for (int i = 0; i < 300; ++i) start([](const qio::result<std::size_t>&) {});
+  };
+  for (int i = 0; i < 64; ++i) start(use_time);
+  w.context->poll();
+  CHECK(called == 16);
+  w.context->run();
+  CHECK(called == 64);
 }
 
 PROMISE(fair_to_empty, asynchronous, "a coroutine whose operations have nothing to do keeps nothing waiting") {

@@ -8,10 +8,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <vector>
 
 namespace {
@@ -158,6 +161,25 @@ TEST_CASE("if too little memory may be locked, explain() names the limit, and re
   CHECK(answer == 0);
 }
 #endif
+
+TEST_CASE("a mapped file is mapped as it is where address space is limited to less than it would reserve") {
+  const fault::scratch directory;
+  const int answer = qio_test::in_child([&] {
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t room = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (rlim_t(64) << 20);
+    const rlimit limit{room, room};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+    auto file = qio::mapped_file::open(directory.path + "/file", qio::access::read_write, qio::creation::if_needed);
+    if (!file || !file.value().resize(4096)) return 2;
+    const auto view = file.value().writable_view(0, 4096);
+    if (!view) return 3;
+    view.value()[0] = std::byte{7};
+    std::array<std::byte, 1> byte{};
+    return file.value().read_at(0, byte) && byte[0] == std::byte{7} ? 0 : 4;
+  });
+  CHECK(answer == 0);
+}
 
 TEST_CASE("workers carry out operations on the context's thread if no other can be started") {
   const fault::scratch directory;

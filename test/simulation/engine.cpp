@@ -479,3 +479,22 @@ TEST_CASE("a context without a disk has its own, and explain() names the seed") 
 }
 
 }  // namespace
+
+TEST_CASE("a transfer that its deadline ends in the middle reports how much it has moved") {
+  int in_the_middle = 0;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed, .short_transfers = 1.0});
+    make_durable(disk, 64 * 1024, 7);
+    program one(disk);
+    auto data = one.open("data").value();
+    bytes buffer(64 * 1024);
+    const auto read = one.context.run(data.async_read_at(0, buffer, {.deadline = disk.now() + 300us}));
+    if (read) return;
+    CHECK(read.error() == std::errc::timed_out);
+    const std::size_t moved = read.error().transferred();
+    CHECK(std::all_of(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(moved),
+                      [](std::byte each) { return each == std::byte{7}; }));
+    in_the_middle += moved != 0;
+  });
+  CHECK(in_the_middle > 100);
+}

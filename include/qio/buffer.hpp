@@ -155,10 +155,6 @@ inline constexpr std::uint64_t max_offset = (std::numeric_limits<std::int64_t>::
 /// A borrowed array of mutable_buffer or, for a write, of const_buffer; both have the layout of POSIX's iovec. Elements
 /// are read as copies, because an object of one type must not be accessed as an object of the other.
 struct buffer_array {
-  constexpr buffer_array(std::nullptr_t = nullptr) noexcept {}
-  buffer_array(const mutable_buffer* begin) noexcept : first(begin) {}
-  buffer_array(const const_buffer* begin) noexcept : first(begin) {}
-
   const void* data() const noexcept { return first; }
   mutable_buffer operator[](std::size_t index) const noexcept {
     mutable_buffer copy;
@@ -169,6 +165,7 @@ struct buffer_array {
     first = static_cast<const std::byte*>(first) + count * sizeof(mutable_buffer);
   }
   friend bool operator==(const buffer_array&, const buffer_array&) = default;
+  friend bool operator==(const buffer_array& array, const void* address) noexcept { return array.first == address; }
 
   const void* first = nullptr;
 };
@@ -179,8 +176,8 @@ static_assert(sizeof(const_buffer) == sizeof(mutable_buffer) &&
 
 /// The buffers of a vectored transfer. Borrowed.
 struct buffer_list {
-  buffer_list(std::span<const mutable_buffer> buffers) noexcept : first(buffers.data()), count(buffers.size()) {}
-  buffer_list(std::span<const const_buffer> buffers) noexcept : first(buffers.data()), count(buffers.size()) {}
+  buffer_list(std::span<const mutable_buffer> buffers) noexcept : first{buffers.data()}, count(buffers.size()) {}
+  buffer_list(std::span<const const_buffer> buffers) noexcept : first{buffers.data()}, count(buffers.size()) {}
 
   struct iterator {
     buffer_array rest;

@@ -283,27 +283,29 @@ class [[nodiscard]] basic_file {
   template <class Buffer>
     requires(detail::readable_into<Buffer> || detail::holds_no_bytes<Buffer>)
   result<std::size_t> read_at(std::uint64_t offset, Buffer&& buffer) const {
-    if (!is_open()) [[unlikely]]
+    static_assert(has_whole_blocks<Buffer>());
+    if (state_ == nullptr) [[unlikely]]
       return not_open();
-    return state_->read(offset, extent_checked<Buffer>(detail::buffers_to_fill(buffer)));
+    return state_->read(offset, detail::buffers_to_fill(buffer));
   }
 
   /// Writes all of `buffer` from byte `offset` of the file on. Returns the number of bytes, which is the buffer's size.
   template <class Buffer>
     requires(detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>)
   result<std::size_t> write_at(std::uint64_t offset, Buffer&& buffer) {
-    if (!is_open()) [[unlikely]]
+    static_assert(has_whole_blocks<Buffer>());
+    if (state_ == nullptr) [[unlikely]]
       return not_open();
-    return state_->write(offset, extent_checked<Buffer>(detail::buffers_to_send(buffer)));
+    return state_->write(offset, detail::buffers_to_send(buffer));
   }
 
   /// The same with options: `file.write_at(0, record, {.durable = true})` returns when the bytes are durable.
   template <class Buffer>
     requires(detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>)
   result<std::size_t> write_at(std::uint64_t offset, Buffer&& buffer, const blocking_write_options& options) {
+    static_assert(has_whole_blocks<Buffer>());
     if (!is_open()) return not_open();
-    return state_->write_with(offset, extent_checked<Buffer>(detail::buffers_to_send(buffer)),
-                              state_->flags_of(options));
+    return state_->write_with(offset, detail::buffers_to_send(buffer), state_->flags_of(options));
   }
 
   // --- reading and writing, asynchronous: see operation ---
@@ -312,34 +314,34 @@ class [[nodiscard]] basic_file {
   template <class Buffer>
     requires((detail::readable_into<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
   operation<Engine, std::size_t> async_read_at(std::uint64_t offset, Buffer&& buffer) {
-    return operation_of<std::size_t>(
-        [&](request& r) { describe_read(r, offset, borrowed<Buffer>(detail::buffers_to_fill(buffer))); });
+    static_assert(outlives_call<Buffer>());
+    return operation_of<std::size_t>([&](request& r) { describe_read(r, offset, detail::buffers_to_fill(buffer)); });
   }
 
   /// The same, with a deadline or a stop token.
   template <class Buffer>
     requires((detail::readable_into<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
   auto async_read_at(std::uint64_t offset, Buffer&& buffer, const operation_options& options) {
-    return controlled<std::size_t>(
-        [&](request& r) { describe_read(r, offset, borrowed<Buffer>(detail::buffers_to_fill(buffer))); }, options);
+    static_assert(outlives_call<Buffer>());
+    return controlled<std::size_t>([&](request& r) { describe_read(r, offset, detail::buffers_to_fill(buffer)); },
+                                   options);
   }
 
   /// Like write_at(), asynchronously: see operation. Borrows the buffer until the operation ends.
   template <class Buffer>
     requires((detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
   operation<Engine, std::size_t> async_write_at(std::uint64_t offset, Buffer&& buffer) {
-    return operation_of<std::size_t>(
-        [&](request& r) { describe_write(r, offset, borrowed<Buffer>(detail::buffers_to_send(buffer))); });
+    static_assert(outlives_call<Buffer>());
+    return operation_of<std::size_t>([&](request& r) { describe_write(r, offset, detail::buffers_to_send(buffer)); });
   }
 
   /// The same with write_options: a durable or untorn write, a deadline or a stop token.
   template <class Buffer>
     requires((detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
   auto async_write_at(std::uint64_t offset, Buffer&& buffer, const write_options& options) {
+    static_assert(outlives_call<Buffer>());
     return controlled<std::size_t>(
-        [&](request& r) {
-          describe_write(r, offset, borrowed<Buffer>(detail::buffers_to_send(buffer)), state_->flags_of(options));
-        },
+        [&](request& r) { describe_write(r, offset, detail::buffers_to_send(buffer), state_->flags_of(options)); },
         {options.deadline, options.stop});
   }
   /// The same with operation_options. (A template, so that `{.deadline = ...}` means write_options.)
@@ -636,29 +638,27 @@ class [[nodiscard]] basic_file {
   basic_file(std::unique_ptr<state> opened, loop_pointer loop) noexcept
       : loop_(std::move(loop)), state_(std::move(opened)) {}
 
-  // Returns `buffers`, after checking what the type of the buffer determines.
-  template <class Buffer, class Buffers>
-  static Buffers extent_checked(Buffers buffers) noexcept {
+  // What the type of a buffer shows to be wrong with a transfer.
+  template <class Buffer>
+  struct has_whole_blocks : std::true_type {
     static_assert(
         !Mode::is_direct || detail::static_extent<std::remove_cvref_t<Buffer>> % 512 == 0,
         "qio: a direct transfer must be a multiple of the device's block, which is never less than 512 bytes");
-    return buffers;
-  }
+  };
 
-  // The same for an operation that uses the buffer after the call.
-  template <class Buffer, class Buffers>
-  static Buffers borrowed(Buffers buffers) noexcept {
+  // The same for an operation, which uses the buffer after the call.
+  template <class Buffer>
+  struct outlives_call : has_whole_blocks<Buffer> {
     static_assert(
         detail::is_borrowed<Buffer>,
         "qio: this buffer is a temporary that is destroyed before the operation ends: give it a name, or pass "
         "a std::span of memory that outlives the operation");
-    return extent_checked<Buffer>(buffers);
-  }
+  };
 
   // An operation of a closed file is made by another function, out of line, to keep this one short.
   template <class Answer, class Describe>
   QIO_ALWAYS_INLINE operation<Engine, Answer> operation_of(Describe&& describe) {
-    if (!is_open()) [[unlikely]]
+    if (state_ == nullptr) [[unlikely]]
       return refused_operation<Answer>();
     return {*loop_, describe};
   }
@@ -697,7 +697,10 @@ class [[nodiscard]] basic_file {
     r.activity = &state_->file.activity;
   }
   template <class Buffers>
-  void describe_transfer(request& r, std::uint64_t offset, Buffers buffers, std::uint32_t block) noexcept {
+  void describe_transfer(request& r, opcode op, std::uint64_t offset, Buffers buffers, std::uint32_t block) noexcept {
+    r.op = op;
+    r.handle = state_->file.handle;
+    r.activity = &state_->file.activity;
     r.flags = state_->mode.flags;
     r.io = detail::transfer(offset, buffers);
     if (!state_->fits(r.io, buffers, block)) [[unlikely]]
@@ -705,16 +708,14 @@ class [[nodiscard]] basic_file {
   }
   template <class Buffers>
   void describe_read(request& r, std::uint64_t offset, Buffers buffers) noexcept {
-    describe(r, opcode::read);
     r.block = state_->mode.end_block;
-    describe_transfer(r, offset, buffers, state_->mode.alignment.read);
+    describe_transfer(r, opcode::read, offset, buffers, state_->mode.alignment.read);
     if constexpr (state::policy::reads_inline) r.attempt = state_->file.activity.attempt_of_reads;
   }
   template <class Buffers>
   void describe_write(request& r, std::uint64_t offset, Buffers buffers, platform::transfer_flags more = 0) noexcept {
-    describe(r, opcode::write);
     state_->file.activity.syncs.note_write();
-    describe_transfer(r, offset, buffers, state_->mode.alignment.write);
+    describe_transfer(r, opcode::write, offset, buffers, state_->mode.alignment.write);
     r.flags |= more | state_->file.activity.system.each_write;
     // A write that waits for the device is not attempted inline.
     if constexpr (state::policy::writes_inline)
@@ -735,19 +736,19 @@ class [[nodiscard]] basic_file {
   }
   void describe_reads(detail::batch& all, std::span<read_request> requests) noexcept {
     all.take(requests, [this](request& r, const read_request& each) {
-      if (is_open()) describe_read(r, each.offset, mutable_buffer(each.buffer));
+      if (state_ != nullptr) describe_read(r, each.offset, mutable_buffer(each.buffer));
     });
     describe_batch(all, &detail::attempt_reads, {});
   }
   void describe_writes(detail::batch& all, std::span<write_request> requests, const write_options& options) noexcept {
     const platform::transfer_flags more = is_open() ? state_->flags_of(options) : 0;
     all.take(requests, [&](request& r, const write_request& each) {
-      if (is_open()) describe_write(r, each.offset, detail::buffers_to_send(each.buffer), more);
+      if (state_ != nullptr) describe_write(r, each.offset, detail::buffers_to_send(each.buffer), more);
     });
     describe_batch(all, &detail::attempt_writes, is_open() ? detail::overlap_of(all, requests) : error());
   }
   void describe_batch(detail::batch& all, detail::inline_attempt attempt, const error& refusal) noexcept {
-    if (!is_open()) return refuse(all, not_open());
+    if (state_ == nullptr) return refuse(all, not_open());
     if (refusal.exists()) return refuse(all, refusal);
     all.activity = &state_->file.activity;
     all.attempt = attempt;

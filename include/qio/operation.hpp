@@ -51,8 +51,8 @@ class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
 
   ~operation() {
     if (stage_ != stage::started) return;
-    control_.disarm(loop_);
-    loop_.abandon(work());
+    if constexpr (has_control) control_.disarm(loop_);
+    loop_.abandon(static_cast<Work&>(*this));
   }
 
   // --- awaiting it ---
@@ -72,7 +72,8 @@ class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
     new (&storage_) std::coroutine_handle<>(waiting);
     completed = [](request& self) noexcept {
       auto& done = static_cast<operation&>(self);
-      done.end();
+      done.stage_ = stage::completed;
+      if constexpr (has_control) done.control_.disarm(done.loop_);
       std::launder(reinterpret_cast<std::coroutine_handle<>*>(&done.storage_))->resume();
     };
     begin();
@@ -80,7 +81,18 @@ class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
 
   result_type await_resume() noexcept {
     if (QIO_CHECKS) stage_ = stage::completed;  // also of one that completed at once
-    return answer();
+    bool has_timed_out = false;
+    if constexpr (has_control) has_timed_out = control_.timed_out();
+    if constexpr (std::is_base_of_v<detail::batch, Work>) return Work::conclude(has_timed_out);
+    if (failure.exists()) {
+      if (has_timed_out && failure == std::errc::operation_canceled)
+        return error::of_transfer(std::make_error_code(std::errc::timed_out), failure.transferred());
+      return failure;
+    }
+    if constexpr (std::is_void_v<Answer>)
+      return success();
+    else
+      return io.transferred();
   }
 
   // --- or starting it ---
@@ -103,9 +115,10 @@ class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
     new (&storage_) Callback(callback);
     completed = [](request& self) noexcept {
       auto& done = static_cast<operation&>(self);
-      done.end();
+      done.stage_ = stage::completed;
+      if constexpr (has_control) done.control_.disarm(done.loop_);
       Callback copy = *std::launder(reinterpret_cast<Callback*>(&done.storage_));  // it may destroy the operation
-      copy(done.answer());
+      copy(done.await_resume());
     };
     needs_no_engine = completes_at_once(from);
     begin();
@@ -117,7 +130,7 @@ class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
     if (stage_ != stage::started) return;
     loop_.require_own_thread("an operation was canceled by another thread than its context's: use a stop token instead",
                              from);
-    loop_.cancel(work());
+    loop_.cancel(static_cast<Work&>(*this));
   }
 
  private:
@@ -127,16 +140,17 @@ class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
   enum class stage : std::uint8_t { made, started, completed };
 
   // With `Work` a parameter, names of the base need a declaration.
-  using Work::completed, Work::failed, Work::fail_as_canceled, Work::failure, Work::io, Work::needs_no_engine;
+  using Work::completed, Work::fail_as_canceled, Work::failure, Work::io, Work::needs_no_engine;
 
-  Work& work() noexcept { return *this; }
+  static constexpr bool has_control = !std::is_same_v<Control, detail::no_control>;
 
   bool completes_at_once([[maybe_unused]] detail::caller from) noexcept {
-    if (needs_no_engine || loop_.closed() || !control_.may_start(loop_)) [[unlikely]] {
-      refuse();
-      return true;
-    }
-    return loop_.try_inline(*this, from);
+    bool may_start = !needs_no_engine && !loop_.closed();
+    if constexpr (has_control) may_start = may_start && control_.may_start(loop_);
+    if (may_start) [[likely]]
+      return loop_.try_inline(*this, from);
+    refuse();
+    return true;
   }
 
   QIO_COLD void refuse() noexcept {
@@ -151,26 +165,8 @@ class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
   void begin() noexcept {
     stage_ = stage::started;
     if (needs_no_engine) return loop_.complete_later(*this);
-    loop_.submit(work());
-    control_.arm(loop_, work());
-  }
-
-  void end() noexcept {
-    stage_ = stage::completed;
-    control_.disarm(loop_);
-  }
-
-  result_type answer() noexcept {
-    if constexpr (std::is_base_of_v<detail::batch, Work>) return Work::conclude(control_.timed_out());
-    if (failed()) {
-      if (control_.timed_out() && failure == std::errc::operation_canceled)
-        return error::of_transfer(std::make_error_code(std::errc::timed_out), failure.transferred());
-      return failure;
-    }
-    if constexpr (std::is_void_v<Answer>)
-      return success();
-    else
-      return io.transferred();
+    loop_.submit(static_cast<Work&>(*this));
+    if constexpr (has_control) control_.arm(loop_, static_cast<Work&>(*this));
   }
 
   detail::loop<Engine>& loop_;

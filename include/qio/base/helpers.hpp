@@ -63,7 +63,7 @@ class checked_count {
 };
 #else
 struct caller {
-  static constexpr caller here() noexcept { return {}; }
+  static consteval caller here() noexcept { return {}; }
 };
 
 class checked_flag {

@@ -230,8 +230,8 @@ inline bool attempt_read(request& r, inline_turn& turn, std::size_t company) noe
   // The engine will meet any error again, and report it. A zero does not mean the end of the file either: Linux 5.9 and
   // 5.10 return it in the middle of a file (preadv2(2), BUGS).
   if (answer <= 0) return false;
-  turn.spend(inline_turn::time_of_copy(static_cast<std::size_t>(answer)));
-  if (!take_answer(r, answer)) return false;
+  turn.spend_copy(static_cast<std::size_t>(answer));
+  if (!r.io.is_finished_by(answer) && !take_answer(r, answer)) return false;
   ++r.activity->statistics.served_inline;
   return true;
 }

@@ -171,10 +171,14 @@ class mode_policy<direct, System> {
   bool fits(const transfer& io, Buffers buffers, std::uint32_t block) const noexcept {
     std::uint64_t places = io.offset();
     std::uintptr_t addresses = 0;
-    for (const mutable_buffer each : each_of(buffers)) {
+    const auto take = [&](const mutable_buffer& each) {
       places |= each.size;
       addresses |= reinterpret_cast<std::uintptr_t>(each.data);
-    }
+    };
+    if constexpr (std::is_same_v<Buffers, mutable_buffer>)
+      take(buffers);
+    else
+      for (const mutable_buffer each : buffers) take(each);
     return (places & (block - 1)) == 0 && (addresses & (alignment.memory - 1)) == 0;
   }
 

@@ -235,7 +235,12 @@ class log_writer_state final {
   log_writer_state(File&& file, const log_options& options) noexcept
       : file_(std::move(file)), loop_(file_access::loop_of(file_)), options_(options) {
     starter_.owner = this;
-    starter_.completed = [](request& r) noexcept { static_cast<starter&>(r).owner->start_was_due(); };
+    starter_.completed = [](request& r) noexcept {
+      log_writer_state& due = *static_cast<starter&>(r).owner;
+      QIO_CHECK(due.is_start_due_ && !due.is_writing_, "bug in qio: a write of a log was started that was not due");
+      due.is_start_due_ = false;
+      due.start();
+    };
   }
   log_writer_state(const log_writer_state&) = delete;
   log_writer_state& operator=(const log_writer_state&) = delete;
@@ -314,9 +319,7 @@ class log_writer_state final {
   }
 
  private:
-  using write_operation = decltype(std::declval<File&>().async_write_at(0, std::declval<std::span<const std::byte>>(),
-                                                                        std::declval<const write_options&>()));
-  using zeros_operation = decltype(std::declval<File&>().async_write_at(0, std::declval<std::span<const std::byte>>()));
+  using write_operation = decltype(std::declval<File&>().async_write_at(0, std::declval<std::span<const std::byte>>()));
   using sync_operation = decltype(std::declval<File&>().async_sync(sync_kind::data_and_size));
 
   // In the loop's list behind everybody whose record has just become durable: what they append joins one batch.
@@ -442,10 +445,13 @@ class log_writer_state final {
     is_start_due_ = true;
     loop_->complete_later(starter_);
   }
-  void start_was_due() noexcept {
-    QIO_CHECK(is_start_due_ && !is_writing_, "bug in qio: a write of a log was started that was not due");
-    is_start_due_ = false;
-    start();
+
+  // Without a deadline and a stop token, which cost more than the rest of the description.
+  write_operation durable_write(std::uint64_t offset, std::span<const std::byte> bytes) noexcept {
+    return file_access::operation_of<request>(file_, [&](request& r) {
+      const platform::transfer_flags flags = file_access::flags_of(file_, {.durable = true});
+      file_access::describe_write(file_, r, offset, buffers_to_send(bytes), flags);
+    });
   }
 
   void start() noexcept {
@@ -463,8 +469,9 @@ class log_writer_state final {
     is_writing_ = true;
     gathering_ = 1 - gathering_;
     gather_late();
-    write_.emplace([&] { return file_.async_write_at(tail_.offset, bytes, write_options{.durable = true}); })
-        .start([this](result<std::size_t> written) { end_write(written); });
+    write_.emplace([&] { return durable_write(tail_.offset, bytes); }).start([this](result<std::size_t> written) {
+      end_write(written);
+    });
     if (initialized_ - (tail_.offset + bytes.size()) < extent() / 2) grow();
   }
 
@@ -516,8 +523,7 @@ class log_writer_state final {
   void renew_copy(unsigned copy) noexcept {
     copy_ = copy;
     const std::span<const std::byte> from = header_copy(copy);
-    header_write_
-        .emplace([&] { return file_.async_write_at(offset_of_copy(copy), from, write_options{.durable = true}); })
+    header_write_.emplace([&] { return durable_write(offset_of_copy(copy), from); })
         .start([this](result<std::size_t> written) {
           if (written && copy_ == 0) return renew_copy(1);
           end_growth(written ? error() : written.error());
@@ -587,7 +593,7 @@ class log_writer_state final {
   unsigned copy_ = 0;  // the one that is written
 
   operation_slot<write_operation> write_;
-  operation_slot<zeros_operation> zeros_;
+  operation_slot<write_operation> zeros_;
   operation_slot<sync_operation> sync_;
   operation_slot<write_operation> header_write_;
 };

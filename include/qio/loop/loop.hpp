@@ -180,6 +180,8 @@ class inline_turn {
 
   void renew() noexcept { spent_ = duration::zero(); }
   void spend(duration time) noexcept { spent_ += time; }
+  /// A system call has copied this many bytes.
+  void spend_copy(std::size_t bytes) noexcept { spent_ += duration(512 + bytes / 8); }
 
   bool may_go_on() const noexcept { return spent_ < without_a_pause; }
   bool has_time() const noexcept { return spent_ < altogether; }
@@ -235,19 +237,8 @@ class inline_turn {
 
 // --- What ends one operation early: its deadline and its stop token ---
 
-/// For operations that have neither a deadline nor a stop token. It takes no space and does nothing.
-class no_control {
- public:
-  template <class Loop>
-  static constexpr bool may_start(const Loop&) noexcept {
-    return true;
-  }
-  template <class Loop, class Work>
-  void arm(Loop&, Work&) noexcept {}
-  template <class Loop>
-  void disarm(Loop&) noexcept {}
-  static constexpr bool timed_out() noexcept { return false; }
-};
+/// For operations that have neither a deadline nor a stop token.
+struct no_control {};
 
 /// The deadline and the stop token of one operation. `Work` is what they cancel: a request or a batch.
 template <class Loop, class Work = request>
@@ -372,7 +363,7 @@ class loop final : public mailbox {
   /// An operation completes at once without any work: it is empty or refused. It counts as some, so that a coroutine
   /// that starts one after another lets others run, unless the loop is closing and waits for it to give up.
   void complete_idly() noexcept {
-    if (!closed_) inline_turn_.spend(inline_turn::time_of_copy(0));
+    if (!closed_) inline_turn_.spend_copy(0);
   }
 
   /// For what is done inline, but is no request.
@@ -518,7 +509,17 @@ class loop final : public mailbox {
 
     /// Runs what was posted, reaps completed operations, cancels those whose deadline has passed, and resumes or calls
     /// back. Waits for something to do if it may. True if it resumed a coroutine or called a callback.
-    bool turn(bool may_wait) noexcept { return owner_.turn(may_wait); }
+    bool turn(bool may_wait) noexcept {
+      owner_.inline_turn_.renew();
+      const bool ran = owner_.run_posted();
+      const wait_limit until = owner_.limit(may_wait && !ran);
+      if (until.may_wait()) owner_.inline_turn_.waits.forget();
+      owner_.engine_->wait(owner_.completed_, until);
+      bool resumed = false;
+      if (!owner_.timers_.empty())
+        for (const clock::time_point at = owner_.now(); owner_.expire_first(at);) resumed = true;
+      return owner_.dispatch() || ran || resumed;
+    }
 
     /// Takes pieces of turns until one thing was run, or `limit` has passed. True if there was one.
     bool one(wait_limit limit) noexcept { return owner_.one(limit); }
@@ -560,16 +561,6 @@ class loop final : public mailbox {
     require_own_thread("a context was run by another thread than the one that first ran it", from);
     set_running(true);
     inline_turn_.waits.forget();  // the thread may have slept meanwhile
-  }
-
-  bool turn(bool may_wait) noexcept {
-    inline_turn_.renew();
-    const bool ran = run_posted();
-    const wait_limit until = limit(may_wait && !ran);
-    if (until.may_wait()) inline_turn_.waits.forget();
-    engine_->wait(completed_, until);
-    const bool resumed = expire_timers();
-    return dispatch() || ran || resumed;
   }
 
   // Each call is a piece of a turn, and the next call goes on where it ended. So whatever runs again and again keeps
@@ -629,14 +620,6 @@ class loop final : public mailbox {
   wait_limit limit(bool may_wait) const noexcept {
     if (!may_wait || !completed_.empty()) return wait_limit::none();
     return timers_.empty() ? wait_limit::unlimited() : wait_limit::until(timers_.earliest()->when);
-  }
-
-  // True if it resumed a coroutine.
-  bool expire_timers() noexcept {
-    if (timers_.empty()) return false;
-    bool resumed = false;
-    for (const clock::time_point at = now(); expire_first(at);) resumed = true;
-    return resumed;
   }
 
   // Lets timers expire until one has resumed a coroutine. False if none did.

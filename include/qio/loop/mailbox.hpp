@@ -156,8 +156,8 @@ class mailbox : list_hook {
 
   /// Runs what has been posted until now, but not what that posts in turn. True if there was anything.
   bool run_posted() noexcept {
+    if (!has_posted()) return false;
     begin_posted();
-    if (!run_next_posted()) return false;
     while (run_next_posted()) {}
     return true;
   }

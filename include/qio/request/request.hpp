@@ -77,8 +77,7 @@ class transfer {
     const std::uint64_t offset = offset_ + transferred_;
     if (vector_.first != nullptr) [[unlikely]]
       return next_of_several(offset);
-    const std::size_t left = total_ - transferred_, bytes = left < max_transfer_bytes ? left : max_transfer_bytes;
-    return {offset, nullptr, 0, {static_cast<std::byte*>(start_) + transferred_, bytes}};
+    return {offset, {}, 0, rest_of_buffer()};
   }
 
   /// What one call covers that names a range, and moves nothing: from next_offset() on.
@@ -87,7 +86,10 @@ class transfer {
   // The parts of next(), for callers that need only some of them.
   bool has_one_buffer() const noexcept { return vector_.first == nullptr; }
   std::uint64_t next_offset() const noexcept { return offset_ + transferred_; }
-  mutable_buffer rest_of_buffer() const noexcept { return rest_of({start_, total_}, transferred_); }
+  mutable_buffer rest_of_buffer() const noexcept {
+    const std::size_t left = total_ - transferred_, bytes = left < max_transfer_bytes ? left : max_transfer_bytes;
+    return {static_cast<std::byte*>(start_) + transferred_, bytes};
+  }
 
   /// Handles the result of nearly all calls: all that was left was transferred. Returns false, and changes nothing, if
   /// the result is another one. (A transfer in progress has something left. A sync moves nothing, so 0 finishes it.)
@@ -126,7 +128,7 @@ class transfer {
   }
 
   QIO_COLD piece next_of_several(std::uint64_t offset) const noexcept {
-    if (within_ != 0) return {offset, nullptr, 0, rest_of(vector_[0], within_)};
+    if (within_ != 0) return {offset, {}, 0, rest_of(vector_[0], within_)};
     return {offset, vector_, lesser_of(count_, max_transfer_buffers), {}};
   }
 
@@ -162,7 +164,7 @@ class transfer {
   std::uint64_t offset_ = 0;
   std::size_t total_ = 0;
   std::size_t transferred_ = 0;
-  buffer_array vector_;  // the current buffer; null if there is only one
+  buffer_array vector_{};  // the current buffer; null if there is only one
   union {
     void* start_ = nullptr;  // of the only buffer
     std::size_t count_;      // of the buffers from vector_[0] on

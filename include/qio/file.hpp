@@ -714,7 +714,6 @@ class [[nodiscard]] basic_file {
   }
   template <class Buffers>
   void describe_write(request& r, std::uint64_t offset, Buffers buffers, platform::transfer_flags more = 0) noexcept {
-    state_->file.activity.syncs.note_write();
     describe_transfer(r, opcode::write, offset, buffers, state_->mode.alignment.write);
     r.flags |= more | state_->file.activity.system.each_write;
     // A write that waits for the device is not attempted inline.

@@ -1,21 +1,15 @@
 // Which transfers run inline on file systems that cannot tell what is in the page cache, and what that may cost.
 #include "catch.hpp"
-#include "child_process.hpp"
 #include "disk.hpp"
 #include "engines.hpp"
-#include "forbid.hpp"
 #include <qio/log_writer.hpp>
 #include <qio/qio.hpp>
 
-#include <sys/syscall.h>
-
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -146,67 +140,6 @@ TEST_CASE("a sync on tmpfs does not need the engine") {
     CHECK(context.run(sync()));
     CHECK(file.statistics().served_inline == 1);
   });
-}
-
-namespace {
-
-template <class Context, class File>
-bool syncs(Context& context, File& file) {
-  const auto sync = [](File& of) -> qio::task<bool> { co_return bool(co_await of.async_sync()); };
-  return context.run(sync(file));
-}
-
-/// Whether a sync ran inline, of a file that may have changed a moment ago. A turn's time may be used up.
-template <class Context, class File>
-bool a_sync_runs_inline(Context& context, File& file) {
-  const std::uint64_t before = file.statistics().served_inline;
-  for (int tries = 0; tries < 20 && file.statistics().served_inline == before; ++tries) {
-    std::this_thread::sleep_for(30ms);
-    CHECK(syncs(context, file));
-  }
-  return file.statistics().served_inline != before;
-}
-
-}  // namespace
-
-TEST_CASE("a sync on btrfs does not need the engine if the file has not changed since the last one") {
-  const fault::mounted mounted("btrfs", 320 << 20);
-  if (!mounted.missing.empty()) QIO_SKIP(mounted.missing);
-  const std::string path = mounted.path + "/file";
-  make_file(path, 4);
-  on_every_engine([&](auto& context) {
-    auto file = opened(context, path);
-    CHECK(a_sync_runs_inline(context, file));
-    // By another handle, as another process would.
-    make_file(path, 4);
-    const std::uint64_t before = file.statistics().served_inline;
-    CHECK(syncs(context, file));
-    CHECK(file.statistics().served_inline == before);
-    CHECK(a_sync_runs_inline(context, file));
-
-    auto plain = opened(context, path, {.inline_writes = inline_transfers::never});
-    CHECK(syncs(context, plain));
-    std::this_thread::sleep_for(30ms);
-    for (int i = 0; i < 3; ++i) CHECK(syncs(context, plain));
-    CHECK(plain.statistics().served_inline == 0);
-  });
-}
-
-TEST_CASE("a sync that does not need the engine is not skipped") {
-  const fault::mounted mounted("btrfs", 320 << 20);
-  if (!mounted.missing.empty()) QIO_SKIP(mounted.missing);
-  const std::string path = mounted.path + "/file";
-  make_file(path, 4);
-  CHECK(qio_test::in_child([&] {
-          auto context = qio::context::create().value();
-          auto file = opened(context, path);
-          if (!a_sync_runs_inline(context, file)) return 1;
-          // The ring and its workers are not subject to the filter, so only this thread's call fails.
-          if (!fault::forbid(__NR_fsync, EIO)) return 2;
-          for (int tries = 0; tries < 20; ++tries)
-            if (!syncs(context, file)) return 0;
-          return 3;
-        }) == 0);
 }
 
 TEST_CASE("on FUSE, transfers run inline only if asked for") {

@@ -1,6 +1,5 @@
 // What decides whether a transfer is attempted inline.
 #include "catch.hpp"
-#include "directory.hpp"
 #include <qio/file/inline_attempt.hpp>
 #include <qio/loop/loop.hpp>
 #include <qio/qio.hpp>
@@ -9,7 +8,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -153,43 +151,3 @@ TEST_CASE("a write may have waited from 200 us on, and earlier if it assumed tha
   REQUIRE(is_attempted(writes, page + 200, 100));  // the page of the last write
   CHECK(!writes.is_slow(25us, 100));
 }
-
-#if defined(__linux__)
-TEST_CASE("a sync is attempted if the file has not changed since the last one, and seldom where that waits") {
-  const qio_test::directory where;
-  const std::string path = where / "file";
-  const auto file = qio::cached_file::open(path, qio::access::read_write, qio::creation::if_needed).value();
-  qio::detail::inline_syncs never, always, syncs;
-  always.allow(true);
-  syncs.allow(false);
-  CHECK(!never.may_be_attempted(file.native_handle()));
-  CHECK(always.may_be_attempted(file.native_handle()));
-  const auto next = [&] {
-    std::this_thread::sleep_for(30ms);  // the time of a change settles
-    return syncs.may_be_attempted(file.native_handle());
-  };
-  CHECK(!next());  // the first
-  CHECK(next());
-  syncs.done(false);
-  CHECK(next());
-
-  auto other = qio::cached_file::open(path, qio::access::read_write).value();
-  other.write_at(0, std::vector<std::byte>(100)).value();
-  CHECK(!syncs.may_be_attempted(file.native_handle()));
-  static_cast<void>(next());  // the one that saw the change may have been the one before
-  CHECK(next());
-
-  syncs.note_write();
-  CHECK(!next());  // not asked for: it has something to write
-  CHECK(!next());
-  CHECK(next());
-
-  for (const int left_out : {16, 32, 64}) {
-    CAPTURE(left_out);
-    syncs.done(true);
-    int refused = 0;
-    while (refused < 1000 && !syncs.may_be_attempted(file.native_handle())) ++refused;
-    CHECK(refused == left_out);
-  }
-}
-#endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The attempt to serve an operation at once, on the context's thread, before it goes to an engine: which syncs and
-// writes are worth one, and how each is made.
+// The attempt to serve an operation at once, on the context's thread, before it goes to an engine: which writes
+// are worth one, and how each is made.
 #pragma once
 
 #include <qio/base/helpers.hpp>
@@ -14,58 +14,6 @@
 #include <cstdint>
 
 namespace qio::inline QIO_CONFIGURATION::detail {
-
-// --- Which syncs of a file run inline ---
-
-/// A sync of a file that has not changed since the last sync has nothing to write, and some file systems return at once
-/// (btrfs: 1 us). No sync is skipped. The change time of the file only tells which rarely waits: others may have
-/// changed the file, and its time shows that, too. File systems that still flush the cache of the device (ext4, XFS)
-/// make the sync wait; then further ones go to the engine, twice as many each time.
-///
-/// A sync behind a write of the file itself never asks for the change time. It has something to write, and the answer
-/// would make the next write store a finer time, and the sync behind that one slower (Linux 6.13 and later).
-class inline_syncs {
- public:
-  /// Called once, when the file is opened. `always`: a sync never has anything to do (tmpfs).
-  void allow(bool always) noexcept { kind_ = always ? kind::always : kind::if_clean; }
-
-  /// Called for each write that the file makes of itself.
-  void note_write() noexcept { has_written_ = true; }
-
-  /// Called for each sync that could be attempted, before it begins. If false, an engine carries it out.
-  bool may_be_attempted(platform::native_handle handle) noexcept {
-    if (kind_ != kind::if_clean) return kind_ == kind::always;
-    if (has_written_) {
-      has_written_ = false;
-      changed_at_ = 0;
-      return false;
-    }
-    if (left_out_ != 0) {
-      --left_out_;
-      return false;
-    }
-    const std::int64_t before = changed_at_;
-    changed_at_ = platform::settled_change_time(handle);
-    return changed_at_ != 0 && changed_at_ == before;
-  }
-
-  /// An attempted sync has returned.
-  void done(bool has_waited) noexcept {
-    if (!has_waited) return;
-    left_out_ = leave_out_;
-    leave_out_ = lesser_of(2 * leave_out_, most_left_out);
-  }
-
- private:
-  enum class kind : std::uint8_t { never, if_clean, always };
-  static constexpr std::uint32_t most_left_out = 4096;
-
-  std::int64_t changed_at_ = 0;  // before the last sync; see settled_change_time()
-  std::uint32_t left_out_ = 0;
-  std::uint32_t leave_out_ = 16;
-  kind kind_ = kind::never;
-  bool has_written_ = false;  // since the last sync
-};
 
 // --- Which writes of a file run inline although they may wait ---
 
@@ -163,8 +111,8 @@ struct inline_activity : file_activity {
   bool engine_gathers = false;               ///< see the engine concept
   bool has_told_hits = false;                ///< the file system tells whether a read would wait; known from a batch
   std::uint8_t file_system = 0;              ///< number of its pause: see inline_turn
+  bool syncs_at_once = false;                ///< a sync has nothing to do: the file is in memory (tmpfs)
   inline_writes writes;
-  inline_syncs syncs;
 };
 
 /// A transfer took long. True if it waited, for which it counts.
@@ -255,24 +203,18 @@ inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
   return true;
 }
 
-/// Completes a sync with the error of an earlier one, or by a system call that has nothing to write. False if an engine
-/// is to sync the file.
+/// Completes a sync with the error of an earlier one, or by a system call where that has nothing to do. False if an
+/// engine is to sync the file.
 inline bool attempt_sync(request& r, inline_turn& turn, std::size_t) noexcept {
   auto& file = *static_cast<inline_activity*>(r.activity);
   if (file.sync_failure.exists()) {
     r.failure = file.of_sync(file.sync_failure.get());
     return true;
   }
-  // A request in flight may make the sync wait, and a sync in flight may not have seen the last change.
-  if (r.op != opcode::sync || file.in_flight != 0 || !file.syncs.may_be_attempted(r.handle)) return false;
-  const clock::time_point begin = clock::now();
-  if (!turn.has_time() || !turn.pause_of(file.file_system).is_over(begin)) return false;
-  turn.waits.look(begin);
+  if (!file.syncs_at_once || r.op != opcode::sync || !turn.has_time()) return false;
   perform(r);
   if (r.failed()) r.failure = file.of_sync(r.failure);
-  const clock::time_point end = clock::now();
-  turn.spend(end - begin);
-  file.syncs.done(end - begin > inline_turn::longest_copy(0) && note_wait(file, turn, begin, end));
+  turn.spend_copy(0);
   ++file.statistics.served_inline;
   return true;
 }

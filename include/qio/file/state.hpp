@@ -390,8 +390,7 @@ struct file_state {
     const auto always = [](inline_transfers wanted) { return wanted == inline_transfers::always; };
     inline_activity& activity = file.activity;
     const char* const why_writes_wait = where.why_writes_wait(always(options.inline_writes));
-    const bool writes_at_once = options.inline_writes != inline_transfers::never && why_writes_wait == nullptr;
-    if (where.is_memory() || writes_at_once) activity.syncs.allow(where.is_memory());
+    activity.syncs_at_once = where.is_memory();
     activity.closes_at_once = !Mode::is_mapped && options.inline_opening != inline_transfers::never &&
                               where.opens_at_once(always(options.inline_opening));
     activity.file_system = pause_number(where);

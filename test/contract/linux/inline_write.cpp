@@ -1,5 +1,6 @@
 // Which writes run inline, on the context's thread.
 #include "../world.hpp"
+#include "memory_directory.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -173,6 +174,22 @@ PROMISE(not_behind_others, attempting, "a write goes to the engine while the eng
   CHECK(file.statistics().served_inline == 0);
   w.context->run();
   CHECK(may_be_inline(w, file, [&] { return file.async_write_at(0, source.all()); }));
+}
+
+PROMISE(sync_in_memory, attempting, "a sync of a file on tmpfs needs no engine, whatever inline_writes is") {
+  const memory_directory in_memory;
+  if (in_memory.path.empty()) QIO_SKIP("no tmpfs");
+  for (const auto wanted : {qio::inline_transfers::automatic, qio::inline_transfers::never}) {
+    auto file = contract::world<Where>::file::open(*w.context, in_memory.path + "/file", qio::access::read_write,
+                                                   qio::creation::if_needed, {.inline_writes = wanted})
+                    .value();
+    const qio::file_statistics before = file.statistics();
+    CHECK(w.context->run(file.async_sync()));
+    CHECK(file.statistics().served_inline == before.served_inline + 1);
+    auto source = memory::with_pattern(0, 100);
+    REQUIRE(w.context->run(file.async_write_at(0, source.all())).value() == 100);
+    CHECK(w.context->run(file.async_sync()));
+  }
 }
 
 PROMISE(fair_writes, each_engine, "inline writes do not starve other coroutines") {

@@ -138,18 +138,6 @@ inline bool is_removed(native_handle handle) noexcept {
   return ::fstat(handle, &file) != 0 || file.st_nlink == 0;
 }
 
-/// When the contents or the attributes of a file last changed, by any process. In nanoseconds; 0 if that is less than
-/// 20 ms ago, since then another change may get the same time (before Linux 6.13), or if it is unknown.
-inline std::int64_t settled_change_time(native_handle handle) noexcept {
-  struct statx file;
-  timespec now;
-  if (::statx(handle, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_CTIME, &file) != 0) return 0;
-  if (::clock_gettime(CLOCK_REALTIME, &now) != 0) return 0;
-  constexpr std::int64_t second = 1'000'000'000, long_enough = 20'000'000;
-  const std::int64_t changed = file.stx_ctime.tv_sec * second + file.stx_ctime.tv_nsec;
-  return now.tv_sec * second + now.tv_nsec - changed > long_enough ? changed : 0;
-}
-
 /// Whether a page can be modified without being read first: it is in the page cache, or past the end of the file.
 enum class page_state : std::uint8_t { at_hand, elsewhere, unknown };
 

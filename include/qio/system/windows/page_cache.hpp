@@ -110,9 +110,6 @@ inline void drop_cached_pages(native_handle) noexcept {}
 /// Whether closing the file may free its blocks: it has no name any more.
 inline bool is_removed(native_handle) noexcept { return true; }
 
-/// When a file last changed: 0, since no sync is attempted inline.
-inline std::int64_t settled_change_time(native_handle) noexcept { return 0; }
-
 /// Always false: Windows has no per-process limit on the size of files.
 inline bool has_file_size_limit() noexcept { return false; }
 

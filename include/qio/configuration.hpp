@@ -49,6 +49,14 @@
 #endif
 #endif
 
+/// QIO_HAS_ATOMIC_WAIT: 0 where std::atomic::wait() may miss a notification. Without a futex, as on Windows, that of
+/// libstdc++ compares before it takes its lock, until GCC 13.
+#if defined(__GLIBCXX__) && !defined(_GLIBCXX_HAVE_LINUX_FUTEX)
+#define QIO_HAS_ATOMIC_WAIT 0
+#else
+#define QIO_HAS_ATOMIC_WAIT 1
+#endif
+
 /// QIO_HAS_URING: 1 where qio can use io_uring, which needs the header <liburing.h>, but not the library. To build
 /// without it, define QIO_WITHOUT_LIBURING (to anything).
 #if defined(__linux__) && __has_include(<liburing.h>) && !defined(QIO_WITHOUT_LIBURING)

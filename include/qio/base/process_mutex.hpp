@@ -6,16 +6,16 @@
 
 #include <atomic>
 #include <cstdint>
-#if defined(__GLIBCXX__) && !defined(_GLIBCXX_HAVE_PLATFORM_WAIT)
+#if !QIO_HAS_ATOMIC_WAIT
 #include <sched.h>
 #endif
 
 namespace qio::inline QIO_CONFIGURATION::detail {
 
-/// Waits while `value` is `old`; may return early. Where libstdc++ has no futex, as on Windows, its own wait may miss a
-/// notification (it compares before it takes its lock, until GCC 13), so this lets other threads run instead.
+/// Waits while `value` is `old`; may return early. Where the wait of the standard library may miss a notification, this
+/// lets other threads run instead.
 inline void wait_while(std::atomic<std::uint32_t>& value, std::uint32_t old) noexcept {
-#if defined(__GLIBCXX__) && !defined(_GLIBCXX_HAVE_PLATFORM_WAIT)
+#if !QIO_HAS_ATOMIC_WAIT
   if (value.load(std::memory_order_relaxed) == old) ::sched_yield();
 #else
   value.wait(old, std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 #if defined(__linux__)
 #include <qio/system/linux/direct.hpp>
 #include <qio/system/linux/directory.hpp>
+#include <qio/system/linux/end.hpp>
 #include <qio/system/linux/event.hpp>
 #include <qio/system/linux/open.hpp>
 #include <qio/system/linux/page_cache.hpp>
@@ -18,6 +19,7 @@
 #elif defined(_WIN32)
 #include <qio/system/windows/direct.hpp>
 #include <qio/system/windows/directory.hpp>
+#include <qio/system/windows/end.hpp>
 #include <qio/system/windows/event.hpp>
 #include <qio/system/windows/guarded_copy.hpp>
 #include <qio/system/windows/handle.hpp>

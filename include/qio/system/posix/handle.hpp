@@ -59,30 +59,6 @@ inline result<void> close(native_handle handle) noexcept {
   return last_error();
 }
 
-/// The result of close_and_keep_number().
-struct closed_handle {
-  bool has_ended = false;  ///< whether the handle refers to nothing now
-  error failure;           ///< if it has ended, that of closing the file
-};
-
-/// Closes the file for every thread that uses `handle`. Calls that the system is carrying out finish with the file;
-/// later ones fail (EBADF), because the number refers to a directory that nobody can use (O_PATH). It remains taken
-/// until it is closed.
-inline closed_handle close_and_keep_number(native_handle handle) noexcept {
-  const native_handle nothing = open_retrying("/", O_PATH | O_CLOEXEC, 0);
-  if (nothing < 0) return {false, last_error()};
-  // dup3() reports no errors of closing the file. If there is no descriptor left for that, they are lost.
-  const native_handle file = ::fcntl(handle, F_DUPFD_CLOEXEC, 0);
-  int replaced;
-  do replaced = ::dup3(nothing, handle, O_CLOEXEC);
-  while (replaced < 0 && errno == EINTR);
-  closed_handle answer{replaced >= 0, replaced >= 0 ? error() : last_error()};
-  ::close(nothing);
-  if (file < 0) return answer;
-  if (const auto closed = close(file); answer.has_ended && !closed) answer.failure = closed.error();
-  return answer;
-}
-
 /// In bytes. Includes block devices, whose size is not in the inode.
 inline result<std::uint64_t> size(native_handle handle) noexcept {
   struct stat status;

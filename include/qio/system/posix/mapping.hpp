@@ -70,20 +70,6 @@ auto resize_beneath(Mappings&, native_handle, Call&& call) {
 /// Does nothing: syncing the file also writes the changes made through mappings.
 inline result<void> flush(const mapping&) noexcept { return success(); }
 
-/// Replaces the mapping, without a moment at which nothing is there, by one of an empty file: access raises SIGBUS, and
-/// the file is no longer kept open. If the system has no descriptor left, by memory that nobody may access (SIGSEGV).
-inline void end(mapping& ended) noexcept {
-  const int empty = ::memfd_create("qio: closed", MFD_CLOEXEC);
-  if (empty < 0) {
-    static_cast<void>(
-        ::mmap(ended.data(), ended.size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
-    return;
-  }
-  // For writing, too: a store to a mapping that is only readable would raise SIGSEGV, which no copy expects.
-  static_cast<void>(::mmap(ended.data(), ended.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, empty, 0));
-  ::close(empty);
-}
-
 inline std::size_t page_size() noexcept {
   static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return bytes;

@@ -328,15 +328,6 @@ inline result<void> close(native_handle handle) noexcept {
   return success();
 }
 
-/// The result of close_and_keep_number().
-struct closed_handle {
-  bool has_ended = false;  ///< whether the handle refers to nothing now
-  error failure;           ///< if it has ended, that of closing the file
-};
-
-/// A handle of Windows cannot be exchanged while threads use it.
-inline closed_handle close_and_keep_number(native_handle) noexcept { return {false, error(errc::cannot_be_shared)}; }
-
 /// In bytes. Volumes and disks have no size as files have; their device reports a length.
 inline result<std::uint64_t> size(native_handle handle) noexcept {
   LARGE_INTEGER bytes;

@@ -281,9 +281,6 @@ inline result<void> flush(const mapping& shown) noexcept {
   }
 }
 
-/// Files with mappings are not shared here: see close_and_keep_number().
-inline void end(mapping&) noexcept {}
-
 inline std::size_t page_size() noexcept { return memory_facts().dwPageSize; }
 
 }  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+// Closing a file for all threads that use its handle or its mappings, which must not find another file there.
+#pragma once
+
+#include <qio/configuration.hpp>
+#include <qio/result.hpp>
+#include <qio/system/posix/handle.hpp>
+#include <qio/system/posix/mapping.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace qio::inline QIO_CONFIGURATION::platform {
+
+/// The result of close_and_keep_number().
+struct closed_handle {
+  bool has_ended = false;  ///< whether the handle refers to nothing now
+  error failure;           ///< if it has ended, that of closing the file
+};
+
+/// Closes the file for every thread that uses `handle`. Calls that the system is carrying out finish with the file;
+/// later ones fail (EBADF), because the number refers to a directory that nobody can use (O_PATH). It remains taken
+/// until it is closed.
+inline closed_handle close_and_keep_number(native_handle handle) noexcept {
+  const native_handle nothing = open_retrying("/", O_PATH | O_CLOEXEC, 0);
+  if (nothing < 0) return {false, last_error()};
+  // dup3() reports no errors of closing the file. If there is no descriptor left for that, they are lost.
+  const native_handle file = ::fcntl(handle, F_DUPFD_CLOEXEC, 0);
+  int replaced;
+  do replaced = ::dup3(nothing, handle, O_CLOEXEC);
+  while (replaced < 0 && errno == EINTR);
+  closed_handle answer{replaced >= 0, replaced >= 0 ? error() : last_error()};
+  ::close(nothing);
+  if (file < 0) return answer;
+  if (const auto closed = close(file); answer.has_ended && !closed) answer.failure = closed.error();
+  return answer;
+}
+
+/// Replaces the mapping, without a moment at which nothing is there, by one of an empty file: access raises SIGBUS, and
+/// the file is no longer kept open. If the system has no descriptor left, by memory that nobody may access (SIGSEGV).
+inline void end(mapping& ended) noexcept {
+  const int empty = ::memfd_create("qio: closed", MFD_CLOEXEC);
+  if (empty < 0) {
+    static_cast<void>(
+        ::mmap(ended.data(), ended.size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
+    return;
+  }
+  // For writing, too: a store to a mapping that is only readable would raise SIGSEGV, which no copy expects.
+  static_cast<void>(::mmap(ended.data(), ended.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, empty, 0));
+  ::close(empty);
+}
+
+}  // namespace qio::inline QIO_CONFIGURATION::platform

@@ -4,7 +4,7 @@
 
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
-#include <qio/engine/polling.hpp>
+#include <qio/engine/engine.hpp>
 #include <qio/explanation.hpp>
 #include <qio/file/system_file.hpp>
 #include <qio/mode.hpp>

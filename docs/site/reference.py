@@ -23,7 +23,7 @@ GROUPS = {
     "Memory": ["aligned_buffer", "mutable_buffer", "const_buffer", "bounce_pool", "bounce_pool_options",
                "bounce_statistics"],
     "Results": ["error", "explanation", "fact", "salvaged", "unreadable"],
-    "Engines": ["automatic", "uring", "pool", "iocp", "simulated", "no_engine"],
+    "Engines": ["linux_engine", "iocp", "pool", "simulated", "no_engine"],
     "Simulation": ["simulated_disk", "simulation_options"],
 }
 # The names that programs use for a template.

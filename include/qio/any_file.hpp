@@ -27,7 +27,7 @@
 #include <utility>
 #include <variant>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// The modes, as values.
 enum class any_mode : std::uint8_t { cached, uncached, direct, mapped };
@@ -359,4 +359,4 @@ class [[nodiscard]] any_file {
 /// A file of any mode on a context.
 using async_any_file = any_file<default_engine>;
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -12,7 +12,7 @@
 #include <span>
 #include <system_error>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 namespace detail {
 
@@ -48,4 +48,4 @@ struct write_request {
 template <class Engine>
 using batch_operation = operation<Engine, std::size_t, detail::no_control, detail::batch>;
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -17,7 +17,7 @@
 #include <system_error>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// The size of a bounce_pool.
 struct bounce_pool_options {
@@ -108,4 +108,4 @@ class [[nodiscard]] bounce_pool {
   std::unique_ptr<detail::bounce_slots> state_;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -22,7 +22,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// How bounced() merges the reads of a batch.
 struct bounce_options {
@@ -163,4 +163,4 @@ bounced_file<basic_file<Mode, Engine>> bounced(basic_file<Mode, Engine>& file, b
   return {file, pool, options};
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

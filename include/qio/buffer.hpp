@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// Memory that a vectored read fills: an address and a length in bytes. Borrowed: the memory must outlive the transfer.
 /// Has the layout of POSIX's iovec, so that arrays are passed to the kernel without copying.
@@ -136,9 +136,10 @@ class aligned_buffer {
   std::size_t alignment_;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- what one system call transfers, and its result: the interface between transfers and the platform ---
 
@@ -277,4 +278,5 @@ auto buffers_to_send(Buffer& buffer) noexcept {
 inline std::span<const mutable_buffer> each_of(const mutable_buffer& only) noexcept { return {&only, 1}; }
 inline buffer_list each_of(buffer_list several) noexcept { return several; }
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

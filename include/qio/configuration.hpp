@@ -134,6 +134,14 @@
   QIO_TAG_JOIN_VALUES(QIO_VERSION_MAJOR, QIO_VERSION_MINOR, QIO_VERSION_PATCH, QIO_TAG_ENGINE, QIO_TAG_EXCEPTIONS, \
                       QIO_TAG_CHECKS)
 
+/// Open and close the library's namespace. Tools that do not expand them still see what is between them.
+#define QIO_BEGIN_NAMESPACE \
+  namespace qio {           \
+  inline namespace QIO_CONFIGURATION {
+#define QIO_END_NAMESPACE \
+  }                       \
+  }
+
 static_assert(sizeof(void*) == 8, "qio requires a 64-bit system");
 
 namespace qio {

@@ -24,7 +24,7 @@
 #include <string>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 template <file_mode Mode, class Engine>
 class basic_file;
@@ -337,4 +337,4 @@ class [[nodiscard]] basic_context {
 /// Uses io_uring or a completion port where it is available, otherwise worker threads: see context_options::engine.
 using context = basic_context<default_engine>;
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

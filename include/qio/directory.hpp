@@ -9,7 +9,7 @@
 
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// An open directory that confines paths: a file opened with open_options::beneath is inside this directory, whoever
 /// chose the path and whatever other processes rename or link meanwhile.
@@ -63,4 +63,4 @@ class [[nodiscard]] directory {
   platform::native_handle handle_;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

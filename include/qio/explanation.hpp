@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// One line: "fallback: from io_uring (io_uring is forbidden: ...)".
 struct fact {
@@ -52,4 +52,4 @@ class explanation {
   std::vector<fact> facts_;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -32,7 +32,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// The engine of files opened without a context. They have blocking operations only.
 struct no_engine {
@@ -894,4 +894,4 @@ task<result<void>> async_sync_directory(const basic_context<Engine>& on, std::st
   return detail::sync_directory_by_worker(on.loop_, std::move(directory));
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -20,7 +20,7 @@
 #include <span>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// A log that is open for appending; open_log() makes one.
 ///
@@ -121,4 +121,4 @@ task<result<log_contents>> read_log(basic_file<Mode, Engine>& file, Visit visit,
   co_return co_await reader.read(*header.value(), visit);
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// Through the kernel's page cache: reads of cached data are served from memory; writes go to memory and reach the
 /// device later (see sync).
@@ -116,9 +116,10 @@ struct atomic_write_limits {
   friend bool operator==(const atomic_write_limits&, const atomic_write_limits&) = default;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- what a handle must be for a mode ---
 
@@ -139,4 +140,5 @@ struct adopted_handle {
   bool is_direct;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

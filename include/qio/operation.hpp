@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 template <engine Engine>
 class basic_context;
@@ -233,4 +233,4 @@ class operation_slot {
   bool has_value_ = false;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

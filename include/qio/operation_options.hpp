@@ -7,7 +7,7 @@
 
 #include <stop_token>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// A point in time, given as one or as a duration from now. None by default.
 class deadline {
@@ -96,4 +96,4 @@ struct blocking_write_options {
   bool untorn = false;   ///< see write_options::untorn
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

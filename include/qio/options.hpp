@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 class directory;
 class simulated_disk;
@@ -171,4 +171,4 @@ struct context_options {
   simulated_disk* disk = nullptr;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

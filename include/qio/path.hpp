@@ -7,7 +7,7 @@
 #include <concepts>
 #include <string_view>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// A path for open(): borrowed, null-terminated, in UTF-8. Converts from a string literal, a std::string, and a
 /// std::filesystem::path whose characters are char. (It does not include `<filesystem>`, which would double the compile
@@ -49,4 +49,4 @@ class path_view {
   bool has_null_ = false;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

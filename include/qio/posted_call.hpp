@@ -12,7 +12,7 @@
 #include <new>
 #include <type_traits>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 template <engine Engine>
 class basic_context;
@@ -78,4 +78,4 @@ class posted_call final : detail::posted {
   alignas(void*) std::byte callback_[4 * sizeof(void*)];
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -21,7 +21,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// Errors that the library itself reports. Errors of the operating system keep their own code, in
 /// qio::platform::system_category(); on Linux, that is std::system_category().
@@ -72,12 +72,12 @@ enum class errc : int {
   direct_to_character_device,  ///< the path of a direct file leads to a character device, such as /dev/null
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE
 
 template <>
 struct std::is_error_code_enum<qio::errc> : std::true_type {};
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 namespace detail {
 
 // --- paths in messages: other users may have chosen them ---
@@ -237,7 +237,8 @@ class qio_category final : public identified_category {
       case errc::context_closed: return "the context of this file is closed";
       case errc::invalid_alignment: return "the alignment is not a power of two";
       case errc::cannot_be_bound:
-        return "this file cannot be bound to a completion port: open it without a context, or on a context with engine_kind::workers";
+        return "this file cannot be bound to a completion port: open it without a context, or on a context with "
+               "engine_kind::workers";
       case errc::leaves_directory: return "the path leads out of the directory that it must stay beneath";
       case errc::beneath_not_supported:
         return "open_options::beneath is unavailable: it needs Linux 5.6 (openat2) and a file of the operating system";
@@ -641,4 +642,4 @@ using result = BOOST_OUTCOME_V2_NAMESPACE::std_result<T, error, BOOST_OUTCOME_V2
 using BOOST_OUTCOME_V2_NAMESPACE::failure;
 using BOOST_OUTCOME_V2_NAMESPACE::success;
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

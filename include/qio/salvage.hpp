@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// A part of a file that cannot be read, and why.
 struct unreadable {
@@ -117,4 +117,4 @@ result<salvaged> salvage(const basic_file<Mode, Engine>& from, std::uint64_t off
   return out;
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

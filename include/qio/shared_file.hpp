@@ -20,7 +20,7 @@
 #include <system_error>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// An open file on which any thread opens files of its own, and which any thread closes for all of them. For a table of
 /// open files in a program with a context per thread:
@@ -133,4 +133,4 @@ class [[nodiscard]] shared_file {
   std::unique_ptr<state> state_;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

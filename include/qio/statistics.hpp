@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// How many operations of a file were served on each path.
 struct file_statistics {
@@ -36,4 +36,4 @@ struct wait_statistics {
   std::uint64_t awake_in_vain = 0;  ///< watching the ring until the limit (0.2 ms) or the next deadline, then asleep
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 template <class T = void>
 class task;
@@ -405,4 +405,4 @@ task<std::vector<detail::kept<T>>> when_all(std::vector<task<T>> tasks) {
   co_return results;
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

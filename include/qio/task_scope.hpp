@@ -16,7 +16,7 @@
 #include <stop_token>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// Owns tasks that run at the same time on one context: one for each connection of a server, for example.
 ///
@@ -239,4 +239,4 @@ class task_scope {
   starting* starting_ = nullptr;  // the innermost
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -18,7 +18,7 @@
 #include <variant>
 #include <vector>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 namespace detail {
 
@@ -273,4 +273,4 @@ void when_any(task<T>...) = delete;
 template <class T>
 void when_any(std::vector<task<T>>) = delete;
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -18,7 +18,7 @@
 #include <system_error>
 #include <type_traits>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// The results of a write and of the sync that followed it.
 struct synced_write {
@@ -120,4 +120,4 @@ class [[nodiscard]] write_and_sync final {
   bool is_canceled_ = false;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

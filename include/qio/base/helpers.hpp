@@ -16,7 +16,8 @@
 #include <intrin.h>
 #endif
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- Preconditions and invariants, checked where QIO_CHECKS is 1 ---
 
@@ -80,7 +81,8 @@ class checked_count {
 };
 #endif
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE
 
 /// QIO_CHECK(condition, sentence): ends the program with `sentence` unless `condition` holds. The sentence names the
 /// mistake, and what to do instead. QIO_CHECK_AT(condition, sentence, from) prints the place of the caller `from`.
@@ -103,7 +105,8 @@ class checked_count {
   (static_cast<bool>(condition) ? void() : ::qio::detail::check_failed(sentence))
 #endif
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- Bounds ---
 //
@@ -178,4 +181,5 @@ inline std::intptr_t stack_between(std::uintptr_t outer, std::uintptr_t inner) n
   return static_cast<std::intptr_t>(outer - inner);
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

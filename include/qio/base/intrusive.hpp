@@ -7,7 +7,8 @@
 
 #include <atomic>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 /// The base class of members of a `list`.
 struct list_hook {
@@ -144,4 +145,5 @@ class arrivals {
   std::atomic<Element*> head_ = nullptr;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

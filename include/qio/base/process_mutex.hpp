@@ -10,7 +10,8 @@
 #include <sched.h>
 #endif
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 /// Waits while `value` is `old`; may return early. Where the wait of the standard library may miss a notification, this
 /// lets other threads run instead.
@@ -80,4 +81,5 @@ class last_process {
   std::uint32_t number_ = 0;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

@@ -20,7 +20,8 @@
 #include <cstring>
 #include <span>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 inline void count_transfer(bounce_slots& pool, const result<std::size_t>& answer) noexcept {
   ++pool.statistics.transfers;
@@ -175,4 +176,5 @@ result<std::size_t> bounced_write_at(File& file, bounce_slots& pool, std::uint64
   return written;
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

@@ -24,7 +24,8 @@
 #include <system_error>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- What reads and writes through a pool share: how they get slots, and how they end early ---
 
@@ -540,4 +541,5 @@ class bounced_write : single_write, public bounce_user<bounced_write<File>, File
   bool is_durable_ = false;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

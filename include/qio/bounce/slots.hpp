@@ -20,7 +20,8 @@
 #include <system_error>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- The slots of a bounce_pool, and the operations that use them ---
 
@@ -234,4 +235,5 @@ inline error error_of_part(const error& failure, std::size_t moved) noexcept {
   return error::of_transfer(failure.code(), moved);
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

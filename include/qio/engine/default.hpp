@@ -11,7 +11,7 @@
 #include <qio/engine/pool.hpp>
 #endif
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// The engine of qio::context: io_uring or a completion port, where it is available, otherwise worker threads. Which of
 /// them is chosen when the context is created: see context_options::engine.
@@ -23,4 +23,4 @@ using default_engine = iocp;
 using default_engine = pool;
 #endif
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -20,7 +20,7 @@
 #include <string>
 #include <type_traits>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// The largest polled transfer in bytes; it must have one buffer. Linux 6.1 restarts a polled transfer from its
 /// beginning if it needs more of the device's requests than are free (large reads never ended there). A transfer of
@@ -265,4 +265,4 @@ inline void complete(request& r, completed_requests& completed) noexcept {
 }
 
 }  // namespace detail
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

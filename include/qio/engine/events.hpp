@@ -12,7 +12,8 @@
 #include <mutex>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 /// Any thread sets it. The one thread that waits for it resets it. It stays set if nobody waits.
 class auto_reset_event {
@@ -71,4 +72,5 @@ class ready_event {
   std::atomic<bool> exists_ = false;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

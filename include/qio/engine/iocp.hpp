@@ -20,7 +20,7 @@
 #include <optional>
 #include <string>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// One completion port, for one thread; or no port, and worker threads that make blocking calls. create() chooses by
 /// context_options::engine.
@@ -337,4 +337,4 @@ class iocp : detail::no_hook {
 
 static_assert(engine<iocp>);
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -33,7 +33,7 @@
 #include <thread>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 namespace detail {
 
 /// Prints `why` and ends the program: for errors after which nothing in flight can complete, while the kernel still
@@ -842,4 +842,4 @@ class linux_engine : detail::no_hook {
 
 static_assert(engine<linux_engine>);
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -30,7 +30,8 @@
 #define IORING_SETUP_HYBRID_IOPOLL (1U << 17)
 #endif
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 /// A ring whose completions are found by polling the device. It takes only direct reads and writes, and refuses
 /// anything else (EINVAL), cancellations included. The ordinary ring next to it carries out what this one refuses. A
@@ -204,4 +205,5 @@ inline polling_support find_polling_support(platform::native_handle handle, cons
   return {reads, is_device, is_device ? "" : "a kernel worker thread completes writes to a file system"};
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

@@ -13,7 +13,7 @@
 #include <string>
 #include <system_error>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// Worker threads that make blocking calls. One of them carries out a whole request. Costs two thread switches per
 /// operation.
@@ -113,4 +113,4 @@ class pool : detail::no_hook {
 
 static_assert(engine<pool>);
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -18,7 +18,8 @@
 #include <cerrno>
 #include <cstdint>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- into an entry ---
 
@@ -154,4 +155,5 @@ inline bool finishes(request& r, int answer) noexcept {
   return r.io.is_finished_by(answer) || ends_otherwise(r, answer);
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

@@ -29,7 +29,8 @@
 #define IORING_FEAT_RW_ATTR (1U << 16)
 #endif
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- features ---
 
@@ -299,4 +300,5 @@ inline std::string why_not_registered(int code) {
   return code == ENOMEM ? "it exceeds the memory that may be locked (RLIMIT_MEMLOCK) or is available: " + said : said;
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

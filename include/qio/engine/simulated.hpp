@@ -20,7 +20,7 @@
 #include <string>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// The engine for tests of programs that store data. Use it as basic_context<simulated>, with a simulated_disk
 /// (context_options::disk; otherwise with an empty one of its own, without faults). The seed decides the order of all
@@ -178,7 +178,7 @@ class simulated : detail::no_hook {
     const std::size_t sector = disk_.options_.sector;  // a direct transfer ends between two of them
     if (first.size <= sector) return whole;
     const auto sectors = static_cast<std::size_t>(disk_.chance_.between(1, (first.size - 1) / sector));
-    return {whole.offset, nullptr, 0, {first.data, sectors * sector}};
+    return {whole.offset, {}, 0, {first.data, sectors * sector}};
   }
 
   std::unique_ptr<simulated_disk> own_disk_;
@@ -192,4 +192,4 @@ class simulated : detail::no_hook {
 
 static_assert(engine<simulated>);
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -12,7 +12,8 @@
 #include <thread>
 #include <vector>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 class workers {
  public:
@@ -132,4 +133,5 @@ class workers {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

@@ -16,7 +16,8 @@
 #include <cstdint>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 /// For what is built on files of a context, and completes operations of its own.
 struct file_access {
@@ -102,4 +103,5 @@ struct file_access {
   }
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

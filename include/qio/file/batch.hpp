@@ -18,7 +18,8 @@
 #include <system_error>
 #include <type_traits>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 /// From this many reads on, a ring serves pages that are in the page cache with less effort than one system call for
 /// each of them: docs/batches.md has the figures.
@@ -153,4 +154,5 @@ result<std::size_t> write_each(file_state<Mode, System>& state, std::span<write_
   return count_failures(requests);
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

@@ -13,7 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- Which writes of a file run inline although they may wait ---
 
@@ -219,4 +220,5 @@ inline bool attempt_sync(request& r, inline_turn& turn, std::size_t) noexcept {
   return true;
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

@@ -21,7 +21,8 @@
 #include <utility>
 #include <vector>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- The mapping of a file that may grow. No view of it becomes invalid before the file is closed ---
 
@@ -308,4 +309,5 @@ class mode_policy<mapped, System> : public any_alignment {
 
 static_assert(complete_mode_policy<mode_policy<mapped, operating_system>, operating_system>);
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

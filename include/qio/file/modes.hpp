@@ -19,7 +19,8 @@
 #include <string>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- What the policy of a mode has ---
 
@@ -243,4 +244,5 @@ class mode_policy<direct, System> {
 
 static_assert(complete_mode_policy<mode_policy<direct, operating_system>, operating_system>);
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

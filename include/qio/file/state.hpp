@@ -28,7 +28,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 /// The loop of a file that was opened without a context.
 struct no_loop {};
@@ -444,4 +445,5 @@ struct file_state {
   }
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

@@ -21,7 +21,8 @@
 #include <system_error>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- What several files have in common that use one handle ---
 
@@ -168,4 +169,5 @@ struct system_file {
   blocking_syncs own_syncs_;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

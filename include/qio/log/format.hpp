@@ -13,7 +13,8 @@
 #include <optional>
 #include <span>
 
-namespace qio::inline QIO_CONFIGURATION::detail::log_format {
+QIO_BEGIN_NAMESPACE
+namespace detail::log_format {
 
 /// What every device writes whole or not at all. Each ends with a stamp, so a batch whose sectors are not all there is
 /// recognized.
@@ -267,4 +268,5 @@ inline bool is_zero(std::span<const std::byte> bytes) noexcept {
          (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail::log_format
+}  // namespace detail::log_format
+QIO_END_NAMESPACE

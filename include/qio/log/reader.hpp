@@ -17,7 +17,7 @@
 #include <span>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// One record of a log.
 struct log_record {
@@ -356,4 +356,4 @@ class log_reader {
 };
 
 }  // namespace detail
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -32,7 +32,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 // --- One record on its way into a log ---
 
@@ -131,9 +131,10 @@ class [[nodiscard]] log_append final : private detail::log_append_request {
   stage stage_ = stage::made;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- Records that become durable together ---
 
@@ -198,9 +199,10 @@ class log_batch {
   std::uint64_t records_ = 0;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 // --- A log that is open for appending: at an address that does not change ---
 
@@ -599,4 +601,4 @@ class log_writer_state final {
 };
 
 }  // namespace detail
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -13,7 +13,8 @@
 #include <span>
 #include <system_error>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 class batch;
 class batch_place;
@@ -213,4 +214,5 @@ class batch : public request {
   std::size_t unfinished_ = 0;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

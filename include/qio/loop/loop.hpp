@@ -25,7 +25,8 @@
 #include <string>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- Timers in order of time: a pairing heap whose nodes live in the operations ---
 
@@ -770,4 +771,5 @@ class [[nodiscard]] stoppable_sleeping final : timer, posted {
   bool stopped_ = false;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

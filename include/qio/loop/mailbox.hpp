@@ -12,7 +12,8 @@
 #include <mutex>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- Work that one thread hands to the loop of another ---
 
@@ -222,4 +223,5 @@ class mailbox : list_hook {
 
 inline constinit mailbox::registry mailbox::open;
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

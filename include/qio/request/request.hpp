@@ -19,7 +19,7 @@
 #include <string>
 #include <system_error>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 // --- What an operation does ---
 
@@ -32,9 +32,10 @@ enum class opcode : std::uint8_t {
               ///< closing)
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- A transfer, system call by system call ---
 //
@@ -172,9 +173,10 @@ class transfer {
   std::size_t within_ = 0;  // bytes of vector_[0] that are done
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 // --- What the operations of one file share ---
 
@@ -309,9 +311,10 @@ struct request : detail::list_hook {
 /// Completed requests, in the order in which the engine found them.
 using completed_requests = detail::queue<request>;
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- Applies the results of system calls to a request, and carries out whole requests by blocking calls ---
 
@@ -376,4 +379,5 @@ inline void perform(request& r) noexcept {
   }
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

@@ -15,7 +15,8 @@
 #include <system_error>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 // --- Syncs that overlap ---
 
@@ -209,4 +210,5 @@ class blocking_syncs {
   std::atomic<std::uint32_t> ended_ = 0;  // syncs: counted under the mutex, waited for without it
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

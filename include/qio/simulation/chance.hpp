@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <random>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 /// Gives the same numbers from the same seed everywhere: the standard specifies this generator exactly, but not the
 /// distributions.
@@ -33,4 +34,5 @@ class chance {
   std::mt19937_64 numbers_;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

@@ -13,7 +13,8 @@
 #include <span>
 #include <vector>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 /// Programs see what is written immediately; it is durable after a sync. If the power fails in between, each sector
 /// written since the sync may be on the disk or not, in any order. Changes of the size are kept in their order, up to
@@ -173,4 +174,5 @@ class simulated_contents {
   std::set<std::uint64_t> bad_;    // numbers of bad sectors
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 class simulated_system;
 
@@ -372,4 +372,4 @@ class simulated_disk {
   std::vector<change_of_names> unwritten_names_;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// Options of a simulated_disk. Probabilities range from 0 (never) to 1 (always). Switching a fault off leaves the rest
 /// of a seed's history as it is.
@@ -40,4 +40,4 @@ struct simulation_options {
   double misdirected_writes = 0;  ///< a write goes to another place in the same file
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

@@ -11,7 +11,8 @@
 #include <map>
 #include <span>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 class sparse_bytes {
  public:
@@ -65,4 +66,5 @@ class sparse_bytes {
   std::map<std::uint64_t, std::array<std::byte, page_bytes>> pages_;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

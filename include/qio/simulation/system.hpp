@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 
 /// For basic_file. Each call advances the disk's clock.
 class simulated_system {
@@ -126,4 +126,4 @@ class simulated_system {
   simulated_disk* disk_;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION
+QIO_END_NAMESPACE

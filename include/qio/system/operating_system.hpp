@@ -12,7 +12,8 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 /// The real operating system. It is the type `system` of every engine, except those whose files are elsewhere; these
 /// have a type with the same members.
@@ -47,4 +48,5 @@ struct operating_system {
   static constexpr auto& close = platform::close;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

@@ -22,7 +22,8 @@
 #include <string>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 /// Whether an open file supports direct I/O, and with what alignment.
 struct direct_support {
@@ -165,4 +166,5 @@ inline direct_support make_direct(const opening& file) {
   return found;
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

@@ -23,7 +23,8 @@
 #include <string>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 // --- The version of the kernel ---
 
@@ -268,4 +269,5 @@ inline result<directory_entry> find_regular_entry(native_handle beneath, std::st
   return system_error(ELOOP);
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

@@ -13,7 +13,8 @@
 
 #include <cerrno>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 /// The result of close_and_keep_number().
 struct closed_handle {
@@ -53,4 +54,5 @@ inline void end(mapping& ended) noexcept {
   ::close(empty);
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

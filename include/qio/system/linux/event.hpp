@@ -11,7 +11,8 @@
 
 #include <cstdint>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 /// Its descriptor is readable while it is set. Child processes do not inherit it.
 class event {
@@ -44,4 +45,5 @@ class event {
   private_descriptor descriptor_;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

@@ -25,7 +25,8 @@
 #include <string>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 // --- Names that nobody else can have taken ---
 
@@ -338,4 +339,5 @@ inline void unlock(native_handle handle) noexcept {
   static_cast<void>(::fcntl(handle, F_OFD_SETLK, &last));
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

@@ -31,7 +31,8 @@
 #define FUSE_SUPER_MAGIC 0x65735546  // missing in the headers of Ubuntu 22.04
 #endif
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 /// Whether the process currently has a limit on the size of files. A write past it raises SIGXFSZ on the thread that
 /// makes it, which by default ends the process. On a worker thread or a ring, such a write only fails with EFBIG.
@@ -145,7 +146,7 @@ enum class page_state : std::uint8_t { at_hand, elsewhere, unknown };
 /// tell.
 inline page_state state_of_page(native_handle handle, std::uint64_t offset) noexcept {
   char byte;
-  const detail::piece first{offset, nullptr, 0, {&byte, 1}};
+  const detail::piece first{offset, {}, 0, {&byte, 1}};
   const detail::raw_result answer = read_without_waiting(handle, first);
   if (answer >= 0) return page_state::at_hand;
   return answer == -EBADF || answer == -EOPNOTSUPP ? page_state::unknown : page_state::elsewhere;
@@ -223,4 +224,5 @@ class known_file_systems {
   std::optional<file_storage> known_[most];
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

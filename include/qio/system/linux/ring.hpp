@@ -26,7 +26,8 @@
 #define IORING_SETUP_NO_SQARRAY (1U << 16)
 #endif
 
-namespace qio::inline QIO_CONFIGURATION::detail {
+QIO_BEGIN_NAMESPACE
+namespace detail {
 
 /// An io_uring instance. For one thread at a time; with IORING_SETUP_SINGLE_ISSUER, only for the thread that enabled
 /// it.
@@ -258,4 +259,5 @@ class ring {
   std::size_t queues_bytes_ = 0;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::detail
+}  // namespace detail
+QIO_END_NAMESPACE

@@ -28,7 +28,8 @@
 #define RWF_ATOMIC 0x00000040  // Linux 6.11; include/uapi/linux/fs.h
 #endif
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 static_assert(sizeof(mutable_buffer) == sizeof(iovec) && offsetof(mutable_buffer, data) == offsetof(iovec, iov_base) &&
                   offsetof(mutable_buffer, size) == offsetof(iovec, iov_len),
@@ -125,4 +126,5 @@ inline bool takes_flags(native_handle handle, transfer_flags flags) noexcept {
   return ::preadv2(handle, &single, 1, static_cast<off_t>(detail::max_offset - 4095), flags) >= 0;
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

@@ -19,7 +19,8 @@
 #include <span>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 namespace guard {
 
@@ -94,7 +95,8 @@ inline void install() noexcept {
 }
 
 }  // namespace guard
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE
 
 /// Shared by all copies of qio in a program, whatever their configuration: the SIGBUS handlers that belong to qio, and
 /// pass on signals that are not theirs. A copy that finds another's handler in place of its own is still in the chain.
@@ -119,7 +121,8 @@ inline bool contain(handler wanted) noexcept {
 
 }  // namespace qio::bus_error_handlers
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 namespace guard {
 
@@ -194,4 +197,5 @@ inline bool guarded_copy(void* to, const void* from, std::size_t bytes, std::spa
   return true;
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

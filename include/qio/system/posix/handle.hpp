@@ -16,7 +16,8 @@
 #include <cstdint>
 #include <system_error>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 // --- Errors of POSIX calls ---
 
@@ -97,4 +98,5 @@ inline result<void> sync_directory(path_view path) noexcept {
   return synced ? closed : synced;
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

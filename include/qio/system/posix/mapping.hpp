@@ -14,7 +14,8 @@
 #include <cstdint>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 /// Maps a file from its beginning. May be longer than the file: accessing memory past the end raises SIGBUS until the
 /// file has grown that far.
@@ -75,4 +76,5 @@ inline std::size_t page_size() noexcept {
   return bytes;
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

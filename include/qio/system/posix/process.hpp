@@ -15,7 +15,8 @@
 #include <atomic>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 // --- Waiting for memory to change ---
 
@@ -119,4 +120,5 @@ struct fork_handlers {
 };
 inline const fork_handlers installed_fork_handlers;
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

@@ -6,7 +6,8 @@
 
 #include <cstdint>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 struct request_state {};
 struct activity_state {
@@ -23,4 +24,5 @@ struct activity_state {
   static void flush_each_write() noexcept {}        // the same
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

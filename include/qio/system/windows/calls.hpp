@@ -30,7 +30,8 @@
 #include "qio requires _WIN32_WINNT to be 0x0602 or more"
 #endif
 
-namespace qio::inline QIO_CONFIGURATION::platform::calls {
+QIO_BEGIN_NAMESPACE
+namespace platform::calls {
 
 using ::CancelIoEx;
 using ::CloseHandle;
@@ -144,4 +145,5 @@ inline LONG flush_data(HANDLE handle) noexcept {
   return flush == nullptr ? not_implemented : flush(handle, file_data_sync_only, nullptr, 0, &status);
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform::calls
+}  // namespace platform::calls
+QIO_END_NAMESPACE

@@ -13,7 +13,8 @@
 #include <string>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 /// Whether an open file supports direct I/O, and with what alignment.
 struct direct_support {
@@ -87,4 +88,5 @@ inline direct_support make_direct(const opening& file) {
   return {{}, {detail::greater_of(bytes, sector::of_memory(file.handle())), bytes, bytes}, std::move(source)};
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

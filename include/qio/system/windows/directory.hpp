@@ -7,9 +7,11 @@
 #include <qio/result.hpp>
 #include <qio/system/windows/handle.hpp>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 /// Opens a directory for paths to stay beneath. Always fails.
 inline result<native_handle> open_directory(path_view) noexcept { return error(errc::beneath_not_supported); }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

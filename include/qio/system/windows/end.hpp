@@ -7,7 +7,8 @@
 #include <qio/system/windows/handle.hpp>
 #include <qio/system/windows/mapping.hpp>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 /// The result of close_and_keep_number().
 struct closed_handle {
@@ -21,4 +22,5 @@ inline closed_handle close_and_keep_number(native_handle) noexcept { return {fal
 /// Files with mappings are not shared here: see close_and_keep_number().
 inline void end(mapping&) noexcept {}
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

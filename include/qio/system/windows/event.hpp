@@ -6,7 +6,8 @@
 #include <qio/system/windows/calls.hpp>
 #include <qio/system/windows/handle.hpp>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 /// Its handle is signaled while it is set.
 class event {
@@ -37,4 +38,5 @@ class event {
   HANDLE event_ = nullptr;
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

@@ -12,7 +12,8 @@
 #include <cstdint>
 #include <span>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 namespace guard {
 
@@ -112,4 +113,5 @@ inline bool guarded_copy(void* to, const void* from, std::size_t bytes, std::spa
   return !scope.faulted;
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

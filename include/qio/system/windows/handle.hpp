@@ -17,7 +17,8 @@
 #include <string_view>
 #include <system_error>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 // --- Errors of Win32 calls ---
 
@@ -400,4 +401,5 @@ inline result<void> sync_directory(path_view path) {
   return synced ? closed : synced;
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

@@ -14,7 +14,8 @@
 #include <cstdlib>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 // --- The addresses at which a file is mapped, which stay reserved while it is not ---
 
@@ -283,4 +284,5 @@ inline result<void> flush(const mapping& shown) noexcept {
 
 inline std::size_t page_size() noexcept { return memory_facts().dwPageSize; }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

@@ -17,7 +17,8 @@
 #include <string>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 // --- Opening ---
 //
@@ -241,4 +242,5 @@ inline void unlock(native_handle handle) noexcept {
   static_cast<void>(finish_blocking(handle, last, done, bytes));
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

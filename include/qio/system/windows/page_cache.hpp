@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <optional>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 // --- How far the valid data of a file reaches, and whether its file system transfers it synchronously ---
 
@@ -135,4 +136,5 @@ class known_file_systems {
   static const file_storage* find(const file_place&) noexcept { return nullptr; }
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

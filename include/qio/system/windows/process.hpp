@@ -4,11 +4,13 @@
 
 #include <qio/configuration.hpp>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 /// Windows sends no signals to threads, so there is nothing to block.
 struct signals_blocked {
   signals_blocked() noexcept {}
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

@@ -20,7 +20,8 @@
 #pragma comment(lib, "advapi32")
 #endif
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 // RtlGenRandom, which <ntsecapi.h> maps to this name by a macro.
 extern "C" BOOLEAN NTAPI SystemFunction036(PVOID buffer, ULONG bytes);
@@ -224,4 +225,5 @@ inline error replace_file(const std::wstring& from, const std::wstring& to) {
   }
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

@@ -9,11 +9,12 @@
 #include <atomic>
 #include <cstdint>
 
-namespace qio::inline QIO_CONFIGURATION {
+QIO_BEGIN_NAMESPACE
 struct request;
-}
+QIO_END_NAMESPACE
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 /// The system uses the OVERLAPPED from the start of a transfer to its completion, which returns it.
 struct request_state : OVERLAPPED {
@@ -46,4 +47,5 @@ struct activity_state {
   }
 };
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

@@ -12,7 +12,8 @@
 #include <cstdint>
 #include <utility>
 
-namespace qio::inline QIO_CONFIGURATION::platform {
+QIO_BEGIN_NAMESPACE
+namespace platform {
 
 /// Options of a transfer. Windows has none: such options belong to the handle, or take another call.
 using transfer_flags = int;
@@ -132,4 +133,5 @@ inline detail::raw_result start_writeback(native_handle, std::uint64_t, std::siz
 /// once continues in the background, which only an engine can handle.
 inline detail::raw_result read_without_waiting(native_handle, const detail::piece&) noexcept { return -EOPNOTSUPP; }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform
+}  // namespace platform
+QIO_END_NAMESPACE

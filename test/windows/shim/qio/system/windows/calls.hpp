@@ -292,7 +292,8 @@ inline std::optional<BOOL> cancel(OVERLAPPED* overlapped) {
 
 }  // namespace shim
 
-namespace qio::inline QIO_CONFIGURATION::platform::calls {
+QIO_BEGIN_NAMESPACE
+namespace platform::calls {
 
 using ::CreateFileMappingW;
 using ::DeleteFileW;
@@ -617,4 +618,5 @@ inline BOOL GetFileInformationByHandleEx(HANDLE handle, FILE_INFO_BY_HANDLE_CLAS
   return done;
 }
 
-}  // namespace qio::inline QIO_CONFIGURATION::platform::calls
+}  // namespace platform::calls
+QIO_END_NAMESPACE

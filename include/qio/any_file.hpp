@@ -45,7 +45,8 @@ constexpr std::string_view name_of(any_mode mode) noexcept {
 
 /// A basic_file of any mode, for programs that read the mode from their configuration. It has the members of basic_file
 /// that every mode has, except adopt(), release(), share_with(), async_write_and_sync() and a few overloads. Use
-/// visit() for the others (views, async_resize). Each call costs one switch more than a call of the basic_file.
+/// visit() for the others (views, async_resize), and for those that basic_file gets in later versions: no more are
+/// repeated here. Each call costs one switch more than a call of the basic_file.
 ///
 /// A direct file needs alignment, and the others do not: use alignment() for every mode. It is all 1 where nothing
 /// needs to be aligned. Buffers of a constant size always compile; a direct transfer may fail with

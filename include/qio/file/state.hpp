@@ -206,7 +206,7 @@ struct file_state {
       if (mode.copy_out(file, io, buffers)) return io.total();
     const raw_result answer = file.files.read(file.handle, io.next(), mode.flags);
     if (io.is_finished_by(answer)) [[likely]]
-      return io.total();
+      return static_cast<std::size_t>(answer);
     return file.finish_read(offset, buffers, mode.flags, mode.end_block, answer);
   }
 

@@ -499,9 +499,17 @@ class loop final : public mailbox {
   /// One call of run() or poll(): turns are taken within it.
   class session {
    public:
-    session(loop& owner, caller from, running_how how = running_how::returns_soon) noexcept
+    session(loop& owner, [[maybe_unused]] caller from, running_how how = running_how::returns_soon) noexcept
         : owner_(owner), scope_(owner.number(), how) {
-      owner.enter(from);
+      QIO_CHECK_AT(!owner.is_running(), "run() or poll() was called by a callback or coroutine of the same context",
+                   from);
+      if (!owner.has_owner()) [[unlikely]] {
+        owner.take_ownership();
+        owner.engine_->begin();
+      }
+      owner.require_own_thread("a context was run by another thread than the one that first ran it", from);
+      owner.set_running(true);
+      owner.inline_turn_.waits.forget();  // the thread may have slept meanwhile
       if (QIO_CHECKS && scope_.is_nested()) owner.note_run_within_another();
     }
     session(const session&) = delete;
@@ -522,10 +530,25 @@ class loop final : public mailbox {
       return owner_.dispatch() || ran || resumed;
     }
 
-    /// Takes pieces of turns until one thing was run, or `limit` has passed. True if there was one.
-    bool one(wait_limit limit) noexcept { return owner_.one(limit); }
+    /// Takes pieces of turns until one thing was run, or `until` has passed. True if there was one. Each call is a
+    /// piece of a turn, and the next call goes on where it ended. So whatever runs again and again keeps nothing else
+    /// waiting for longer than a turn: neither completions, nor timers, nor what is posted.
+    bool one(wait_limit until) noexcept {
+      for (bool has_passed = false;; has_passed = !until.may_wait() || until.time <= owner_.now()) {
+        if (owner_.go_on_with_turn()) return true;
+        if (has_passed) return false;
+        owner_.begin_turn(until);
+      }
+    }
 
-    bool prepare_to_wait() noexcept { return owner_.prepare_to_wait(); }
+    /// True if a turn has nothing to do until the engine's handle is ready or the next deadline has passed.
+    bool prepare_to_wait() noexcept {
+      if (owner_.has_posted() || !owner_.completed_.empty()) return false;
+      const bool nothing_left = owner_.engine_->prepare_to_wait(owner_.completed_);
+      // Looked at after the handle was reset: what is posted from now on makes it ready.
+      if (!nothing_left || owner_.has_posted()) return false;
+      return owner_.timers_.empty() || owner_.timers_.earliest()->when > owner_.now();
+    }
 
    private:
     loop& owner_;
@@ -553,27 +576,6 @@ class loop final : public mailbox {
  private:
   static constexpr unsigned dispatches_a_turn = 1024, dispatches_per_look = 16;
 
-  void enter([[maybe_unused]] caller from) noexcept {
-    QIO_CHECK_AT(!is_running(), "run() or poll() was called by a callback or coroutine of the same context", from);
-    if (!has_owner()) [[unlikely]] {
-      take_ownership();
-      engine_->begin();
-    }
-    require_own_thread("a context was run by another thread than the one that first ran it", from);
-    set_running(true);
-    inline_turn_.waits.forget();  // the thread may have slept meanwhile
-  }
-
-  // Each call is a piece of a turn, and the next call goes on where it ended. So whatever runs again and again keeps
-  // nothing else waiting for longer than a turn: neither completions, nor timers, nor what is posted.
-  bool one(wait_limit until) noexcept {
-    for (bool has_passed = false;; has_passed = !until.may_wait() || until.time <= now()) {
-      if (go_on_with_turn()) return true;
-      if (has_passed) return false;
-      begin_turn(until);
-    }
-  }
-
   void begin_turn(wait_limit until) noexcept {
     inline_turn_.renew();
     begin_posted();
@@ -596,15 +598,6 @@ class loop final : public mailbox {
     --dispatches_left_;
     r->completed(*r);
     return true;
-  }
-
-  // True if a turn has nothing to do until the engine's handle is ready or the next deadline has passed.
-  bool prepare_to_wait() noexcept {
-    if (has_posted() || !completed_.empty()) return false;
-    const bool nothing_left = engine_->prepare_to_wait(completed_);
-    // Looked at after the handle was reset: what is posted from now on makes it ready.
-    if (!nothing_left || has_posted()) return false;
-    return timers_.empty() || timers_.earliest()->when > now();
   }
 
   void cancel_held(request& r) noexcept {

@@ -20,6 +20,6 @@ try {
 
 $arguments = $args
 if ($args.Count -eq 0) { $arguments = 'run', '--html', 'qd1-report.html' }
-elseif ($args[0] -notin 'run', 'depth', 'memory', 'watch', 'reproduce', 'env', 'compare', 'merge', 'manual', 'completion', 'schema', 'help', '-h', '--help', '--version') { $arguments = @('run') + $args }
+elseif ($args[0] -notin 'run', 'depth', 'memory', 'watch', 'reproduce', 'env', 'selftest', 'compare', 'merge', 'manual', 'completion', 'schema', 'help', '-h', '--help', '--version') { $arguments = @('run') + $args }
 & (Join-Path $root 'build\msvc-benchmark\benchmark\qd1\Release\qd1.exe') @arguments
 exit $LASTEXITCODE

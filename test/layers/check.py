@@ -82,6 +82,7 @@ QD1 = Part(folder="benchmark/qd1", prefix="qd1/", suffixes=(".hpp", ".cpp"), lay
     ("experiments", ["reproduce/"]),
     ("output", ["html/", "output/"]),
     ("merge", ["merge/"]),
+    ("selftest", ["selftest/"]),
     ("commands", ["commands/"]),
     ("program", ["command_line", "main"]),
 ], may_ask_for_the_system=frozenset(), folders_are_apart=True, needs_prefix=False)

@@ -10,6 +10,7 @@ void add_all_commands(std::vector<command>& to) {
   to.push_back(watch_command());
   to.push_back(reproduce_command());
   to.push_back(env_command());
+  to.push_back(selftest_command());
   to.push_back(compare_command());
   to.push_back(merge_command());
   to.push_back(manual_command(to));

@@ -14,6 +14,7 @@ command memory_command();
 command watch_command();
 command reproduce_command();
 command env_command();
+command selftest_command();
 command compare_command();
 command merge_command();
 command schema_command();

@@ -63,10 +63,12 @@ double measured_step(const clock& clock) {
 
 }  // namespace
 
-clock clock::calibrated() {
+clock clock::calibrated(const clock_flaw& flaw) {
   clock made;
-  made.why_not_cycles_ =
-      platform::cycles_are_invariant() ? platform::why_no_cycles() : "the processor has no invariant counter";
+  made.flaw_step_ns_ = flaw.step_ns;
+  made.why_not_cycles_ = flaw.step_ns != 0                  ? "it has to move in steps"
+                         : platform::cycles_are_invariant() ? platform::why_no_cycles()
+                                                            : "the processor has no invariant counter";
   made.by_cycles_ = made.why_not_cycles_.empty();
   const reading first = both_clocks(made);
   if (made.by_cycles_) {
@@ -75,6 +77,7 @@ clock clock::calibrated() {
     const reading last = both_clocks(made);
     made.ps_a_tick_ = static_cast<double>(last.ns - first.ns) * 1000 / static_cast<double>(last.ticks - first.ticks);
   }
+  made.ps_a_tick_ *= flaw.speed;
   made.first_tick_ = first.ticks;
   made.first_ns_ = first.ns;
   made.floor_ns_ = median_of_nothing(made);

@@ -11,14 +11,20 @@
 
 namespace qd1 {
 
+/// What a clock may do wrong: qd1 selftest makes such clocks.
+struct clock_flaw {
+  std::uint64_t step_ns = 0;  ///< it moves in steps of so many; 0: it does not
+  double speed = 1;           ///< it counts so many seconds in each
+};
+
 /// The processor's counter where it can be trusted, since reading it costs about 10 ns; else the system's clock.
 class clock {
  public:
   /// Takes a tenth of a second, to calibrate the counter by the system's clock.
-  static clock calibrated();
+  static clock calibrated(const clock_flaw& flaw = {});
 
-  std::uint64_t before() const noexcept { return by_cycles_ ? platform::cycles_before() : platform::monotonic_ns(); }
-  std::uint64_t after() const noexcept { return by_cycles_ ? platform::cycles_after() : platform::monotonic_ns(); }
+  std::uint64_t before() const noexcept { return by_cycles_ ? platform::cycles_before() : system_ns(); }
+  std::uint64_t after() const noexcept { return by_cycles_ ? platform::cycles_after() : system_ns(); }
 
   std::uint64_t picoseconds(std::uint64_t ticks) const noexcept {
     return static_cast<std::uint64_t>(static_cast<double>(ticks) * ps_a_tick_);
@@ -34,7 +40,13 @@ class clock {
  private:
   clock() = default;
 
+  std::uint64_t system_ns() const noexcept {
+    const std::uint64_t now = platform::monotonic_ns();
+    return flaw_step_ns_ == 0 ? now : now - now % flaw_step_ns_;
+  }
+
   bool by_cycles_ = false;
+  std::uint64_t flaw_step_ns_ = 0;
   std::string why_not_cycles_;
   double ps_a_tick_ = 1000;
   double floor_ns_ = 0;

@@ -199,7 +199,7 @@ void judge_clock_steps(report& run) {
   for (series& each : run.series) {
     const auto median = each.measured() && each.latency.max > 0 ? median_of(each) : std::nullopt;
     if (!median) continue;
-    const std::string moves = fmt::format("the clock moves in steps of {:.3g} µs", step / 1000);
+    const std::string moves = fmt::format("the clock moves in steps of {:.4g} µs", step / 1000);
     if (2 * step > median->value) {
       each.invalid.push_back(fmt::format("{}, and the median is {:.3g} µs: it cannot measure such latencies", moves,
                                          median->value / 1000));

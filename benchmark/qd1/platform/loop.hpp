@@ -20,6 +20,24 @@ struct loop_file {
 /// Finds a device by its name ("loop0").
 loop_file file_behind(const std::string& device);
 
+/// A loop device that shows a file, and reads it through the page cache, as long as this exists.
+class buffered_loop {
+ public:
+  explicit buffered_loop(const std::string& path);
+  buffered_loop(const buffered_loop&) = delete;
+  buffered_loop& operator=(const buffered_loop&) = delete;
+  ~buffered_loop();
+
+  /// Why there is none; empty: there is.
+  const std::string& why_not() const noexcept { return why_not_; }
+  const std::string& path() const noexcept { return path_; }  ///< "/dev/loop0"
+
+ private:
+  [[maybe_unused]] int handle_ = -1;
+  std::string path_;
+  std::string why_not_;
+};
+
 struct byte_range {
   std::uint64_t begin = 0, end = 0;
 };

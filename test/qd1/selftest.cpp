@@ -4,12 +4,16 @@
 
 #include "measure/clock.hpp"
 #include "program.hpp"
+#include "selftest/calibration.hpp"
 #include "selftest/staged.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+#include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -86,6 +90,51 @@ TEST_CASE("an attack is noticed by what qd1 says of it, not by anything else tha
   one = {};
   one.not_available = "no direct I/O";
   CHECK(qd1::refused(report, "stall").result == attack_result::untried);
+}
+
+qd1::known_run run_with(double own_ns, qd1::estimate median) {
+  qd1::known_run made;
+  for (int each = 0; each < 1'000; ++each) made.own.record(static_cast<std::uint64_t>(own_ns * 1'000));
+  made.measured.latency.samples = 1'000;
+  made.measured.latency.percentiles = {{0.5, 6, std::move(median)}};
+  return made;
+}
+
+TEST_CASE("a calibration counts the intervals that hold the known value, and those that were withheld") {
+  using qd1::interval;
+  const qd1::calibration found = qd1::judged(
+      {.runs = 9, .rounds = 8, .samples = 1'000},
+      {run_with(21'000, {20'100, interval{19'900, 20'200}}), run_with(21'000, {21'000, interval{20'500, 21'500}}),
+       run_with(21'000, {20'600, interval{19'000, 22'000}}), run_with(21'000, {20'300, {}})});
+  CHECK(found.plan.runs == 4);  // the others were not made
+  REQUIRE(found.percentiles.size() == 3);
+  const qd1::known_percentile& median = found.percentiles.front();
+  CHECK(median.known_ns == Approx(20'000));
+  CHECK(median.own_ns == Approx(21'000).epsilon(0.002));
+  CHECK(median.measured_ns == Approx(20'500));
+  CHECK(median.intervals == 3);
+  CHECK(median.with_known == 2);
+  CHECK(median.with_own == 2);
+  CHECK(found.percentiles[1].known_ns == Approx(20'000 * std::exp(0.3 * 2.3263)).epsilon(1e-4));
+  CHECK(found.percentiles[1].intervals == 0);
+  CHECK_THAT(qd1::text(found), Contains("p50       20.00     21.00     20.50     2 of 3     2 of 3"));
+}
+
+TEST_CASE("qd1 selftest --calibrate measures no transfer shorter than it is") {
+  const directory here;
+  const outcome found = run_qd1(here, "selftest --calibrate --runs 2 --json known.json");
+  REQUIRE(found.status == 0);
+  CHECK_THAT(found.out, Contains("2 runs of 10 rounds") && Contains("p99.9") && Contains("does nothing"));
+  const auto json = nlohmann::json::parse(contents(here.path / "known.json")).at("calibration");
+  CHECK(json.at("runs") == 2);
+  CHECK(json.at("added_ns") > 0);
+  for (const auto& each : json.at("percentiles")) {
+    // 110,000 are drawn from the same seeds each time.
+    CHECK(each.at("own_ns").get<double>() > 0.95 * each.at("known_ns").get<double>());
+    CHECK(each.at("measured_ns").get<double>() > 0.95 * each.at("known_ns").get<double>());
+    CHECK(each.at("with_known") <= each.at("intervals"));
+  }
+  CHECK(run_qd1(here, "selftest --runs 3").status == 2);
 }
 
 TEST_CASE("qd1 selftest refuses what is not a directory") {

@@ -122,6 +122,20 @@ TEST_CASE("no report is written to a device, nor into the file behind one") {
   CHECK(run_qd1(here, "run --json /dev/null --html /dev/null" + reads).status == 0);
 }
 
+TEST_CASE("a file of the same number on another device is another file") {
+  mounts here;
+  for (const char* each : {"one", "other"})
+    if (!here.add("-t tmpfs none", here.path / each)) QIO_SKIP("tmpfs cannot be mounted");
+  const fs::path one = here.path / "one/data", other = here.path / "other/data";
+  for (const fs::path& each : {one, other}) std::ofstream(each) << std::string(1 << 20, 'd') << std::flush;
+  struct stat first, second;
+  REQUIRE(::stat(one.c_str(), &first) == 0);
+  REQUIRE(::stat(other.c_str(), &second) == 0);
+  if (first.st_ino != second.st_ino) QIO_SKIP("file systems in memory number their files differently here");
+  CHECK(qd1::platform::file_identity(one.string()) != qd1::platform::file_identity(other.string()));
+  CHECK(run_qd1(here, "run one/data --modes cached --ops read --json other/data" + brief).status == 0);
+}
+
 struct interrupted_here {
   interrupted_here() { qd1::detail::interrupt_requested = true; }
   interrupted_here(const interrupted_here&) = delete;

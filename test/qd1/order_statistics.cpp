@@ -134,4 +134,32 @@ TEST_CASE("time that no latency includes is noted, and latencies that exceed the
   CHECK_THAT(judged(15'000).invalid.front(), qio_test::Contains("longer than the time that passed"));
 }
 
+TEST_CASE("the steps of a clock widen intervals on both sides, and make a median of less than two steps invalid") {
+  rounds_of made;
+  for (int round = 0; round < 20; ++round) made.add(80, 1'000);
+  const auto judged = [&](double step_ns) {
+    qd1::report run;
+    run.clock.step_ns = step_ns;
+    qd1::series& of = run.series.emplace_back();
+    of.latency = qd1::summary(made.all, made.rounds);
+    of.work.working_set = 1 << 20;
+    qd1::judge_conditions(run);
+    return run.series.front();
+  };
+  const auto interval_of_median = [](const qd1::series& of) {
+    const auto median = qd1::median_of(of);
+    REQUIRE(median);
+    REQUIRE(median->interval);
+    return *median->interval;
+  };
+  const qd1::interval fine = interval_of_median(judged(0)), coarse = interval_of_median(judged(10'000));
+  CHECK(coarse.low == Approx(fine.low - 10'000));
+  CHECK(coarse.high == Approx(fine.high + 10'000));
+  CHECK(judged(7'000).notes.empty());
+  REQUIRE(judged(10'000).notes.size() == 1);
+  CHECK_THAT(judged(10'000).notes.front(), qio_test::Contains("in steps of 10 µs, 12 % of the median"));
+  CHECK(judged(39'000).invalid.empty());
+  REQUIRE(judged(41'000).invalid.size() == 1);
+}
+
 }  // namespace

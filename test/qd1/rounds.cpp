@@ -6,11 +6,15 @@
 #include "statistics/between_runs.hpp"
 #include "statistics/levels.hpp"
 #include "statistics/monotone.hpp"
+#include "statistics/order_statistics.hpp"
 #include "statistics/pooled_rounds.hpp"
 #include "statistics/serial_mean.hpp"
 #include "statistics/settling.hpp"
 
 #include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,6 +71,27 @@ TEST_CASE("percentiles and the mean are those of all samples, however many a rou
   CHECK(qd1::quantile_by_rounds(rounds, 0.5) == Approx(90'000).epsilon(0.05));
 }
 
+TEST_CASE("a percentile is the sample of that rank among those of all rounds, from the first to the last") {
+  // Each round is slower than the one before, so none can be left out.
+  std::vector<qd1::sampled_round> rounds;
+  std::vector<double> samples;
+  for (int round = 0; round < 7; ++round) {
+    qd1::sampled_round& made = rounds.emplace_back();
+    for (int each = 0; each < 30; ++each) {
+      const double ns = 10'000 * (1 + round) + 100 * each;
+      const auto count = static_cast<std::uint64_t>(1 + (each * 7 + round) % 5);
+      made.bins.push_back({ns, count});
+      samples.insert(samples.end(), count, ns);
+    }
+  }
+  const qd1::pooled_rounds together(rounds);
+  for (const double fraction : {0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99}) {
+    INFO(fraction);
+    const double wanted = samples[qd1::percentile_rank(fraction, samples.size()) - 1];
+    CHECK(together.quantile(fraction).value == Approx(wanted).epsilon(1. / 1024));
+  }
+}
+
 // Reads of 80 us with a pause of 0.3 s now and then: rounds in which one begins have a single sample, or few.
 std::vector<qd1::sampled_round> rounds_with_pauses() {
   std::vector<qd1::sampled_round> rounds;
@@ -99,6 +124,31 @@ TEST_CASE("the interval of a ratio is that of the rounds where all have the same
   const qd1::estimate found = qd1::rate_of_rounds(plain.value, rounds);
   REQUIRE(found.interval);
   CHECK(std::log(found.interval->high / found.value) == Approx(plain.half_width() / plain.value));
+}
+
+TEST_CASE("the interval of a ratio of rounds that differ in length is that of leaving out one after the other") {
+  std::vector<qd1::round> rounds;
+  normal_source chance(14);
+  double samples = 0, seconds = 0, squares = 0;
+  for (int round = 0; round < 20; ++round) {
+    const double length = 1 + round % 4;
+    const auto count = static_cast<std::uint64_t>(length * 10'000 * (1 + 0.02 * chance.normal()));
+    rounds.push_back({1. * round, {}, length, count, 0, {}, {}});
+    samples += static_cast<double>(count);
+    seconds += length;
+    squares += length * length;
+  }
+  const double rate = samples / seconds;
+  std::vector<double> pseudo_values;
+  for (const qd1::round& each : rounds) {
+    const double without = (samples - static_cast<double>(each.samples)) / (seconds - each.seconds);
+    pseudo_values.push_back(20 * rate - 19 * without);
+  }
+  qd1::serial_mean wanted = qd1::mean_in_order(pseudo_values);
+  wanted.freedom -= 20 - seconds * seconds / squares;  // rounds of the same length that are worth as much
+  const qd1::estimate found = qd1::rate_of_rounds(rate, rounds);
+  REQUIRE(found.interval);
+  CHECK(std::log(found.interval->high / rate) == Approx(wanted.half_width() / rate));
 }
 
 TEST_CASE("an interval of a rate does not begin at 0, however much the rounds differ") {
@@ -157,6 +207,23 @@ TEST_CASE("an interval is withheld with the reason") {
   for (int round = 0; round < 3; ++round) rare[5 * static_cast<std::size_t>(round)].bins.push_back({1e9, 1});
   CHECK_THAT(qd1::pooled_rounds(rare).mean().withheld, Contains("handful"));
   CHECK(qd1::pooled_rounds(rare).quantile(0.5).withheld.empty());
+}
+
+// Samples that depend on one another for longer than a round, but not so clearly that the medians alone show it.
+TEST_CASE("rounds that resemble their neighbors, and differ by far more than samples do, support no interval") {
+  const auto waves = [](double height) {
+    constexpr double rounds_a_wave = 8;
+    std::vector<qd1::sampled_round> made;
+    for (int round = 0; round < 20; ++round)
+      made.push_back(round_at(50'000 * (1 + height * std::sin(round * 2 * std::numbers::pi / rounds_a_wave))));
+    return qd1::pooled_rounds(made);
+  };
+  for (const double fraction : {0.5, 0.95}) {
+    INFO(fraction);
+    CHECK_THAT(waves(0.02).quantile(fraction).withheld, Contains("neighboring rounds are alike: 20 rounds are worth"));
+    CHECK(waves(0.0005).quantile(fraction).interval);
+  }
+  CHECK_THAT(waves(0.02).mean().withheld, Contains("neighboring rounds are alike"));
 }
 
 // Direct reads took 76 us on one CPU and 55 on the other.
@@ -272,21 +339,24 @@ TEST_CASE("rounds that scatter, or run on CPUs in turn, are settled") {
 TEST_CASE("a random walk is not called steady, and has no interval") {
   normal_source chance(13);
   constexpr int walks = 200, rounds = 20, steps = 50;
-  int settled = 0, given = 0;
+  int settled = 0, settled_in_turn = 0, given = 0;
   for (int walk = 0; walk < walks; ++walk) {
     double level = 0;
-    std::vector<qd1::round_median> found;
+    std::vector<qd1::round_median> found, in_turn;  // on CPUs that are unknown, or on two in turn
     std::vector<qd1::sampled_round> sampled;
     for (std::uint64_t round = 0; round < rounds; ++round) {
       double sum = 0;
       for (int step = 0; step < steps; ++step) sum += level += 0.2 / std::sqrt(1. * rounds * steps) * chance.normal();
-      found.push_back({50'000 * std::exp(sum / steps), round % 2});
+      found.push_back({50'000 * std::exp(sum / steps), std::nullopt});
+      in_turn.push_back({found.back().ns, round % 2});
       sampled.push_back(round_at(found.back().ns));
     }
     settled += qd1::how_settled(found)->settled();
+    settled_in_turn += qd1::how_settled(in_turn)->settled();
     given += qd1::pooled_rounds(sampled).quantile(0.5).interval.has_value();
   }
   CHECK(settled <= walks / 10);
+  CHECK(settled_in_turn <= walks / 10);
   CHECK(given <= walks / 10);
 }
 
@@ -359,6 +429,23 @@ TEST_CASE("of many verdicts, those that are not certain enough for their number 
   CHECK(alone > 50);
   CHECK(wrong <= 16);  // 5 % of 200, and two standard deviations
   CHECK(right == 200);
+}
+
+TEST_CASE("the first verdict that is not certain enough for its number makes all less certain ones inconclusive") {
+  // The last one would be certain on its own: 0.04 is below 0.05 / 1. The one before it is not: 0.03 is above 0.05 / 2.
+  std::vector<qd1::decision> all(3);
+  const std::vector<double> chances = {0.001, 0.03, 0.04};
+  std::vector<qd1::decision*> pointers;
+  for (std::size_t each = 0; each < all.size(); ++each) {
+    all[each].ratio = qd1::estimate{1.2, qd1::interval{1.1, 1.3}};
+    all[each].verdict = difference::slower;
+    all[each].chance = chances[each];
+    pointers.push_back(&all[each]);
+  }
+  qd1::allow_for_many(pointers);
+  CHECK(all[0].verdict == difference::slower);
+  CHECK(all[1].verdict == difference::inconclusive);
+  CHECK(all[2].verdict == difference::inconclusive);
 }
 
 TEST_CASE("what is inconclusive says how many rounds, or runs, would decide") {

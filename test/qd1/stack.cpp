@@ -198,6 +198,19 @@ TEST_CASE("flushed writes to a disk say how many flushes it has completed") {
   CHECK_THAT(text, Contains("VERIFIED durable: ") || Contains("durable could not be verified: "));
 }
 
+TEST_CASE("flushes count of devices with a volatile cache only") {
+  const directory here;
+  qd1::machine_facts machine = qd1::find_machine(here.path.string());
+  if (!has_known_device(here) || machine.devices.empty()) QIO_SKIP("the device under the directory is unknown");
+  const auto counted = [&](const std::string& write_cache) {
+    for (qd1::device_facts& each : machine.devices) each.write_cache = write_cache;
+    const qd1::witness witness(machine, here.path.string(), bytes);
+    return witness.testify(qd1::work(), 1, 1, 0).evidence.flushes;
+  };
+  if (!counted("write back")) QIO_SKIP("the system does not count flushes");
+  CHECK_FALSE(counted("write through"));
+}
+
 TEST_CASE("a file in a lower layer of an overlay lies where that layer does") {
   mounts here;
   for (const char* each : {"lower", "memory", "over"}) fs::create_directory(here.path / each);

@@ -185,6 +185,22 @@ PROMISE(log_overflow, asynchronous, "records beyond the room of a batch wait for
   for (int i = 0; i < 60; ++i) REQUIRE(found.records[static_cast<std::size_t>(i)] == text_of(i, 3000));
 }
 
+PROMISE(log_odd_batches, asynchronous, "no batch exceeds the largest, whatever size was requested") {
+  for (const std::uint64_t largest : {4097u, 5000u, 8191u}) {
+    found_records nothing, found;
+    auto log = open_log(w, nothing, {.extent = 64 * 1024, .largest_batch = largest, .id = 7}).value();
+    std::vector<qio::task<qio::result<std::uint64_t>>> all;
+    for (int i = 0; i < 100; ++i) all.push_back(append(log, text_of(i, 90)));
+    const auto numbers = w.context->run(qio::when_all(std::move(all)));
+    for (std::size_t i = 0; i < numbers.size(); ++i) REQUIRE(numbers[i].value() == i + 1);
+    { auto closed = std::move(log); }
+    const auto contents = read_log(w, found).value();
+    CHECK(contents.tail == qio::log_end::clean);
+    CHECK(contents.records == 100);
+    auto file = w.open("log", access::read_write, creation::truncate_existing).value();
+  }
+}
+
 PROMISE(log_too_large, asynchronous, "a record that is too long is refused with the numbers, others are not") {
   found_records nothing;
   auto log = open_log(w, nothing).value();

@@ -141,12 +141,16 @@ namespace detail {
 /// Owns the memory that is written, and lists who waits for it.
 class log_batch {
  public:
-  log_batch(aligned_buffer&& memory, std::uint64_t block) noexcept : memory_(std::move(memory)), block_(block) {}
+  /// Of at most `largest` bytes on the disk. The memory may be larger.
+  log_batch(aligned_buffer&& memory, std::uint64_t largest, std::uint64_t block) noexcept
+      : memory_(std::move(memory)), largest_(largest), block_(block) {
+    QIO_CHECK(largest_ <= memory_.size(), "bug in qio: a batch was given less memory than it may take");
+  }
 
   bool empty() const noexcept { return records_ == 0; }
   std::uint64_t records() const noexcept { return records_; }
   bool fits(std::size_t record) const noexcept {
-    return log_format::on_disk(payload_ + log_format::framed(record), block_) <= memory_.size();
+    return log_format::on_disk(payload_ + log_format::framed(record), block_) <= largest_;
   }
   /// On the disk, in bytes.
   std::size_t size() const noexcept { return static_cast<std::size_t>(log_format::on_disk(payload_, block_)); }
@@ -194,6 +198,7 @@ class log_batch {
   }
 
   aligned_buffer memory_;
+  std::uint64_t largest_;  // what readers accept
   std::uint64_t block_;
   std::size_t payload_ = log_format::batch_header::bytes;
   std::uint64_t records_ = 0;
@@ -349,7 +354,7 @@ class log_writer_state final {
     for (auto& each : batches_) {
       auto memory = aligned_buffer::allocate(static_cast<std::size_t>(header_.largest), aligned);
       if (!memory) return memory.error();
-      each.emplace(std::move(memory).value(), header_.block);
+      each.emplace(std::move(memory).value(), header_.largest, header_.block);
     }
     const auto allocate_zeros = [aligned](std::optional<aligned_buffer>& into, std::size_t bytes) -> result<void> {
       auto memory = aligned_buffer::allocate(bytes, aligned);
@@ -392,7 +397,7 @@ class log_writer_state final {
   std::uint64_t offset_of_copy(unsigned copy) const noexcept { return copy * header_.copy_bytes(); }
   std::span<const std::byte> header_copy(unsigned copy) noexcept {
     header_.store_to(header_copy_->data(), offset_of_copy(copy));
-    return std::as_const(*header_copy_).view(0, header_copy_->size());
+    return std::as_const(*header_copy_).view(0, static_cast<std::size_t>(header_.copy_bytes()));
   }
 
   // What is left of a torn batch must not look like damage behind a shorter one. While the generation is the one that

@@ -625,6 +625,20 @@ PROMISE(log_checksums, asynchronous, "a byte that has changed is damage in a log
   }
 }
 
+PROMISE(log_header_changed, asynchronous,
+        "a changed number in front of the last batch is damage, not a torn batch, also without checksums") {
+  for (const std::uint64_t at : {0u, 8u, 16u, 24u, 32u, 40u, 48u, 56u, 64u, 72u}) {
+    const auto ends = make_log(w, 3, 3000);
+    edit(w, ends[2] + at, 1, [](std::span<std::byte> part) { part[0] ^= std::byte{0x80}; });
+    found_records read, opened;
+    const auto contents = read_log(w, read).value();
+    CHECK(contents.records == 2);
+    CHECK(contents.tail == qio::log_end::damaged);
+    CHECK(refusal(w, opened) == errc::log_damaged);
+    auto file = w.open("log", access::read_write, creation::truncate_existing).value();
+  }
+}
+
 PROMISE(log_rejected, asynchronous, "a whole record that the visitor rejects is damage") {
   {
     found_records nothing;

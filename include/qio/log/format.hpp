@@ -188,6 +188,17 @@ struct batch_header {
     return batch_header{n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8]};
   }
 
+  /// Whether what is at `from` was written whole and has changed since: it is not sealed, but nothing is missing. Of a
+  /// header that was written or erased in part, words are zero, or bytes of the first one, which has none otherwise.
+  /// (The checksum may be zero.)
+  static bool has_changed(const std::byte* from) noexcept {
+    for (std::size_t at = 0; at != 8; ++at)
+      if (from[at] == std::byte{0}) return false;
+    for (std::size_t at = 8; at != bytes; at += 8)
+      if (at != 64 && load(from + at, 8) == 0) return false;
+    return !load_from(from).has_value();
+  }
+
   stamps stamps_of() const noexcept { return {log, generation, number}; }
 };
 

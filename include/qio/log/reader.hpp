@@ -318,7 +318,8 @@ class log_reader {
   }
 
   // One batch is written at a time, when the one before it is durable. So what is there of a batch is torn if it is the
-  // next one; a later one proves that the next was acknowledged.
+  // next one; a later one proves that the next was acknowledged. Its first sector is there whole or not at all, so a
+  // header with its stamp, but without its seal, has changed later.
   void judge_sector(std::uint64_t offset, std::span<const std::byte> found) noexcept {
     if (log_format::is_zero(found)) return;
     const std::uint64_t index = (offset - next_.offset) / log_format::sector;
@@ -327,6 +328,8 @@ class log_reader {
     const bool is_torn = offset - next_.offset < header_.largest && log_format::may_be_torn(stamp, torn.of(index));
     if (end_.tail == log_end::clean) end_.tail = log_end::torn;
     if (!is_torn) end_.tail = log_end::damaged;
+    if (index == 0 && stamp == torn.of(0) && log_format::batch_header::has_changed(found.data()))
+      end_.tail = log_end::damaged;
     const auto batch = log_format::batch_header::load_from(found.data());
     if (!batch || batch->log != header_.id || batch->offset != offset || batch->number < next_.batch ||
         stamp != batch->stamps_of().of(0) || batch->records > batch->size || batch->size > header_.largest)

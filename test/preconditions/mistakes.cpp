@@ -2,6 +2,7 @@
 #include "mistake.hpp"
 #include <qio/bounced.hpp>
 #include <qio/engine/simulated.hpp>
+#include <qio/log_writer.hpp>
 #include <qio/qio.hpp>
 #include <qio/when_any.hpp>
 
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -346,6 +348,40 @@ MISTAKE("a coroutine sleeps on another context in run()", "a coroutine slept on 
   world w, other;
   w.on.run(
       [](context& on) -> qio::task<> { static_cast<void>(co_await on.sleep_for(std::chrono::hours(1))); }(other.on));
+}
+
+using log_writer = qio::log_writer<qio::cached, qio::simulated>;
+
+log_writer log_of(world& w) {
+  const auto accept = [](const qio::log_record&) { return true; };
+  return w.on.run(qio::open_log(std::move(w.data), accept, {.extent = 4096, .largest_batch = 4096})).value();
+}
+constexpr auto ignore_number = [](qio::result<std::uint64_t>) {};
+
+MISTAKE("a log of another context is awaited in run()", "an append to a log was awaited inside another context's") {
+  world w, other;
+  auto log = log_of(other);
+  w.on.run([](log_writer& to) -> qio::task<> { static_cast<void>(co_await to.append({})); }(log));
+}
+
+MISTAKE("another thread appends to a log", "a record was appended to a log by another thread than its context's") {
+  world w;
+  auto log = log_of(w);
+  auto append = log.append({});
+  std::thread([&] { append.start(ignore_number); }).join();
+}
+
+MISTAKE("another thread destroys an append to a log", "an append to a log was destroyed by another thread") {
+  world w;
+  auto log = log_of(w);
+  std::optional<decltype(log.append({}))> append;
+  struct place {
+    log_writer& log;
+    operator decltype(log.append({}))() { return log.append({}); }
+  };
+  append.emplace(place{log});
+  append->start(ignore_number);
+  std::thread([&] { append.reset(); }).join();
 }
 
 MISTAKE("a task destroys its own scope", "a task_scope was destroyed by a task that it was starting") {

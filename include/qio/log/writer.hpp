@@ -60,15 +60,23 @@ class [[nodiscard]] log_append final : private detail::log_append_request {
   log_append& operator=(const log_append&) = delete;
   ~log_append() {
     if (stage_ != stage::started) return;
+    loop_->require_own_thread("an append to a log was destroyed by another thread than its context's");
     if (list != nullptr)
       list->remove(*this);
     else
       loop_->abandon(*this);
   }
 
-  bool await_ready() noexcept {
-    QIO_CHECK(stage_ == stage::made, "a log_append was awaited that has already been started or awaited");
-    return is_refused();
+  bool await_ready(detail::caller from = detail::caller::here()) noexcept {
+    QIO_CHECK_AT(stage_ == stage::made, "a log_append was awaited that has already been started or awaited", from);
+    if (is_refused()) return true;
+    require_own_thread(from);
+    if (!log_->loop().closed())
+      log_->loop().require_running(
+          "an append to a log was awaited inside another context's run(), and nothing runs its own context meanwhile: "
+          "run that on a thread of its own, and co_await its schedule() first",
+          from);
+    return false;
   }
   bool await_suspend(std::coroutine_handle<> waiting) noexcept {
     new (&storage_) std::coroutine_handle<>(waiting);
@@ -85,14 +93,15 @@ class [[nodiscard]] log_append final : private detail::log_append_request {
   }
 
   /// `callback(result)` is called once, on the context's thread, from within run() or poll(), never from within start()
-  /// (unless the log was moved from, or has outlived its context). See operation::start() for suitable callbacks.
+  /// (unless the log was moved from, or has outlived its context). See operation::start() for suitable callbacks. (The
+  /// last parameter is for checks.)
   template <class Callback>
     requires std::invocable<Callback&, result_type>
-  void start(Callback callback) noexcept {
+  void start(Callback callback, detail::caller from = detail::caller::here()) noexcept {
     static_assert(std::is_trivially_copyable_v<Callback> && sizeof(Callback) <= sizeof(storage_) &&
                       alignof(Callback) <= alignof(void*),
                   "qio: a callback must be trivially copyable and at most four pointers in size; capture a pointer");
-    QIO_CHECK(stage_ == stage::made, "a log_append was started that has already been started or awaited");
+    QIO_CHECK_AT(stage_ == stage::made, "a log_append was started that has already been started or awaited", from);
     new (&storage_) Callback(callback);
     completed = [](request& self) noexcept {
       auto& done = static_cast<log_append&>(self);
@@ -101,6 +110,7 @@ class [[nodiscard]] log_append final : private detail::log_append_request {
       copy(done.answer());
     };
     if (is_refused()) return completed(*this);
+    require_own_thread(from);
     if (enter()) return;
     stage_ = stage::started;
     loop_->complete_later(*this);
@@ -112,6 +122,9 @@ class [[nodiscard]] log_append final : private detail::log_append_request {
   bool is_refused() noexcept {
     if (log_ == nullptr) failure = std::make_error_code(std::errc::bad_file_descriptor);
     return log_ == nullptr;
+  }
+  void require_own_thread(detail::caller from) const noexcept {
+    log_->loop().require_own_thread("a record was appended to a log by another thread than its context's", from);
   }
   // False if it was refused.
   bool enter() noexcept {

@@ -639,6 +639,32 @@ PROMISE(log_header_changed, asynchronous,
   }
 }
 
+PROMISE(log_header_forged_meanwhile, asynchronous,
+        "a header that is forged while a log is read does not make its batches larger") {
+  const auto ends = make_log(w, 1);
+  std::vector<std::string> read;
+  const auto forge = [&](const qio::log_record& each) {
+    read.emplace_back(reinterpret_cast<const char*>(each.bytes.data()), each.bytes.size());
+    format::file_header forged;
+    edit_header(w, [&forged](format::file_header& header) {
+      ++header.generation;
+      header.largest *= 2;
+      forged = header;
+    });
+    auto memory = qio::aligned_buffer::allocate(static_cast<std::size_t>(forged.largest)).value();
+    qio::detail::log_batch batch(std::move(memory), forged.largest, forged.block);
+    const std::string large(static_cast<std::size_t>(forged.largest) - 1024, 'x');
+    batch.add(as_bytes(large));
+    const auto bytes = batch.finish(forged, {ends[1], 2, 2});
+    edit(w, ends[1], bytes.size(), [bytes](std::span<std::byte> part) { std::ranges::copy(bytes, part.begin()); });
+    return true;
+  };
+  auto file = w.open("log", access::read_write, creation::open_existing).value();
+  const auto contents = w.context->run(qio::read_log(file, forge, {.batch_limit = small.largest_batch})).value();
+  CHECK(read == std::vector<std::string>{"1"});
+  CHECK(contents.tail == qio::log_end::damaged);
+}
+
 PROMISE(log_rejected, asynchronous, "a whole record that the visitor rejects is damage") {
   {
     found_records nothing;

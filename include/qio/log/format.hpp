@@ -132,6 +132,11 @@ struct file_header {
     return generation != other.generation ? generation > other.generation : owned > other.owned;
   }
 
+  /// Whether it is of the same log, with the same layout, which never changes.
+  bool is_of_same_log(const file_header& other) const noexcept {
+    return id == other.id && block == other.block && largest == other.largest && flags == other.flags;
+  }
+
   /// Stores the copy that is at `offset` of the file.
   void store_to(std::byte* to, std::uint64_t offset) const noexcept {
     store_sealed(

@@ -108,7 +108,9 @@ class log_reader {
       // there.)
       auto again = co_await read_header();
       if (!again) co_return again.error();
-      const bool is_renewed = again.value() && again.value()->is_newer_than(header_);
+      // Not that of a log which has replaced this one, nor a forged one: its batches may exceed the limit.
+      const bool is_renewed =
+          again.value() && again.value()->is_of_same_log(header_) && again.value()->is_newer_than(header_);
       if (is_renewed) header_ = *again.value();
       if (auto ready = allocate_window(); !ready) co_return ready.error();
       if (auto filled = co_await fill(next_.offset); !filled) co_return filled.error();

@@ -691,6 +691,22 @@ PROMISE(log_foreign, asynchronous, "a file that is not a log is refused, and sta
   CHECK(holds_pattern(target.all(), 0));
 }
 
+PROMISE(log_foreign_small, asynchronous,
+        "a file whose contents begin with a few zeros, or as a log does, is no log that was not completed") {
+  for (const std::string_view begin : {std::string_view("\0\0\0\0\0\0\0\0", 8), std::string_view("qilog\0\0\0", 8)}) {
+    constexpr std::string_view text = "other contents";
+    { auto file = w.open("log", access::read_write, creation::always_new).value(); }
+    edit(w, 0, begin.size() + text.size(), [&](std::span<std::byte> part) {
+      std::ranges::copy(as_bytes(begin), part.begin());
+      std::ranges::copy(as_bytes(text), part.begin() + static_cast<std::ptrdiff_t>(begin.size()));
+    });
+    found_records found;
+    CHECK(refusal(w, found) == errc::not_a_log);
+    edit(w, begin.size(), text.size(),
+         [&](std::span<std::byte> part) { CHECK(std::ranges::equal(part, as_bytes(text))); });
+  }
+}
+
 PROMISE(log_foreign_behind_zeros, asynchronous,
         "a file that begins with zeros, as one with a file system does, is no log that was not completed") {
   constexpr std::size_t before = 64 * 1024, size = 4096;

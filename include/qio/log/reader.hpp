@@ -202,7 +202,7 @@ class log_reader {
     const auto head = found.first(lesser_of(found.size(), sizeof magic));
     std::size_t matching = 0;
     while (matching != head.size() && head[matching] == magic[matching]) ++matching;
-    if (!log_format::is_zero(head.subspan(matching))) return false;
+    if (matching != sizeof magic) return log_format::is_zero(found.subspan(matching));
     return log_format::is_zero(found.subspan(lesser_of(found.size(), log_format::file_header::bytes)));
   }
 

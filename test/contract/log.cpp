@@ -627,16 +627,21 @@ PROMISE(log_checksums, asynchronous, "a byte that has changed is damage in a log
 
 PROMISE(log_header_changed, asynchronous,
         "a changed number in front of the last batch is damage, not a torn batch, also without checksums") {
-  for (const std::uint64_t at : {0u, 8u, 16u, 24u, 32u, 40u, 48u, 56u, 64u, 72u}) {
-    const auto ends = make_log(w, 3, 3000);
-    edit(w, ends[2] + at, 1, [](std::span<std::byte> part) { part[0] ^= std::byte{0x80}; });
-    found_records read, opened;
-    const auto contents = read_log(w, read).value();
-    CHECK(contents.records == 2);
-    CHECK(contents.tail == qio::log_end::damaged);
-    CHECK(refusal(w, opened) == errc::log_damaged);
-    auto file = w.open("log", access::read_write, creation::truncate_existing).value();
-  }
+  const auto flip = [](std::span<std::byte> part) { part[0] ^= std::byte{0x80}; };
+  const auto clear = [](std::span<std::byte> part) { std::ranges::fill(part, std::byte{0}); };
+  for (std::uint64_t at = 0; at != format::batch_header::bytes; at += 8)
+    for (const bool clears : {false, true}) {
+      // The magic number and the seal may be missing, and there is no checksum.
+      if (clears && (at == 0 || at >= 64)) continue;
+      const auto ends = make_log(w, 3, 3000);
+      clears ? edit(w, ends[2] + at, 8, clear) : edit(w, ends[2] + at, 1, flip);
+      found_records read, opened;
+      const auto contents = read_log(w, read).value();
+      CHECK(contents.records == 2);
+      CHECK(contents.tail == qio::log_end::damaged);
+      CHECK(refusal(w, opened) == errc::log_damaged);
+      auto file = w.open("log", access::read_write, creation::truncate_existing).value();
+    }
 }
 
 PROMISE(log_header_forged_meanwhile, asynchronous,

@@ -194,13 +194,13 @@ struct batch_header {
   }
 
   /// Whether what is at `from` was written whole and has changed since: it is not sealed, but nothing is missing. Of a
-  /// header that was written or erased in part, words are zero, or bytes of the first one, which has none otherwise.
-  /// (The checksum may be zero.)
+  /// header that was written or erased in part, two numbers side by side are zero, because memory is copied in 16 bytes
+  /// or more, or from the beginning on: then bytes of the magic number are.
   static bool has_changed(const std::byte* from) noexcept {
     for (std::size_t at = 0; at != 8; ++at)
       if (from[at] == std::byte{0}) return false;
-    for (std::size_t at = 8; at != bytes; at += 8)
-      if (at != 64 && load(from + at, 8) == 0) return false;
+    for (std::size_t at = 0; at != bytes; at += 16)
+      if (load(from + at, 8) == 0 && load(from + at + 8, 8) == 0) return false;
     return !load_from(from).has_value();
   }
 

@@ -107,7 +107,7 @@ class [[nodiscard]] shared_file {
     std::swap(state_, taken.state_);
     return *this;
   }
-  /// Closes the file for all threads, and discards errors.
+  /// Calls close(), and discards its error: without a free descriptor, the file stays open for the others.
   ~shared_file() { static_cast<void>(close()); }
 
  private:

@@ -14,7 +14,6 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <ranges>
 #include <span>
 #include <type_traits>
 #include <utility>

@@ -8,6 +8,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
     -Wshadow -Wold-style-cast -Wcast-align -Wcast-qual
     -Wnon-virtual-dtor -Woverloaded-virtual
     -Wundef -Wextra-semi -Wimplicit-fallthrough)
+  # In programs, the library is silent about this: see QIO_BEGIN_NAMESPACE.
+  target_compile_definitions(qio_warnings INTERFACE QIO_WARN_OF_SHADOWING)
 endif()
 if(MSVC)
   # /bigobj: a file of the contract suite has more sections than an object holds by default. /MP: several at a time.

@@ -134,13 +134,25 @@
   QIO_TAG_JOIN_VALUES(QIO_VERSION_MAJOR, QIO_VERSION_MINOR, QIO_VERSION_PATCH, QIO_TAG_ENGINE, QIO_TAG_EXCEPTIONS, \
                       QIO_TAG_CHECKS)
 
-/// Open and close the library's namespace. Tools that do not expand them still see what is between them.
+/// Opens and closes the library's namespace, which tools that do not expand macros need not understand. Between them,
+/// names that shadow global ones of the program are no mistake (-Wshadow), except while the library itself is tested
+/// (QIO_WARN_OF_SHADOWING).
+#if defined(__GNUC__) && !defined(QIO_WARN_OF_SHADOWING)
+#define QIO_BEGIN_NAMESPACE                                                                     \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"") namespace qio { \
+    inline namespace QIO_CONFIGURATION {
+#define QIO_END_NAMESPACE \
+  }                       \
+  }                       \
+  _Pragma("GCC diagnostic pop")
+#else
 #define QIO_BEGIN_NAMESPACE \
   namespace qio {           \
   inline namespace QIO_CONFIGURATION {
 #define QIO_END_NAMESPACE \
   }                       \
   }
+#endif
 
 static_assert(sizeof(void*) == 8, "qio requires a 64-bit system");
 

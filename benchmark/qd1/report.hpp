@@ -280,6 +280,37 @@ struct named_estimate {
   estimate value;
 };
 
+/// What pairs of runs decided (qd1 run --detect).
+enum class detected : std::uint8_t { none, faster, slower, undecided };
+template <>
+struct enumerators<detected> {
+  static constexpr std::string_view names[] = {"no difference", "FASTER", "SLOWER", "undecided"};
+};
+
+/// Two runs of the same work that were made one after the other, in an order that chance decided.
+struct run_pair {
+  double base = 0;  ///< median [ns]
+  double now = 0;
+  bool base_first = true;
+
+  friend bool operator==(const run_pair&, const run_pair&) = default;
+};
+
+/// Whether two targets, or two modes, differ in some work: pairs of runs were made until that was decided.
+struct detection {
+  qd1::work work;    ///< of the first of the two
+  std::string base;  ///< "a/data", "direct"
+  std::string now;
+  double effect = 0;  ///< the difference to be found: 0.02
+  double error = 0;   ///< how often the interval may miss the ratio
+  detected verdict = detected::undecided;
+  estimate ratio;  ///< of the medians, now / base
+  std::vector<run_pair> pairs;
+  double seconds = 0;                   ///< from the first pair to the last
+  std::string not_decidable = {};       ///< why there can be no verdict; empty: there can
+  std::vector<std::string> notes = {};  ///< on a second target, whose series is not in the report
+};
+
 /// The work, and its results.
 struct series {
   qd1::work work;
@@ -426,6 +457,7 @@ struct report {
   memory_facts memory_after;            ///< to be compared with machine.host.memory, from before
   std::vector<run_memory> memory = {};  ///< of several runs: the same of each; empty: it is of a single run
   std::vector<qd1::series> series;
+  std::vector<detection> detections = {};  ///< of qd1 run --detect
   std::vector<std::string> notes;
   bool complete = true;  ///< false: interrupted; what there is has been written
 

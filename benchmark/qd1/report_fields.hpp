@@ -317,6 +317,37 @@ struct fields<series> {
 };
 
 template <>
+struct fields<run_pair> {
+  using self = run_pair;
+  static constexpr auto name = "run_pair";
+  static constexpr auto about = "The medians of two runs, one right after the other";
+  static constexpr auto shape = layout::complete;
+  static constexpr auto list = std::tuple{member{"base_ns", &self::base}, member{"now_ns", &self::now},
+                                          member{"base_first", &self::base_first, "chance decided that"}};
+};
+
+template <>
+struct fields<detection> {
+  using self = detection;
+  static constexpr auto name = "detection";
+  static constexpr auto about =
+      "Whether two targets or two modes differ: pairs of runs were made until that was decided";
+  static constexpr auto shape = layout::complete;
+  static constexpr auto list =
+      std::tuple{member{"work", &self::work, "of the base"},
+                 member{"base", &self::base, "the first target or mode"},
+                 member{"now", &self::now, "the second"},
+                 member{"effect", &self::effect, "the difference to be found, as a fraction"},
+                 member{"error", &self::error, "how often the interval may miss the ratio, at any number of pairs"},
+                 member{"verdict", &self::verdict},
+                 member{"ratio", &self::ratio, "of the medians, second to first; its interval has that error"},
+                 member{"pairs", &self::pairs, "in the order of time"},
+                 member{"seconds", &self::seconds, "from the first pair to the last"},
+                 member{"not_decidable", &self::not_decidable, "why there can be no verdict; empty: there can"},
+                 member{"notes", &self::notes, "on a second target"}};
+};
+
+template <>
 struct fields<timer_facts> {
   using self = timer_facts;
   static constexpr auto name = "clock";
@@ -403,7 +434,9 @@ struct fields<report> {
           "of several runs: of each; machine.host.memory and memory_after are those of the first and the last, or of "
           "the first",
           presence::later},
-      member{"series", &self::series}};
+      member{"series", &self::series},
+      member{"detections", &self::detections,
+             "of qd1 run --detect; with two targets, series has those of the first alone", presence::later}};
 };
 
 }  // namespace qd1

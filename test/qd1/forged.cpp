@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Reports that somebody else has written, to do harm.
 #include "compare/comparison.hpp"
+#include "compare/pair_test.hpp"
 #include "failure.hpp"
 #include "html/html.hpp"
 #include "merge/merge.hpp"
@@ -186,6 +187,36 @@ TEST_CASE("bins, percentiles and rounds that disagree are refused, checksum or n
   CHECK_THAT(why_refused([](json& s) { s["rounds"].erase(0); }), Contains("rounds: they have"));
   CHECK_THAT(why_refused([](json& s) { s["latency"]["shares"] = {0.5, 1.0}; }), Contains("shares"));
   CHECK_THAT(why_refused([](json& s) { s["latency"]["min_ns"] = s["latency"]["max_ns"]; }), Contains("bins_ns"));
+}
+
+TEST_CASE("detections that do not follow from their pairs are refused") {
+  qd1::report run = read(recorded());
+  qd1::detection found;
+  found.work = run.series.front().work;
+  found.base = "a";
+  found.now = "b";
+  found.effect = 0.02;
+  found.error = 0.05;
+  qd1::pair_test test(found.effect, found.error);
+  for (int pair = 0; pair < 20; ++pair) {
+    found.pairs.push_back({100.0 + pair % 3, 105, pair % 2 == 0});
+    test.add(found.pairs.back().base, found.pairs.back().now);
+  }
+  found.ratio = test.ratio();
+  found.verdict = qd1::detected::slower;
+  const auto read_back = [&](auto edit) {
+    run.detections = {found};
+    edit(run.detections.front());
+    return read(json::parse(qd1::json(run))).detections.front();
+  };
+  const qd1::detection same = read_back([](qd1::detection&) {});
+  CHECK(same.verdict == qd1::detected::slower);
+  CHECK(same.pairs == found.pairs);
+  CHECK_THROWS_WITH(read_back([](auto& of) { of.verdict = qd1::detected::none; }), Contains("verdict"));
+  CHECK_THROWS_WITH(read_back([](auto& of) { of.not_decidable = "so"; }), Contains("verdict"));
+  CHECK_THROWS_WITH(read_back([](auto& of) { of.ratio.value = 1; }), Contains("ratio"));
+  CHECK_THROWS_WITH(read_back([](auto& of) { of.pairs.front().base = 0; }), Contains("pairs"));
+  CHECK_THROWS_WITH(read_back([](auto& of) { of.error = 0; }), Contains("error"));
 }
 
 TEST_CASE("numbers that no run can have are refused by name") {

@@ -92,4 +92,80 @@ TEST_CASE("runs in the same virtual time have the same figures") {
   CHECK(first.series.at("latency").at("bins_ns") == second.series.at("latency").at("bins_ns"));
 }
 
+struct virtual_detection {
+  int status = 0;
+  nlohmann::json found;  // one for each form
+
+  bool all(const std::string& verdict) const {
+    for (const auto& each : found)
+      if (each.at("verdict") != verdict) return false;
+    return found.size() == 2;
+  }
+};
+
+// Of cached reads of two files, of which the second is the slower one.
+virtual_detection detect_in(const std::string& settings, const std::string& more = "") {
+  const directory here;
+  const std::string command = "cd '" + here.path.string() + "' && { LD_PRELOAD='" + QD1_VIRTUAL_TIME +
+                              "' VIRTUAL_FILE=second " + settings + " '" + QD1_PROGRAM +
+                              "' run ./first ./second --detect 2% --file-size 1M --modes cached --ops read " +
+                              "--json out.json " + more + " >out; echo $? >status; }";
+  REQUIRE(os::shell(command + " 2>/dev/null"));
+  virtual_detection found;
+  found.status = std::stoi(contents(here.path / "status"));
+  found.found = nlohmann::json::parse(contents(here.path / "out.json")).at("qio").at("detections");
+  return found;
+}
+
+TEST_CASE("detection finds a file that is 5 % slower, however much each read resembles the one before it") {
+  for (const char* memory : {"0", "0.99"})
+    for (const char* seed : {"1", "2"}) {
+      INFO(memory << ", " << seed);
+      const virtual_detection found =
+          detect_in(std::string("VIRTUAL_SLOWER=1.05 VIRTUAL_MEMORY=") + memory + " VIRTUAL_SEED=" + seed);
+      CHECK(found.status == 0);
+      CHECK(found.all("SLOWER"));
+      for (const auto& each : found.found) {
+        CHECK(each.at("ratio").at("interval").at(0) < 1.05);
+        CHECK(each.at("ratio").at("interval").at(1) > 1.05);
+        CHECK(each.at("pairs").size() < 100);
+      }
+    }
+}
+
+TEST_CASE("detection finds no difference between equal files, and stops") {
+  for (const char* memory : {"0", "0.99"})
+    for (const char* seed : {"1", "2"}) {
+      INFO(memory << ", " << seed);
+      const virtual_detection found = detect_in(std::string("VIRTUAL_MEMORY=") + memory + " VIRTUAL_SEED=" + seed);
+      CHECK(found.status == 0);
+      CHECK(found.all("no difference"));
+      for (const auto& each : found.found) CHECK(each.at("pairs").size() < 150);
+    }
+}
+
+TEST_CASE("detection does not decide what the pairs allowed do not show, and exits with 3") {
+  const virtual_detection found = detect_in("VIRTUAL_WALK=1", "--rounds 12 --time 3s");
+  CHECK(found.status == 3);
+  CHECK(found.all("undecided"));
+  for (const auto& each : found.found) CHECK(each.at("pairs").size() == 12);
+}
+
+TEST_CASE("the order within the pairs of --detect is drawn by the seed") {
+  const auto orders = [](const std::string& seed) {
+    std::string text;
+    const virtual_detection found = detect_in("VIRTUAL_SLOWER=2", "--rounds 40 --time 2s --seed " + seed);
+    for (const auto& each : found.found)
+      for (const auto& pair : each.at("pairs")) text += pair.at("base_first").get<bool>() ? '1' : '2';
+    return text;
+  };
+  const std::string one = orders("1");
+  CHECK(one.size() >= 20);
+  CHECK(one.find("12") != std::string::npos);
+  CHECK(one.find("21") != std::string::npos);
+  CHECK((one.find("11") != std::string::npos || one.find("22") != std::string::npos));
+  CHECK(orders("1") == one);
+  CHECK(orders("2") != one);
+}
+
 }  // namespace

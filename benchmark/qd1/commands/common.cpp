@@ -54,8 +54,8 @@ option& add_path(options& to, std::string& path, std::string help) {
                  help.empty() ? "A file, a directory or a block device. " + help_of_creation : help);
 }
 
-option& add_paths(options& to, std::vector<std::string>& paths) {
-  return to.texts("PATH", "PATH", paths, "Files, directories or block devices, all used at once. " + help_of_creation);
+option& add_paths(options& to, std::vector<std::string>& paths, const std::string& help) {
+  return to.texts("PATH", "PATH", paths, help + ' ' + help_of_creation);
 }
 
 void add_modes(options& to, std::vector<mode>& modes) { to.some_of("--modes", modes, "Modes to measure"); }

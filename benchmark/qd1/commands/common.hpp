@@ -19,7 +19,8 @@ namespace qd1 {
 
 /// "PATH": one, or several that are used at once. `help`: what it may be, where the command does not create it.
 option& add_path(options& to, std::string& path, std::string help = {});
-option& add_paths(options& to, std::vector<std::string>& paths);
+option& add_paths(options& to, std::vector<std::string>& paths,
+                  const std::string& help = "Files, directories or block devices, all used at once.");
 void add_modes(options& to, std::vector<mode>& modes);
 void add_block(options& to, std::uint64_t& block);
 /// Offers a theta as well, which settle_order() completes.

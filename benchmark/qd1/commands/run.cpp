@@ -12,13 +12,17 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace qd1 {
 namespace {
 
 struct run_state {
   run_request request;
+  std::vector<std::string> paths;
   bool create = false;
   report_options report;
 };
@@ -54,7 +58,43 @@ ladder_request loads_of(const run_request& from) {
   return made;
 }
 
-void add_run_options(options& to, run_request& request) {
+// Enough pairs for most hosts, of runs as long as the rounds of a single run.
+constexpr std::uint64_t most_pairs = 200;
+constexpr double seconds_of_run = 0.25;
+constexpr std::uint64_t samples_of_run = 50'000;
+
+void add_detect(options& to, run_request& request) {
+  option& added = to.percent(
+      "--detect", request.detect,
+      "Compare two PATHs, or two --modes of one: measure both in turn, in pairs of short runs in random order, until "
+      "each series is known to differ, or not to differ by this much. --rounds: pairs at most (200); --time: of all "
+      "runs "
+      "of a series (50s). Exit status: 0 decided, 3 undecided, 4 invalid");
+  added.preset.clear();
+  added.decides = "how many runs are made";
+  added.instead_of = {"--repeat", "--gate", "--gate-vs", "--profile", "--turns", "--quick"};
+  added.take = [take = added.take, &request](const std::vector<std::string>& typed) {
+    std::string number = typed.back();
+    if (number.ends_with('%')) number.pop_back();
+    take({number});
+    if (request.detect <= 0) throw usage_error("--detect: it must be more than 0 %");
+    request.rounds = most_pairs;
+    request.seconds = most_pairs * seconds_of_run;
+    request.samples = most_pairs * samples_of_run;
+  };
+}
+
+// Throws usage_error.
+void settle_targets(const std::vector<std::string>& paths, run_request& request) {
+  if (!paths.empty()) request.path = paths.front();
+  if (paths.size() < 2) return;
+  if (request.detect <= 0)
+    throw usage_error(fmt::format("{}: a second PATH is compared with the first; add --detect 2%", paths.back()));
+  request.against = paths.back();
+}
+
+void add_run_options(options& to, run_state& own) {
+  run_request& request = own.request;
   // The first of the options: those that are given beside it hold.
   to.flag("--quick", request.quick,
           "A first look, labeled QUICK: 0.5 s and 10 rounds for each series, and a file of 64MiB")
@@ -64,8 +104,10 @@ void add_run_options(options& to, run_request& request) {
     request.rounds = 10;  // fewer than 8 support no interval
     if (request.path.empty() && !request.file_size) request.file_size = std::uint64_t(64) << 20;
   };
+  add_detect(to, request);
   add_profile(to, request.profile);
-  add_path(to, request.path);
+  add_paths(to, own.paths, "A file, a directory or a block device; with --detect, a second one to compare with it.")
+      .most = 2;
   add_modes(to, request.modes);
   to.some_of("--ops", request.operations, "Operations to measure").preset = "read,write";
   add_block(to, request.block);
@@ -98,15 +140,17 @@ void add_run_options(options& to, run_request& request) {
 command run_command() {
   const auto own = std::make_shared<run_state>();
   command made{"run", "Measure latency, one transfer at a time, or a well-known profile", {}, {}, true};
-  add_run_options(made.options, own->request);
+  add_run_options(made.options, *own);
   add_create(made.options, own->create);
   own->report.declare_repeat(made.options);
   own->report.declare_details(made.options);
   own->report.declare(made.options);
   made.run = [own](const std::string& command_line) -> int {
     settle_order(own->request.order, own->request.zipf_theta);
-    require_meant({own->request.path}, own->create);
+    settle_targets(own->paths, own->request);
+    require_meant(own->paths, own->create);
     own->report.prepare(own->request, command_line);
+    if (own->request.detect > 0) return own->report.finish(detected_run(own->request));
     const bool by_profile = !own->request.profile.empty();
     const auto found =
         in_one_of_all_ranks(by_profile ? repeated_loads(loads_of(own->request)) : repeated_runs(own->request));

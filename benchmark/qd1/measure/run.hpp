@@ -34,6 +34,8 @@ struct run_request : measurement_request {
   std::optional<double> rate;  ///< open loop: operations a second
   bool poisson = false;
   std::string engine = "auto";
+  double detect = 0;    ///< a difference to be found between two targets or modes: 0.02; 0: none is looked for
+  std::string against;  ///< with it: the second target; empty: two modes are compared
   bool quick = false;   ///< the report is labeled as a first look
   bool cycles = false;  ///< CPU cycles are counted
 };
@@ -47,6 +49,9 @@ report run(const run_request& request);
 
 /// A report for each of the repeated runs. All use the same file, and each reopens it.
 std::vector<report> repeated_runs(const run_request& request);
+
+/// Pairs of runs until it is decided whether two targets or two modes differ. Throws usage_error.
+report detected_run(const run_request& request);
 
 /// Whether what was measured may be believed; exit_usage if nothing could be measured at all.
 exit_status verdict(const report& report);

@@ -32,6 +32,7 @@ class tally {
   const work& subject() const noexcept { return found_.work; }
   /// Whether a further round makes sense: nothing has been refused so far.
   bool wants_more() const noexcept { return found_.not_available.empty() && found_.invalid.empty(); }
+  const std::vector<round>& rounds() const noexcept { return found_.rounds; }
   bool has_begun() const noexcept { return !wants_more() || !found_.rounds.empty(); }
 
   void is_not_available(std::string reason) { found_.not_available = std::move(reason); }

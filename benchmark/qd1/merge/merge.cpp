@@ -257,6 +257,7 @@ report joined(const std::vector<named_run>& runs, relation how) {
   out.memory = memory_of(runs);
   out.series.clear();
   out.notes.clear();
+  out.detections.clear();
   for (const series& each : runs.front().run.series) {
     const auto from_each = ingredients_of(each.work, runs);
     if (from_each.size() == runs.size())

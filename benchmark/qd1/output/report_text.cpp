@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "output/report_text.hpp"
 
+#include "compare/pair_test.hpp"
 #include "failure.hpp"
 #include "statistics/between_runs.hpp"
 #include "statistics/monotone.hpp"
@@ -361,6 +362,34 @@ json_value parse_report(const std::string& text) {
   return parse_own_report(text);
 }
 
+// The verdict follows from the pairs.
+void check_detection(const detection& found) {
+  constexpr std::size_t most_pairs = 1'000;
+  constexpr double rounding = 1e-6;
+  check_work(found.work);
+  at_most("detections: pairs", found.pairs.size(), most_pairs);
+  if (!(found.effect > 0 && found.effect <= 1)) refuse("detections: effect", "it must be more than 0 and at most 1");
+  if (!(found.error > 0 && found.error < 1)) refuse("detections: error", "it must be between 0 and 1");
+  within("detections: seconds", found.seconds, most_seconds);
+  pair_test test(found.effect, found.error);
+  for (const run_pair& each : found.pairs) {
+    if (!(each.base > 0 && each.now > 0)) refuse("detections: pairs", "each median must be more than 0");
+    within("detections: base_ns", each.base, most_ns);
+    within("detections: now_ns", each.now, most_ns);
+    test.add(each.base, each.now);
+  }
+  const estimate ratio = test.ratio();
+  const auto is_near = [](double a, double b) { return std::abs(a - b) <= rounding * std::abs(b); };
+  const bool agrees = is_near(found.ratio.value, ratio.value) &&
+                      found.ratio.interval.has_value() == ratio.interval.has_value() &&
+                      (!ratio.interval || (is_near(found.ratio.interval->low, ratio.interval->low) &&
+                                           is_near(found.ratio.interval->high, ratio.interval->high)));
+  if (!agrees) refuse("detections: ratio", "it does not follow from the pairs");
+  const bool decides = found.not_decidable.empty();
+  if (found.verdict != (decides ? test.verdict() : detected::undecided))
+    refuse("detections: verdict", "it does not follow from the pairs");
+}
+
 void check(const report& read) {
   at_most("notes", read.notes.size(), most_notes);
   within("started_seconds", static_cast<double>(read.started_seconds), 1e12);
@@ -374,6 +403,7 @@ void check(const report& read) {
   check_noise(read.noise_after);
   at_most("series", read.series.size(), most_series);
   for (const series& each : read.series) check_series(each);
+  for (const detection& each : read.detections) check_detection(each);
   check_together(read.series);
 }
 

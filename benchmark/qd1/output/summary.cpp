@@ -3,6 +3,7 @@
 
 #include "figures.hpp"
 #include "output/closing.hpp"
+#include "output/detection.hpp"
 #include "output/wording.hpp"
 #include "units.hpp"
 
@@ -253,8 +254,12 @@ std::string summary(const report& report) {
   group all;
   for (const series& each : report.series) all.push_back(&each);
   std::string text;
-  for (const group& each : grouped_by(all, is_of_one_table)) text += table_of(each);
-  text += legend(report) + '\n' + verdict_text(report);
+  if (report.detections.empty()) {
+    for (const group& each : grouped_by(all, is_of_one_table)) text += table_of(each);
+    text += legend(report) + '\n' + verdict_text(report);
+  } else {
+    text += detection_text(report);
+  }
   const std::vector<std::string> notes = notes_of(report);
   std::size_t printed = 0;
   for (const std::string& each : notes) {

@@ -6,6 +6,7 @@
 #include "findings/steps.hpp"
 #include "output/closing.hpp"
 #include "output/contributions.hpp"
+#include "output/detection.hpp"
 #include "output/ladder.hpp"
 #include "output/profile.hpp"
 #include "output/shortage.hpp"
@@ -211,6 +212,7 @@ std::string footer(const report& report) {
 
 std::string table(const report& report) {
   std::string text;
+  if (!report.detections.empty()) text = detection_text(report) + '\n';
   if (!report.settings.profile.empty()) {
     text = profile_block(report);
   } else {

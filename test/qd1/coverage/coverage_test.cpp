@@ -3,6 +3,7 @@
 #include "coverage.hpp"
 
 #include "catch.hpp"
+#include "pairs.hpp"
 #include "power.hpp"
 
 #include <cstdlib>
@@ -90,6 +91,18 @@ TEST_CASE("comparisons of the same thing seldom find a difference, and those of 
       CHECK(each.part(each.none) <= 0.05);
     if (each.quiet && each.slower != 1) CHECK(each.part(each.different) >= 0.9);
     if (each.quiet && each.slower == 1) CHECK(each.part(each.none) >= 0.8);
+  }
+}
+
+TEST_CASE("pairs of runs in random order are wrong at most 5 times in 100, whatever the host does") {
+  for (const qd1_test::detections& each : qd1_test::detect_simulated(repetitions() / 10)) {
+    INFO(each.host << ", times " << each.slower << ": right " << each.right << ", wrong " << each.wrong << ", none "
+                   << each.none << ", undecided " << each.undecided << ", missed " << each.missed << ", of "
+                   << each.tries);
+    CHECK(each.part(each.wrong) <= 0.05);
+    CHECK(each.part(each.missed) <= 0.05);
+    if (each.slower >= 1.02) CHECK(each.part(each.none) <= 0.05);
+    if (each.slower >= 1.04) CHECK(each.part(each.right) >= 0.95);
   }
 }
 

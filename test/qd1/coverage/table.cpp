@@ -3,6 +3,7 @@
 // often comparisons are right, by simulation of the code that qd1 runs. 2,000 repetitions take a minute of processor
 // time.
 #include "coverage.hpp"
+#include "pairs.hpp"
 #include "power.hpp"
 
 #include <cstdio>
@@ -60,6 +61,20 @@ void print_repeated(std::size_t repetitions) {
                 per_cent(each.part(each.overlapping)).c_str());
 }
 
+// Different / no difference (pairs): a row for each host, a column for each factor.
+void print_detections(std::size_t tries) {
+  std::puts("\n| | the same | 1 % slower | 2 % | 4 % | 5 % | 10 % |\n| --- | --- | --- | --- | --- | --- | --- |");
+  std::string host;
+  for (const qd1_test::detections& each : qd1_test::detect_simulated(tries)) {
+    if (each.host != host) std::printf("%s| %s |", host.empty() ? "" : "\n", each.host.c_str());
+    host = each.host;
+    std::printf(" %s / %s (%.0f) |", per_cent(each.part(each.right + each.wrong)).c_str(),
+                per_cent(each.part(each.none)).c_str(),
+                static_cast<double>(each.pairs) / static_cast<double>(each.tries));
+  }
+  std::puts("");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -71,5 +86,6 @@ int main(int count, char** arguments) {
   print_coverage(repetitions);
   print_repeated(repetitions);
   print_power(repetitions);
+  print_detections(repetitions);
   return 0;
 }

@@ -172,6 +172,22 @@ TEST_CASE("pairs of rounds detect how runs that took turns differ, on a host too
   CHECK_THAT(qd1::compare(base, now, "p50").remark, Contains("0 of 100 and in 30 of 100 rounds, which are left out"));
 }
 
+TEST_CASE("a ratio whose interval says nothing is too variable to compare") {
+  const auto is_too_variable = [](double low, double high) {
+    return qd1::is_too_variable({1, qd1::interval{low, high}});
+  };
+  CHECK(is_too_variable(0.04, 51));
+  CHECK(is_too_variable(0.3, 3.1));
+  CHECK_FALSE(is_too_variable(0.5, 3));
+  CHECK_FALSE(is_too_variable(2, 51));
+  CHECK(qd1::is_too_variable({37, {}}));
+  qd1::decision found;
+  found.ratio = qd1::estimate{37, qd1::interval{0.04, 51}};
+  CHECK(verdict_text(found) == "inconclusive, too variable to compare");
+  found.ratio = qd1::estimate{1.1, qd1::interval{0.9, 1.4}};
+  CHECK(verdict_text(found) == "inconclusive");
+}
+
 TEST_CASE("what is inconclusive says what helps") {
   normal_source chance(1);
   const host restless{0.2, 0, 0, 0};

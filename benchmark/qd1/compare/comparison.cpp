@@ -78,7 +78,7 @@ std::string line(const judged& of) {
   std::string text =
       fmt::format("    {:<7} {:>10} -> {:>10} {:<6}", of.figure, text_of(found.ratio ? found.base : of.base),
                   text_of(found.ratio ? found.now : of.now), unit);
-  if (found.ratio)
+  if (found.ratio && !is_too_variable(*found.ratio))
     text += fmt::format("{:.3f}x ({:.3f} … {:.3f})  ", found.ratio->value, found.ratio->interval->low,
                         found.ratio->interval->high);
   return text + verdict_text(found) + (found.missing.empty() ? "" : ": " + found.missing) + '\n';

@@ -235,7 +235,16 @@ std::string_view name(difference found) {
   return names[static_cast<int>(found)];
 }
 
+bool is_too_variable(const estimate& ratio) {
+  constexpr double widest = 10;
+  if (!ratio.interval) return true;
+  const auto [low, high] = *ratio.interval;
+  return low <= 1 && high >= 1 && high > widest * low;
+}
+
 std::string verdict_text(const decision& found) {
+  if (found.verdict == difference::inconclusive && found.ratio && is_too_variable(*found.ratio))
+    return "inconclusive, too variable to compare";
   if (found.verdict == difference::none && found.differs())
     return fmt::format("differs, by less than {:.0f} %", (negligible - 1) * 100);
   return std::string(name(found.verdict));

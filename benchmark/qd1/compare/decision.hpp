@@ -48,7 +48,12 @@ struct decision {
   bool differs() const { return ratio && (ratio->interval->low > 1 || ratio->interval->high < 1); }
 };
 
-/// name() of the verdict, or "differs, by less than 5 %" if there is a difference that is too small for a verdict.
+/// Whether the interval says so little that the factor must not be printed: there is none, or it contains 1 and its
+/// ends are more than a factor of 10 apart.
+bool is_too_variable(const estimate& ratio);
+
+/// name() of the verdict, "inconclusive, too variable to compare", or "differs, by less than 5 %" if there is a
+/// difference that is too small for a verdict.
 std::string verdict_text(const decision& found);
 
 /// Among many verdicts, some would be wrong by chance. Those of FASTER and SLOWER that are not certain enough for their

@@ -92,13 +92,13 @@ std::string title_of_first(const std::vector<const curve*>& ranked) {
   if (ranked.size() < 2) return "";
   const estimate *first = median(*ranked[0]->series),
                  *second = ranked[1]->timed() ? median(*ranked[1]->series) : nullptr;
-  return first && second && may_be_one(ratio(*second, *first)) ? "" : "fastest";
+  return first && second && !is_known_to_differ(ratio(*second, *first)) ? "" : "fastest";
 }
 
 // How many times as slow as the first; empty where that may be chance.
 std::string times_of(const series& from, const series& first) {
   const estimate *own = median(from), *least = median(first);
-  if (own && least && may_be_one(ratio(*own, *least))) return "";
+  if (!own || !least || !is_known_to_differ(ratio(*own, *least))) return "";
   const double times = middle_of(from) / middle_of(first);
   return times > 1.0005 ? ratio_text(times) : "";
 }

@@ -40,12 +40,9 @@ std::vector<contender> best_of_each_mode(const std::vector<contender>& ranked) {
 // "mapped", or "mapped async": blocking is what one expects.
 node mention(const contender& which) { return element("b", {{"class", which.shown->hue}}, {which.shown->short_name}); }
 
-bool differ(const estimate& ratio) { return ratio.interval && (ratio.interval->low > 1 || ratio.interval->high < 1); }
-
 // The interval in the unit of excess_text(), or as a factor if there is no difference.
 std::string sureness(const estimate& ratio) {
-  if (!ratio.interval) return "too few samples to say how sure that is";
-  const bool in_percent = differ(ratio) && ratio.interval->high < 1.45;
+  const bool in_percent = is_known_to_differ(ratio) && ratio.interval->high < 1.45;
   const auto text = in_percent ? excess_text : ratio_text;
   const std::string low = text(ratio.interval->low), high = text(ratio.interval->high);
   if (low == high) return fmt::format("95\u00a0% sure of {}", low);
@@ -66,8 +63,13 @@ std::string figure_of(const contender& which, double fraction = 0.5) {
 // "mapped is 2.1× faster than cached at the median"
 nodes comparison(const contender& first, const contender& second) {
   const estimate by = ratio(*second.value, *first.value);
+  if (is_too_variable(by))
+    return {mention(first), " and ", mention(second),
+            by.interval ? " are too variable to compare at the median"
+                        : " are not compared, without intervals, at the median",
+            fmt::format(" ({} vs {}).", figure_of(first), figure_of(second))};
   const std::string values = fmt::format(" ({} vs {}; {})", figure_of(first), figure_of(second), sureness(by));
-  if (may_be_one(by))
+  if (!is_known_to_differ(by))
     return {mention(first), " and ", mention(second),
             is_near_one(by) ? " do not differ at the median" : " cannot be told apart at the median", values + "."};
   return {mention(first), " is ",          element("b", {}, {excess_text(by.value) + " faster"}),
@@ -92,7 +94,11 @@ void add_others(nodes& to, const std::vector<contender>& ranked) {
     to.push_back(" ");
     to.push_back(mention(ranked[each]));
     to.push_back(fmt::format("{}{}, ", remark.empty() ? ": " : remark, figure_of(ranked[each])));
-    if (!may_be_one(by)) {
+    if (is_too_variable(by)) {
+      to.push_back(by.interval ? "which is too variable to compare." : "which is not compared, without an interval.");
+      continue;
+    }
+    if (is_known_to_differ(by)) {
       to.push_back(ratio_text(by.value) + " slower.");
       continue;
     }
@@ -108,7 +114,8 @@ void add_tail(nodes& to, const panel& modes, const contender& winner) {
     const std::vector<contender> ranked = best_of_each_mode(ranking(modes, fraction));
     const auto noisy = [&](const contender& each) { return fraction > each.shown->trusted; };
     if (ranked.size() < 2 || std::ranges::any_of(ranked, noisy)) continue;
-    if (ranked[0].what().mode == winner.what().mode || !differ(ratio(*ranked[1].value, *ranked[0].value))) return;
+    if (ranked[0].what().mode == winner.what().mode || !is_known_to_differ(ratio(*ranked[1].value, *ranked[0].value)))
+      return;
     to.push_back(fmt::format(" But in the tail, at {}, ", percentile_text(fraction)));
     to.push_back(mention(ranked[0]));
     to.push_back(fmt::format(" is the fastest ({}).", figure_of(ranked[0], fraction)));
@@ -119,12 +126,15 @@ void add_tail(nodes& to, const panel& modes, const contender& winner) {
 // "fast is 9.8 % faster than base at the median (…)"
 node comparison_of_runs(const curve& base, const curve& other, const decision& found) {
   const estimate &first = *median(*base.series), &second = *median(*other.series);
+  const bool is_known = !found.ratio || !is_too_variable(*found.ratio);
   nodes words = {element("b", {{"class", other.hue}}, {other.short_name}), " "};
   switch (found.verdict) {
     case difference::none:
       words.push_back(found.differs() ? "differs by less than 5\u00a0% from " : "does not differ from ");
       break;
-    case difference::inconclusive: words.push_back("cannot be told apart from "); break;
+    case difference::inconclusive:
+      words.push_back(is_known ? "cannot be told apart from " : "is too variable to compare with ");
+      break;
     case difference::faster:
     case difference::slower: {
       const bool slower = found.verdict == difference::slower;
@@ -137,7 +147,7 @@ node comparison_of_runs(const curve& base, const curve& other, const decision& f
   words.push_back(element("b", {{"class", base.hue}}, {base.short_name}));
   words.push_back(fmt::format(" at the median ({} vs {}", duration_text(found.ratio ? found.now : second.value),
                               duration_text(found.ratio ? found.base : first.value)));
-  if (found.ratio)
+  if (found.ratio && is_known)
     words.push_back(fmt::format("; 95\u00a0% sure: {:.2f} to {:.2f} times", found.ratio->interval->low,
                                 found.ratio->interval->high));
   if (found.ratio && found.base_runs == 0) words.push_back("; both are means over the rounds");
@@ -158,7 +168,9 @@ estimate ratio(const estimate& slower, const estimate& faster) {
   return found;
 }
 
-bool may_be_one(const estimate& ratio) { return ratio.interval && !differ(ratio); }
+bool is_known_to_differ(const estimate& ratio) {
+  return ratio.interval && (ratio.interval->low > 1 || ratio.interval->high < 1);
+}
 
 nodes verdict_of_modes(const panel& modes) {
   const std::vector<contender> all = ranking(modes, 0.5);
@@ -231,9 +243,10 @@ node verdict_matrix(std::span<const named_report> runs, const std::vector<series
       std::string text = verdict_text(of);
       if (of.verdict == difference::faster || of.verdict == difference::slower)
         text += " by " + excess_text(of.ratio->value < 1 ? 1 / of.ratio->value : of.ratio->value);
-      const std::string interval = of.ratio ? fmt::format("{:.3f} ({:.3f} … {:.3f})", of.ratio->value,
-                                                          of.ratio->interval->low, of.ratio->interval->high)
-                                            : of.remark;
+      const std::string interval = of.ratio && is_too_variable(*of.ratio) ? ""
+                                   : of.ratio ? fmt::format("{:.3f} ({:.3f} … {:.3f})", of.ratio->value,
+                                                            of.ratio->interval->low, of.ratio->interval->high)
+                                              : of.remark;
       row.add(element("td", {{"role", "cell"}, {"title", of.remark}}, {text, " ", element("small", {}, {interval})}));
     }
     rows.push_back(std::move(row));

@@ -16,8 +16,8 @@ namespace qd1::html {
 /// By how much `slower` is slower than `faster`. The interval has at least the confidence of those it comes from.
 estimate ratio(const estimate& slower, const estimate& faster);
 
-/// Its interval contains 1.
-bool may_be_one(const estimate& ratio);
+/// It has an interval, which does not contain 1. Else there is no factor to print.
+bool is_known_to_differ(const estimate& ratio);
 
 /// "mapped is 2.1× faster than cached at the median (0.38 vs 0.81 µs; …)". The modes of one run, the best form of each.
 nodes verdict_of_modes(const panel& modes);

@@ -64,8 +64,8 @@ TEST_CASE("the sentence and the bars below it agree on whether there is a fastes
   CHECK(contains(shown(500, 5), "fastest"));
   CHECK(contains(shown(381, 5), "do not differ at the median"));
   CHECK_FALSE(contains(shown(381, 5), "fastest"));
-  CHECK(contains(shown(500, 300), "cannot be told apart at the median"));
-  CHECK_FALSE(contains(shown(500, 300), "fastest"));
+  CHECK(contains(shown(500, 150), "cannot be told apart at the median"));
+  CHECK_FALSE(contains(shown(500, 150), "fastest"));
 }
 
 TEST_CASE("bars of series that may be equal to the fastest carry no factor") {
@@ -164,12 +164,31 @@ TEST_CASE("what cannot be told apart from the fastest has no factor") {
   qd1::report run = qd1_test::synthetic_report(2'000);
   for (qd1::series& each : run.series) {
     const double ns = each.work.mode == qd1::mode::mapped ? 380. : each.work.mode == qd1::mode::cached ? 500. : 1'000;
-    each.latency.percentiles.front().value = qd1::estimate{ns, qd1::interval{ns / 10, ns * 10}};
+    each.latency.percentiles.front().value = qd1::estimate{ns, qd1::interval{ns / 1.7, ns * 1.7}};
   }
   const std::string text = words(verdict_of_modes(reads(run)));
   INFO(text);
   CHECK(contains(text, "which cannot be told apart from mapped"));
   CHECK_FALSE(contains(text, "slower"));
+}
+
+TEST_CASE("medians whose intervals say nothing, or that have none, have no factor anywhere on the page") {
+  for (const bool has_interval : {true, false}) {
+    qd1::report run = qd1_test::synthetic_report(2'000);
+    std::erase_if(run.series, [](const qd1::series& each) { return each.work.form == qd1::form::asynchronous; });
+    for (qd1::series& each : run.series) {
+      const double ns = each.work.mode == qd1::mode::mapped ? 100. : each.work.mode == qd1::mode::cached ? 370. : 3'700;
+      each.latency.percentiles.front().value = qd1::estimate{ns, {}};
+      if (has_interval) each.latency.percentiles.front().value->interval = qd1::interval{ns / 10, ns * 10};
+    }
+    const panel found = reads(run);
+    const std::string text = words(verdict_of_modes(found)) + words({overview(found)});
+    INFO(text);
+    CHECK(contains(text, has_interval ? "mapped and cached are too variable to compare at the median (0.100 µs vs"
+                                      : "mapped and cached are not compared, without intervals, at the median"));
+    CHECK(contains(text, has_interval ? "which is too variable to compare" : "which is not compared"));
+    for (const char* each : {"×", "fastest", "slower", "faster", "told apart"}) CHECK_FALSE(contains(text, each));
+  }
 }
 
 TEST_CASE("a median that may be the host's noise has the mark of the table") {

@@ -6,6 +6,7 @@
 #include "output/summary.hpp"
 #include "output/table.hpp"
 #include "output/watched.hpp"
+#include "output/wording.hpp"
 #include "program.hpp"
 
 #include <algorithm>
@@ -171,6 +172,41 @@ TEST_CASE("60 columns hold for what is printed") {
     INFO(each << '\n' << found.out << found.err);
     CHECK(width_of(found.out) <= 60);
   }
+}
+
+// Commands that users copy stay whole.
+std::size_t width_but_of_commands(const std::string& text) {
+  std::string others;
+  for (const std::string& each : lines_of(text))
+    if (each.find(" $ ") == std::string::npos) others += each + '\n';
+  return width_of(others);
+}
+
+TEST_CASE("60 columns hold for env, compare, reproduce, memory and run --detect") {
+  const columns as_wide("60");
+  const directory here;
+  const std::string some = " --file-size 1M --time 50ms ";
+  for (const char* each : {"a", "b"})
+    REQUIRE(run_qd1(here, "run --modes cached --rounds 8 --json " + std::string(each) + some).status == 0);
+  for (const std::string& each :
+       {std::string("env"), std::string("compare a b"), "reproduce afio-2017" + some,
+        std::string("reproduce afio-2017 --dry-run"), std::string("memory --memory 64M --modes cached --time 50ms"),
+        "run ./c ./d --detect 50% --modes cached --ops read --rounds 3" + some}) {
+    const outcome found = run_qd1(here, each);
+    INFO(each << '\n' << found.out << found.err);
+    if (!each.starts_with("memory") || found.status != 2) CHECK_FALSE(found.out.empty());
+    CHECK(width_but_of_commands(found.out) <= 60);
+  }
+}
+
+TEST_CASE("lines that are too long are broken between words, and keep their columns") {
+  const columns as_wide("60");
+  const std::string figures = "    p50         47.134 ->     44.903 µs    ";
+  CHECK(qd1::narrowed(figures + "inconclusive\n\nshort\n") == figures + "inconclusive\n\nshort\n");
+  CHECK(qd1::narrowed(figures + "inconclusive: 3 of 8 lack it\n") ==
+        figures + "inconclusive: 3\n        of 8 lack it\n");
+  const std::string one_word(80, 'w');
+  CHECK(qd1::narrowed("  " + one_word + " and\n") == "  " + one_word + "\n      and\n");
 }
 
 TEST_CASE("a run prints the summary, and all of each series with --details") {

@@ -372,7 +372,7 @@ TEST_CASE("trap 18: rounds in which another program had the processor are report
     waited += round.at("disturbance").at("waited").get<double>() / 20;
   }
   CHECK(waited > 0.2);
-  CHECK_THAT(run_qd1(here, "compare quiet.json busy.json").out, Contains("others had the CPU in"));
+  CHECK_THAT(unbroken(run_qd1(here, "compare quiet.json busy.json").out), Contains("others had the CPU in"));
 }
 
 TEST_CASE("trap 18: time that other guests took during the run is reported") {

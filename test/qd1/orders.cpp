@@ -245,7 +245,7 @@ TEST_CASE("runs whose offsets come in different orders are not compared") {
   const auto compared = [&](const std::string& base, const std::string& now, const std::string& because) {
     const outcome found = run_qd1(here, "compare " + base + ".json " + now + ".json");
     CHECK(found.status == 4);
-    CHECK_THAT(found.out, Contains(because) && Contains("not comparable"));
+    CHECK_THAT(unbroken(found.out), Contains(because) && Contains("not comparable"));
   };
   compared("random", "sequential", "the order of the offsets differs: random against sequential");
   compared("sequential", "zipf", "sequential against zipf 1.1");

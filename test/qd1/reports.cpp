@@ -47,7 +47,8 @@ TEST_CASE("reports are compared") {
   const outcome found = run_qd1(here, "compare report.json report.json --html both.html");
   CHECK(found.status == 0);
   CHECK_THAT(found.out, Contains("Differences between the environments") && Contains("Verdicts are on the median") &&
-                            Contains("1.000x") && !Contains("FASTER by") && !Contains("SLOWER by"));
+                            (Contains("1.000x") || Contains("too variable to compare")) && !Contains("FASTER by") &&
+                            !Contains("SLOWER by"));
   CHECK_THAT(contents(here.path / "both.html"), Contains("<svg"));
   CHECK(run_qd1(here, "compare report.json report.json report.json").status == 0);
   CHECK(run_qd1(here, "compare report.json").status == 2);

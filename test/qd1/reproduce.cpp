@@ -179,7 +179,8 @@ TEST_CASE("what would be done is said, and not done") {
   for (const qd1::experiment* each : qd1::experiments()) {
     const outcome found = run_qd1(here, "reproduce --dry-run --file-size 96M " + std::string(each->about.name));
     CHECK(found.status == 0);
-    CHECK_THAT(found.out, Contains(" measurements, about ") && Contains(" MiB of data: each makes new files"));
+    CHECK_THAT(unbroken(found.out),
+               Contains(" measurements, about ") && Contains(" MiB of data: each makes new files"));
   }
   CHECK(fs::is_empty(here.path));
 }

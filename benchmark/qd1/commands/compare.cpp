@@ -5,6 +5,7 @@
 #include "compare/comparison.hpp"
 #include "html/html.hpp"
 #include "output/color.hpp"
+#include "output/wording.hpp"
 #include "text/printable.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ int compare_all(compare_state& own) {
     const comparison found = compare(runs.front(), runs[each]);
     if (!own.page.is_standard_output())
       fmt::print("{} -> {}\n\n{}\n", printable_line(own.paths.front()), printable_line(own.paths[each]),
-                 colored(printable(found.text)));
+                 colored(narrowed(printable(found.text))));
     status = worst(status, found.status);
   }
   if (!own.page.is_wanted()) return status;

@@ -4,6 +4,7 @@
 #include "commands/common.hpp"
 #include "failure.hpp"
 #include "output/output_file.hpp"
+#include "output/wording.hpp"
 #include "text/printable.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <qd1/machine/find.hpp>
 #include <qd1/machine/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -33,7 +35,7 @@ int describe_machine(env_state& own) {
                       (failure ? failure : std::make_error_code(std::errc::no_such_file_or_directory)).message());
   own.json.open();
   const machine_facts machine = find_machine(own.path);
-  if (!own.json.is_standard_output()) print(stdout, describe(machine));
+  if (!own.json.is_standard_output()) print(stdout, describe(machine, std::min(page_width(), widest_description)));
   if (own.json.is_wanted())
     own.json.write(nlohmann::json{{"machine", machine}, {"advice", advise(machine)}}.dump(
                        2, ' ', false, nlohmann::json::error_handler_t::replace) +

@@ -6,6 +6,7 @@
 #include "commands/common.hpp"
 #include "measure/interruption.hpp"
 #include "output/reproduction.hpp"
+#include "output/wording.hpp"
 #include "platform/process.hpp"
 #include "reproduce/experiment.hpp"
 #include "text/printable.hpp"
@@ -59,7 +60,7 @@ command reproduce_command() {
   made.run = [own](const std::string& command_line) -> int {
     own->request.command_line = command_line;
     if (own->only_plan) {
-      for (const std::string& line : planned_reproduction(own->request).plan) print(stdout, line + '\n');
+      for (const std::string& line : planned_reproduction(own->request).plan) print(stdout, wrapped(line));
       return exit_pass;
     }
     require_meant(own->request.paths, own->create);

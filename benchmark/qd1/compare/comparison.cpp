@@ -152,25 +152,24 @@ std::string explanation(const decided& series) {
   const auto [by_runs, by_rounds, in_turn] = series;
   std::string text =
       "\nVerdicts are on the median, with 95 % intervals. FASTER and SLOWER are right in all series together with 95 "
-      "%,\n"
-      "and so are those of all other figures.\n";
+      "%, and so are those of all other figures.\n";
   if (by_rounds != 0)
     text += fmt::format(
-        "By rounds: based on how the rounds of each run differ, and on an assumed spread of {:.0f} % between runs\n"
-        "of the same thing ({:.0f} % of p95, mean and IOPS, {:.0f} % of p99, {:.0f} % of rarer ones).\n"
+        "By rounds: based on how the rounds of each run differ, and on an assumed spread of {:.0f} % between runs "
+        "of the same thing ({:.0f} % of p95, mean and IOPS, {:.0f} % of p99, {:.0f} % of rarer ones). "
         "The figures are means over the rounds.\n",
         run_spread * 100, run_spread * spread_factor("p95") * 100, run_spread * spread_factor("p99") * 100,
         run_spread * spread_factor("p99.9") * 100);
   if (in_turn != 0)
     text += fmt::format(
-        "In turn: based on how the ratios of paired rounds differ, and on an assumed spread of {:.0f} % between runs\n"
-        "of the same thing ({:.0f} % of p95, mean and IOPS, {:.0f} % of p99, {:.0f} % of rarer ones).\n"
+        "In turn: based on how the ratios of paired rounds differ, and on an assumed spread of {:.0f} % between runs "
+        "of the same thing ({:.0f} % of p95, mean and IOPS, {:.0f} % of p99, {:.0f} % of rarer ones). "
         "The figures are means over the rounds.\n",
         run_spread_in_turns * 100, run_spread_in_turns * spread_factor("p95") * 100,
         run_spread_in_turns * spread_factor("p99") * 100, run_spread_in_turns * spread_factor("p99.9") * 100);
   if (by_runs != 0)
     text +=
-        "By runs: based on how the runs of each report differ. The figures are geometric means over the\nruns. "
+        "By runs: based on how the runs of each report differ. The figures are geometric means over the runs. "
         "FASTER and SLOWER need an interval of 99 %.\n";
   return text +
          fmt::format("FASTER, SLOWER: by at least {:.0f} %. No difference: one of {:.0f} % would have been seen.\n",

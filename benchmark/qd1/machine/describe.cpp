@@ -9,7 +9,6 @@
 namespace qd1 {
 namespace {
 
-constexpr std::size_t width = 96;
 constexpr std::size_t label_width = 18;
 
 // Bytes that continue a character of UTF-8 take no column (µ, °).
@@ -23,7 +22,7 @@ std::size_t next_break(std::string_view text, std::size_t from) {
 }
 
 // `first` is what stands left of the first line; what follows begins under its end.
-void append_wrapped(std::string& out, std::string_view first, std::string_view text) {
+void append_wrapped(std::string& out, std::string_view first, std::string_view text, std::size_t width) {
   const std::size_t indent = columns(first);
   out += first;
   std::size_t used = indent;
@@ -42,34 +41,36 @@ void append_wrapped(std::string& out, std::string_view first, std::string_view t
   out += '\n';
 }
 
-void append_section(std::string& out, const section& section) {
+void append_section(std::string& out, const section& section, std::size_t width) {
   if (section.lines.empty()) return;
-  out += section.title + '\n';
+  append_wrapped(out, "", section.title, width);
   for (const line& each : section.lines)
-    append_wrapped(out, fmt::format("  {:<{}}", each.label, label_width), each.text);
+    append_wrapped(out, fmt::format("  {:<{}}", each.label, label_width), each.text, width);
   out += '\n';
 }
 
-void append_paragraph(std::string& out, const recommendation& advice) {
-  append_wrapped(out, fmt::format("  {:<9}", name(advice.severity)), advice.finding);
-  append_wrapped(out, std::string(11, ' '), advice.why);
+void append_paragraph(std::string& out, const recommendation& advice, std::size_t width) {
+  append_wrapped(out, fmt::format("  {:<9}", name(advice.severity)), advice.finding, width);
+  append_wrapped(out, std::string(11, ' '), advice.why, width);
   if (advice.command) out += std::string(11, ' ') + "$ " + *advice.command + '\n';
 }
 
 }  // namespace
 
-std::string describe(const std::vector<recommendation>& all) {
+std::string describe(const std::vector<recommendation>& all, std::size_t width) {
   std::string out;
-  for (const recommendation& each : all) append_paragraph(out, each);
+  for (const recommendation& each : all) append_paragraph(out, each, width);
   return out;
 }
 
-std::string describe(const machine_facts& machine) {
+std::string describe(const machine_facts& machine, std::size_t width) {
   std::string out;
-  for (const section& each : present(machine)) append_section(out, each);
-  const std::string advice = describe(advise(machine));
+  for (const section& each : present(machine)) append_section(out, each, width);
+  const std::string advice = describe(advise(machine), width);
   if (advice.empty()) return out + "Nothing was found that spoils a measurement.\n";
-  return out + "What spoils or skews a measurement here (qd1 changes none of it; most commands need root)\n" + advice;
+  append_wrapped(out, "", "What spoils or skews a measurement here (qd1 changes none of it; most commands need root)",
+                 width);
+  return out + advice;
 }
 
 }  // namespace qd1

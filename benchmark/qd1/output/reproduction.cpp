@@ -35,14 +35,19 @@ std::string lines_of(const figures& table) {
       widths[each] = std::max(widths[each], width_of(row.cells[each]));
   }
   constexpr std::size_t origins = 9;
-  std::string text = table.title + '\n' + std::string(subject + 2 + origins, ' ');
+  std::size_t total = subject + 2 + origins;
+  for (const std::size_t each : widths) total += 2 + each;
+  const bool is_narrow = total > page_width();  // subjects stand on lines of their own
+  std::string text = wrapped(table.title) + std::string((is_narrow ? 0 : subject) + 2 + origins, ' ');
   for (std::size_t each = 0; each < widths.size(); ++each)
     text += "  " + padded_left(table.columns[each], widths[each]);
   text += '\n';
   for (std::size_t each = 0; each < table.rows.size(); ++each) {
     const figures_row& row = table.rows[each];
-    std::string line = padded_right(begins_subject(table, each) ? row.subject : "", subject) + "  " +
-                       padded_right(std::string(name(row.origin)), origins);
+    const std::string named = begins_subject(table, each) ? row.subject : "";
+    if (is_narrow && !named.empty()) text += wrapped(named);
+    std::string line =
+        (is_narrow ? "" : padded_right(named, subject)) + "  " + padded_right(std::string(name(row.origin)), origins);
     for (std::size_t cell = 0; cell < row.cells.size(); ++cell)
       line += "  " + padded_left(row.cells[cell], widths[cell]);
     line.erase(line.find_last_not_of(' ') + 1);

@@ -55,6 +55,35 @@ std::string wrapped(const std::string& text) {
   return lines + line + '\n';
 }
 
+std::string narrowed(const std::string& text) {
+  const std::size_t width = page_width();
+  // Continuation bytes of UTF-8 take no column.
+  const auto is_column = [](char each) { return (static_cast<unsigned char>(each) & 0xC0U) != 0x80U; };
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    for (;;) {
+      const std::size_t first_word = std::min(line.find_first_not_of(' '), line.size());
+      std::size_t used = 0, last_blank = std::string::npos, at = 0;
+      for (; at < line.size() && used <= width; ++at) {
+        if (line[at] == ' ' && at > first_word) last_blank = at;
+        used += static_cast<std::size_t>(is_column(line[at]));
+      }
+      if (used <= width) break;
+      if (last_blank == std::string::npos) last_blank = line.find(' ', at);
+      if (last_blank == std::string::npos) break;
+      std::string head = line.substr(0, last_blank);
+      head.erase(head.find_last_not_of(' ') + 1);
+      const std::size_t rest = line.find_first_not_of(' ', last_blank);
+      out += head + '\n';
+      line = rest == std::string::npos ? "" : std::string(indent + 4, ' ') + line.substr(rest);
+    }
+    out += line + '\n';
+  }
+  return out;
+}
+
 std::vector<remark> remarks(const series& each, const report& among) {
   std::vector<remark> all;
   const std::string own = name_among(among, each.work);

@@ -22,6 +22,10 @@ std::size_t page_width();
 /// Lines of at most page_width() columns, broken between words, those after the first indented.
 std::string wrapped(const std::string& text);
 
+/// The same for each line of a text, which keeps its blanks, as of a table. What follows in a line that is too long is
+/// indented further.
+std::string narrowed(const std::string& text);
+
 /// A remark about one series.
 struct remark {
   std::string subject;  ///< its title, or the mode that is not available

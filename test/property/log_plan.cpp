@@ -32,7 +32,7 @@ log_surroundings log_surroundings_of(std::uint64_t seed, const surroundings& pos
   log_surroundings made;
   made.mode = possible.modes[random.below(possible.modes.size())];
   made.extent = random.one_of<std::uint64_t>({16 * 1024, 64 * 1024, 256 * 1024});
-  made.largest_batch = random.one_of<std::uint64_t>({4096, 16 * 1024});
+  made.largest_batch = random.one_of<std::uint64_t>({4096, 5000, 16 * 1024});
   made.checksums = random.one_in(2);
   return made;
 }

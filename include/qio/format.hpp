@@ -16,10 +16,10 @@ template <>
 struct fmt::formatter<qio::error> : fmt::formatter<std::string> {
   /// For fmt.
   template <class Context>
-  auto format(const qio::error& failure, Context& context) const {
-    const std::error_code code = failure.code();
+  auto format(const qio::error& one, Context& ctx) const {
+    const std::error_code code = one.code();
     return fmt::formatter<std::string>::format(
-        fmt::format("{} [{} {}]", failure.message(), code.category().name(), code.value()), context);
+        fmt::format("{} [{} {}]", one.message(), code.category().name(), code.value()), ctx);
   }
 };
 
@@ -28,8 +28,8 @@ template <>
 struct fmt::formatter<qio::explanation> : fmt::formatter<std::string> {
   /// For fmt.
   template <class Context>
-  auto format(const qio::explanation& facts, Context& context) const {
-    return fmt::formatter<std::string>::format(facts.text(), context);
+  auto format(const qio::explanation& facts, Context& ctx) const {
+    return fmt::formatter<std::string>::format(facts.text(), ctx);
   }
 };
 
@@ -38,9 +38,9 @@ template <>
 struct fmt::formatter<qio::alignment> : fmt::formatter<std::string> {
   /// For fmt.
   template <class Context>
-  auto format(const qio::alignment& needed, Context& context) const {
+  auto format(const qio::alignment& needed, Context& ctx) const {
     return fmt::formatter<std::string>::format(
-        fmt::format("memory {}, read {}, write {}", needed.memory, needed.read, needed.write), context);
+        fmt::format("memory {}, read {}, write {}", needed.memory, needed.read, needed.write), ctx);
   }
 };
 
@@ -50,9 +50,9 @@ template <class T>
 struct fmt::formatter<qio::result<T>> : fmt::formatter<std::string> {
   /// For fmt.
   template <class Context>
-  auto format(const qio::result<T>& answer, Context& context) const {
+  auto format(const qio::result<T>& answer, Context& ctx) const {
     const std::string text =
         answer ? fmt::format("{}", answer.assume_value()) : fmt::format("error: {}", answer.assume_error());
-    return fmt::formatter<std::string>::format(text, context);
+    return fmt::formatter<std::string>::format(text, ctx);
   }
 };

@@ -76,10 +76,11 @@ void worker::work() {
     service_.engine = traits(duty_.work.mode).maps ? "memory copies" : "system calls";
     return work_by_mode();
   }
-  work_in(qio::context::create(options_for(duty_.engine, duty_.work)));
+  work_in_context();
 }
 
-void worker::work_in(qio::result<qio::context> created) {
+void worker::work_in_context() {
+  auto created = qio::context::create(options_for(duty_.engine, duty_.work));
   if (!created) {
     not_available_ = created.error().message();
     return;

@@ -57,7 +57,7 @@ class worker {
   void work_by_mode(Context&... context);
   template <class Mode, class... Context>
   void work_on(Context&... context);
-  void work_in(qio::result<qio::context> created);
+  void work_in_context();
   template <class Context>
   void note_service(const Context& context);
   void note_feature(const std::string& name, bool had, const std::string& why_not);

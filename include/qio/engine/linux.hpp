@@ -328,8 +328,7 @@ class linux_engine : detail::no_hook {
   };
 
   explicit linux_engine(const context_options& options)
-      : spins_(options.waiting == wait_policy::spin),
-        workers_(options.workers, &linux_engine::finished_by_worker, this) {}
+      : workers_(options.workers, &linux_engine::finished_by_worker, this) {}
 
   result<void> open_ring(const context_options& options) {
     auto set_up = detail::set_up_ring(ring_, options.queue_depth);
@@ -342,6 +341,7 @@ class linux_engine : detail::no_hook {
     setup_ = std::move(set_up).value();
     files_.set_up(ring_);
     polled_.set_up(options.polling, options.queue_depth);
+    spins_ = options.waiting == wait_policy::spin;
     is_plain_ = !polled_.is_open() && !spins_;
     had_ring_ = true;
     return success();
@@ -810,7 +810,7 @@ class linux_engine : detail::no_hook {
   detail::ring ring_;
   unsigned fast_opcodes_ = 0;  // a bit for each opcode that goes straight into the queue; 0 while something waits
   bool is_plain_ = true;       // it neither polls nor waits awake
-  const bool spins_;
+  bool spins_ = false;
   bool begun_ = false;
   bool is_listening_ = false;  // an entry of the ring, to wake_event_
   completion_room room_;

@@ -1,5 +1,6 @@
 #include "samples.hpp"
 
+#include "compare/pair_test.hpp"
 #include "merge/merge.hpp"
 #include "report_fields.hpp"
 
@@ -117,11 +118,30 @@ qd1::series series_of(const qd1::work& what, double ns) {
   return found;
 }
 
+qd1::detection detection_of(const qd1::work& what) {
+  qd1::detection found;
+  fill(found);
+  found.work = what;
+  found.effect = 0.02;
+  found.error = 0.05;
+  found.not_decidable.clear();
+  found.pairs.clear();
+  qd1::pair_test test(found.effect, found.error);
+  for (int pair = 0; pair < 20; ++pair) {
+    found.pairs.push_back({100.0 + pair % 3, 105, pair % 2 == 0});
+    test.add(found.pairs.back().base, found.pairs.back().now);
+  }
+  found.verdict = test.verdict();
+  found.ratio = test.ratio();
+  return found;
+}
+
 // What is known about the machine is the larger part of a report, and the same for all kinds.
 qd1::report report_without_series(bool knows_machine) {
   qd1::report found;
   fill(found);
   found.series.clear();
+  found.detections.clear();
   if (!knows_machine) {
     found.machine = {};
     found.counters = {};
@@ -166,6 +186,7 @@ qd1::report report_of_run() {
   found.series[4] = {};
   found.series[4].work = work_of(direct, write, blocking);
   found.series[4].invalid = {"text"};
+  found.detections = {detection_of(work_of(direct, read, blocking))};
   return found;
 }
 

@@ -104,7 +104,7 @@ TEST_CASE("the kernel gets the flag of untorn writes, and refuses it for a file 
   auto file = qio::cached_file::open(where.path + "/data", qio::access::write, qio::creation::always_new).value();
   const std::vector<std::byte> data(4096);
   const auto write = [&](qio::platform::transfer_flags flags) {
-    const qio::detail::piece all{0, nullptr, 0, {const_cast<std::byte*>(data.data()), data.size()}};
+    const qio::detail::piece all{0, {}, 0, {const_cast<std::byte*>(data.data()), data.size()}};
     return qio::platform::write_some(file.native_handle(), all, flags);
   };
   CHECK(write(0) == 4096);

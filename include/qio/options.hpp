@@ -50,8 +50,8 @@ struct open_options {
   /// counted and followed by a pause, as for reads. A write goes to the engine if it covers a part of a page that is
   /// known not to be cached or, in an uncached file, a part of any page.
   ///
-  /// On tmpfs, where a sync has nothing to do, async_sync() is served immediately, too, even with `never`. Other syncs go
-  /// to the engine.
+  /// On tmpfs, where a sync has nothing to do, async_sync() is served immediately, too, even with `never`. Other syncs
+  /// go to the engine.
   inline_transfers inline_writes = inline_transfers::automatic;
   /// async_open() with creation::open_existing opens the file immediately if the kernel has every name on the path in
   /// memory (Linux 5.12), the file system is one of those above, and the context has opened a file there before.

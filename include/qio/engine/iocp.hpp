@@ -144,9 +144,7 @@ class iocp : detail::no_hook {
 
   void explain(explanation& out) const {
     if (port_ == nullptr) {
-      out.add("engine", "pool");
-      out.add("workers", std::to_string(workers_.count()));
-      out.add("waiting", "sleep", "waiting awake would occupy a CPU that the workers need");
+      workers_.explain(out);
       if (!why_no_port_.empty()) out.add("fallback", "from iocp", why_no_port_);
       return;
     }

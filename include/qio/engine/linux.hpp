@@ -280,7 +280,11 @@ class linux_engine : detail::no_hook {
   // --- facts ---
 
   void explain(explanation& out) const {
-    if (!had_ring_) return explain_workers(out);
+    if (!had_ring_) {
+      workers_.explain(out);
+      if (!why_no_ring_.empty()) out.add("fallback", "from io_uring", why_no_ring_);
+      return;
+    }
     out.add("engine", "io_uring");
     if (refusal_ != 0)
       return out.add("ring", "off",
@@ -781,13 +785,6 @@ class linux_engine : detail::no_hook {
     // A filter that forbids a ring may forbid this, too.
     if (::ppoll(&ready, 1, limit.is_unlimited() ? nullptr : &left, nullptr) < 0 && errno != EINTR)
       std::this_thread::yield();
-  }
-
-  void explain_workers(explanation& out) const {
-    out.add("engine", "pool");
-    out.add("workers", std::to_string(workers_.count()));
-    out.add("waiting", "sleep", "waiting awake would occupy a CPU that the workers need");
-    if (!why_no_ring_.empty()) out.add("fallback", "from io_uring", why_no_ring_);
   }
 
   // --- from the workers ---

@@ -91,9 +91,7 @@ class pool : detail::no_hook {
   }
 
   void explain(explanation& out) const {
-    out.add("engine", "pool");
-    out.add("workers", std::to_string(workers_.count()));
-    out.add("waiting", "sleep", "waiting awake would occupy a CPU that the workers need");
+    workers_.explain(out);
     if (!was_chosen_) out.add("fallback", "from io_uring", "built without liburing");
   }
 

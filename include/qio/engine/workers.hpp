@@ -4,11 +4,13 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
+#include <qio/explanation.hpp>
 #include <qio/request/request.hpp>
 #include <qio/result.hpp>
 
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -53,6 +55,13 @@ class workers {
   }
 
   unsigned count() const noexcept { return count_; }
+
+  /// The facts about an engine that has only workers.
+  void explain(explanation& out) const {
+    out.add("engine", "pool");
+    out.add("workers", std::to_string(count_));
+    out.add("waiting", "sleep", "spinning would occupy a CPU that the workers need");
+  }
 
   void submit(request& r) noexcept {
     bool refused = false;

@@ -7,6 +7,7 @@
 #include <qio/configuration.hpp>
 #include <qio/system/posix/process.hpp>
 
+#include <fcntl.h>
 #include <liburing/compat.h>
 #include <liburing/io_uring.h>
 #include <poll.h>
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 // Missing from liburing 2.3. Linux 6.6: entries are used in ring order, without an array of indices.
@@ -258,6 +260,36 @@ class ring {
   std::byte* queues_ = nullptr;
   std::size_t queues_bytes_ = 0;
 };
+
+/// Closes `rings`, and returns when the kernel is done with everything that was in flight in them, and no longer reads
+/// or writes its memory. (The kernel cancels what it can, and waits for the rest.) Returns false, and closes nothing,
+/// if there is no way to find that out.
+///
+/// To find out, it reads from a pipe whose only write end the rings hold. The kernel releases a ring's files after the
+/// last request of that ring (io_ring_ctx_free() in io_uring/io_uring.c), and the reader then sees the end of the pipe.
+/// A child process that has a ring's descriptor (after vfork or clone) keeps the ring, so this waits for that child,
+/// too.
+QIO_COLD inline bool close_and_wait(std::initializer_list<ring*> rings) noexcept {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  const auto keeps_open = [&](ring& holder) {  // in place of a registered file, or as the first one
+    io_uring_files_update change{};
+    change.fds = reinterpret_cast<std::uintptr_t>(&ends[1]);
+    return holder.configure(IORING_REGISTER_FILES_UPDATE, &change, 1) == 1 ||
+           holder.configure(IORING_REGISTER_FILES, &ends[1], 1) == 0;
+  };
+  bool held = true;
+  for (ring* const each : rings)
+    if (each->is_open()) held = held && each->unregister_descriptor() && keeps_open(*each);
+  ::close(ends[1]);
+  if (held) {
+    for (ring* const each : rings) each->close();
+    char nothing;
+    while (::read(ends[0], &nothing, 1) < 0 && errno == EINTR) {}
+  }
+  ::close(ends[0]);
+  return held;
+}
 
 }  // namespace detail
 QIO_END_NAMESPACE

@@ -21,3 +21,15 @@ TEST_CASE("create() accepts the largest number of workers") {
   if (!created) QIO_SKIP("not available here: " + created.error().message());
   CHECK(created.value().explain().find("engine") != nullptr);
 }
+
+#if !QIO_HAS_URING && !QIO_HAS_IOCP
+TEST_CASE("a build without io_uring has workers, says why, and refuses a context that must have a ring") {
+  CHECK(qio::context::create({.engine = qio::engine_kind::ring}).error() == std::errc::function_not_supported);
+  const qio::explanation facts = qio::context::create().value().explain();
+  CHECK(facts.find("engine")->value == "pool");
+  REQUIRE(facts.find("fallback") != nullptr);
+  CHECK(facts.find("fallback")->reason == "built without liburing");
+  const auto chosen = qio::context::create({.engine = qio::engine_kind::workers}).value();
+  CHECK(chosen.explain().find("fallback") == nullptr);
+}
+#endif

@@ -103,7 +103,7 @@ struct virtual_detection {
   }
 };
 
-// Of cached reads of two files, of which the second is the slower one.
+// Compares cached reads of two files; the second file is the slower one.
 virtual_detection detect_in(const std::string& settings, const std::string& more = "") {
   const directory here;
   const std::string command = "cd '" + here.path.string() + "' && { LD_PRELOAD='" + QD1_VIRTUAL_TIME +

@@ -282,7 +282,7 @@ const series* series_of(const std::vector<series>& all, const work& work) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// Of series that are not in the report.
+// The report does not have the series that these notes are about.
 std::vector<std::string> notes_of(const series& of) {
   std::vector<std::string> notes = of.notes;
   if (of.measured() && of.verification.result == verification::verdict::unknown) notes.push_back(of.verification.text);

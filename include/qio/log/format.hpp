@@ -193,9 +193,10 @@ struct batch_header {
     return batch_header{n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8]};
   }
 
-  /// Whether what is at `from` was written whole and has changed since: it is not sealed, but nothing is missing. Of a
-  /// header that was written or erased in part, two numbers side by side are zero, because memory is copied in 16 bytes
-  /// or more, or from the beginning on: then bytes of the magic number are.
+  /// Whether a header at `from` was written completely and has changed since. Its seal does not fit then, but no part
+  /// is missing. If a header was written or erased in part, either two adjacent numbers are zero, because memory is
+  /// copied in pieces of 16 bytes or more, or bytes of the magic number are, because it is copied from the beginning
+  /// on.
   static bool has_changed(const std::byte* from) noexcept {
     for (std::size_t at = 0; at != 8; ++at)
       if (from[at] == std::byte{0}) return false;

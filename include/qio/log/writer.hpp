@@ -154,7 +154,7 @@ namespace detail {
 /// Owns the memory that is written, and lists who waits for it.
 class log_batch {
  public:
-  /// Of at most `largest` bytes on the disk. The memory may be larger.
+  /// The batch takes at most `largest` bytes on the disk; the memory may be larger.
   log_batch(aligned_buffer&& memory, std::uint64_t largest, std::uint64_t block) noexcept
       : memory_(std::move(memory)), largest_(largest), block_(block) {
     QIO_CHECK(largest_ <= memory_.size(), "bug in qio: a batch was given less memory than it may take");

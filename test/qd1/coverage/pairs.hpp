@@ -24,7 +24,7 @@ struct detections {
   double part(std::size_t of) const { return static_cast<double>(of) / static_cast<double>(tries); }
 };
 
-/// Of each host, factors of 1, 1.01, 1.02, 1.04, 1.05 and 1.1.
+/// For each host, the ratios 1, 1.01, 1.02, 1.04, 1.05 and 1.1.
 std::vector<detections> detect_simulated(std::size_t tries, std::uint64_t seed = 7);
 
 }  // namespace qd1_test

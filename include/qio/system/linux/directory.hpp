@@ -182,7 +182,7 @@ inline bool may_be_several(uid_t user) noexcept {
   char text[64] = {};
   const ssize_t length = ::read(map.value(), text, sizeof text - 1);
   ::close(map.value());
-  // Of the initial namespace: all users that exist, 0 to 2^32 - 2, each by its own number.
+  // In the initial user namespace, every user, from 0 to 2^32 - 2, has its own number.
   unsigned long long inside = 1, outside = 1, count = 0;
   if (length <= 0 || std::sscanf(text, "%llu %llu %llu", &inside, &outside, &count) != 3) return true;
   return inside != 0 || outside != 0 || count < 0xffff'ffff;

@@ -239,6 +239,24 @@ TEST_CASE("a run ends with a verdict of two sentences and the path of its page")
   CHECK(line.find("page.html", verdict) != std::string::npos);
 }
 
+TEST_CASE("the verdict counts the series that are invalid, not available or not steady") {
+  qd1::report run;
+  run.series.resize(3);
+  const auto verdict = [&run] { return unbroken(qd1::verdict_text(run)); };
+  CHECK_THAT(verdict(), Contains("All 3 series are valid."));
+  run.series[0].invalid = {"text"};
+  run.series[1].not_available = "text";
+  CHECK_THAT(verdict(), Contains("Of 3 series: 1 INVALID, 1 not available."));
+  run.series[2].latency.samples = 1;
+  run.series[2].steady = true;
+  CHECK_THAT(verdict(), Contains("Of 3 series: 1 INVALID, 1 not available."));
+  run.series[2].steady = false;
+  CHECK_THAT(verdict(), Contains("Of 3 series: 1 INVALID, 1 not available, 1 not steady."));
+  run.series[2].verification.result = qd1::verification::verdict::unknown;
+  run.complete = false;
+  CHECK_THAT(verdict(), Contains("1 not steady, 1 with direct not verified, the run was interrupted."));
+}
+
 TEST_CASE("what several series share is said once") {
   qd1::report run;
   for (const qd1::mode each : {qd1::mode::cached, qd1::mode::mapped}) {

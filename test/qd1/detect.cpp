@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 namespace {
@@ -57,12 +58,30 @@ TEST_CASE("two modes of a file are compared, and the report has the series of bo
     is_open = is_open || each.at("verdict") == "undecided";
   }
   CHECK(found.status == (is_open ? 3 : 0));
-  CHECK_THAT(unbroken(found.out), Contains("cached -> mapped") && Contains("in random order"));
+  CHECK_THAT(unbroken(found.out),
+             Contains("cached -> mapped") && Contains("in random order") && !Contains("The series are those of"));
 }
 
-TEST_CASE("two files are compared, and the report has the series of the first") {
+TEST_CASE("two files are compared, and the report has the series of the first, and says so") {
   const directory here;
-  run_qd1(here, "run ./a ./b --modes cached --detect 50%" + quickly);
+  const outcome found =
+      run_qd1(here, "run ./a ./b --modes cached --details --html out.html --csv out.csv --detect 50%" + quickly);
+  const char* const whose = "The series are those of ./a. Of ./b, there is the median of each run";
+  CHECK_THAT(unbroken(found.out), Contains(whose) && Contains("./a -> ./b"));
+  const std::string page = contents(here.path / "out.html");
+  CHECK_THAT(page, Contains(whose) && Contains("./a and ./b compared") && Contains("p50 of ./b"));
+  std::istringstream lines(contents(here.path / "out.csv"));
+  std::string head, line;
+  std::getline(lines, head);
+  CHECK_THAT(head, Contains(",detection base,detection now,base p50,now p50,ratio,ratio low,ratio high,pairs,verdict"));
+  std::size_t count = 0;
+  for (; std::getline(lines, line); ++count) {
+    CHECK_THAT(line, Contains(",\"./a\",\"./b\","));
+    // Titles have commas.
+    const std::string rest = line.substr(line.find('"', 1));
+    CHECK(std::ranges::count(rest, ',') == std::ranges::count(head, ','));
+  }
+  CHECK(count == 2);
   const auto report = report_in(here);
   CHECK(report.at("series").size() == 2);
   REQUIRE(report.at("detections").size() == 2);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The page: what a reader has to know first comes first.
+#include "detections.hpp"
 #include "document.hpp"
 #include "html.hpp"
 #include "machine.hpp"
@@ -115,7 +116,9 @@ node footer(runs_shown runs) {
 
 std::string page(runs_shown runs, const std::vector<panel>& panels) {
   nodes contents = banners(runs);
-  node main = element("main", {}, {header(runs), answers(panels, runs)});
+  node main = element("main", {}, {header(runs)});
+  if (runs.size() == 1) main.add(detections(*runs.front().run));
+  main.add(answers(panels, runs));
   if (runs.size() > 1) main.add(series_table(runs));
   for (const panel& each : panels) main.add(details(each, runs));
   main.add(notes(runs));

@@ -311,6 +311,11 @@ report detected_run(const run_request& request) {
   if (file.bytes() != second_file.bytes() && request.working_sets.empty())
     out.notes.push_back(fmt::format("the files differ in size; of both, the first {} are used",
                                     size_text(std::min(file.bytes(), second_file.bytes()))));
+  if (has_two)
+    out.notes.push_back(
+        fmt::format("The series are those of {0}. Of {1}, there is the median of each run; for its series, measure it "
+                    "alone: qd1 run {1}",
+                    request.path, request.against));
   std::optional<platform::hardware_cycles> cycles;
   if (request.cycles && !cycles.emplace().why_not().empty()) out.notes.push_back("no cycles/op: " + cycles->why_not());
   const run_setup setup{clock, file, out.machine, request.engine, cycles ? &*cycles : nullptr};

@@ -214,12 +214,12 @@ std::string table(const report& report) {
   std::string text;
   if (!report.detections.empty()) text = detection_text(report) + '\n';
   if (!report.settings.profile.empty()) {
-    text = profile_block(report);
+    text += profile_block(report);
   } else {
     switch (report.kind) {
-      case report_kind::memory: text = shortage_block(report); break;
-      case report_kind::depth: text = ladder_blocks(report); break;
-      case report_kind::run: text = blocks(report);
+      case report_kind::memory: text += shortage_block(report); break;
+      case report_kind::depth: text += ladder_blocks(report); break;
+      case report_kind::run: text += blocks(report);
     }
   }
   return text + contributions(report) + shared_remarks(report) + footer(report) + '\n' + verdict_text(report);

@@ -109,14 +109,47 @@ qd1::reproduction repeated() {
   return found;
 }
 
+// As of qd1 run "a <data>" b --detect 2%: one work is decided, one is open, and of one there is no verdict.
+qd1::report detected() {
+  qd1::report found = qd1_test::synthetic_report(3'000);
+  for (std::size_t each = 0; each < 3; ++each) {
+    qd1::detection& added = found.detections.emplace_back();
+    added.work = found.series[each].work;
+    added.base = "a <data>";
+    added.now = "b";
+    added.effect = 0.02;
+    added.seconds = 12.5;
+    added.ratio = {1.21, qd1::interval{1.15, 1.3}};
+    for (int pair = 0; pair < 11; ++pair) added.pairs.push_back({100'000, 121'000, pair % 2 == 0});
+  }
+  found.detections[0].verdict = qd1::detected::slower;
+  found.detections[1].notes = {"a note on b"};
+  found.detections[2].not_decidable = "a series is invalid";
+  return found;
+}
+
 std::vector<std::string> pages() {
   const qd1::report good = qd1_test::synthetic_report(20'000), other = qd1_test::synthetic_report(20'000, 1.2, 70),
                     bad = troubled();
   const named_report runs[] = {{"base", &good}, {"6.18", &other}, {"bad", &bad}};
-  return {render(good), render(bad), render(runs), render(qd1::report()), render(repeated())};
+  return {render(good), render(bad), render(runs), render(qd1::report()), render(repeated()), render(detected())};
 }
 
 }  // namespace
+
+TEST_CASE("a page shows what --detect decided, before the figures") {
+  const std::string page = render(detected()), text = words(page);
+  const auto verdict = text.find("SLOWER by 21.0 % (15.0 … 30.0)");
+  REQUIRE(verdict != std::string::npos);
+  CHECK(verdict < text.find("Dot: median, with its 95 % interval"));
+  CHECK(contains(page, "p50 of a &lt;data&gt;"));
+  CHECK(contains(text, "100 µs\n121 µs\n11\n12.5 s"));
+  CHECK(contains(text, "undecided after 11 pairs: 21.0 % (15.0 … 30.0)\n100 µs\n121 µs"));
+  CHECK(contains(text, "no verdict: a series is invalid\n–\n–"));
+  CHECK(contains(text, "The other figures of this page are those of a &lt;data&gt;."));
+  CHECK(contains(text, "b, " + qd1::title(detected().series[1].work) + ": a note on b"));
+  CHECK_FALSE(contains(words(render(qd1_test::synthetic_report(3'000))), "compared"));
+}
 
 TEST_CASE("pages are well-formed") {
   for (const std::string& page : pages()) CHECK(malformed(page) == "");

@@ -263,7 +263,7 @@ PROMISE(batch_any_mode, everywhere, "an any_file carries out batches") {
 
 // --- asynchronous ---
 
-PROMISE(batch_called_back, asynchronous, "run() calls the callback of a batch once; start() never does") {
+PROMISE(batch_called_back, asynchronous, "run() calls the callback of a batch once, and start() never does") {
   auto file = w.with(8 * block);
   for (const std::size_t count : {0u, 1u, 3u, 40u}) {
     CAPTURE(count);
@@ -313,7 +313,7 @@ PROMISE(batch_too_late, asynchronous, "a batch whose deadline has passed, or who
   CHECK(w.context->run(file.async_read_many({}, {.deadline = -24h})).value() == 0);  // there was nothing to do
 }
 
-PROMISE(batch_canceled, asynchronous, "a canceled batch keeps the answers it has; the others are operation_canceled") {
+PROMISE(batch_canceled, asynchronous, "a canceled batch keeps the answers it has, the others are operation_canceled") {
   world<Where> small({.queue_depth = 4, .workers = 1});
   auto file = small.with(64 * block);
   for (const int polls : {0, 1, 2, 5}) {

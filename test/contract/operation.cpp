@@ -8,7 +8,7 @@
 
 namespace contract {
 
-PROMISE(called_back_once, asynchronous, "run() calls a callback once; start() never does") {
+PROMISE(called_back_once, asynchronous, "run() calls a callback once, and start() never does") {
   auto file = w.with(4096);
   memory block(4096);
   int calls = 0;
@@ -39,7 +39,7 @@ PROMISE(called_back_once, asynchronous, "run() calls a callback once; start() ne
   CHECK(synced);
 }
 
-PROMISE(run_alone, asynchronous, "run() of an operation returns when it completes; others proceed meanwhile") {
+PROMISE(run_alone, asynchronous, "run() of an operation returns when it completes, and others proceed meanwhile") {
   auto file = w.with(4096);
   reader<world<Where>> other(4096);
   other.start(file, 0);
@@ -63,7 +63,7 @@ PROMISE(polled, asynchronous, "poll() does the work that needs no waiting, and r
   CHECK(!w.context->poll());
 }
 
-PROMISE(many, asynchronous, "any number of operations may be in flight with a small queue; none is lost") {
+PROMISE(many, asynchronous, "any number of operations may be in flight with a small queue, and none is lost") {
   world<Where> small({.queue_depth = 8, .workers = 2});
   auto file = small.with(64 * 4096);
   for (const std::size_t count : {1u, 32u, 1000u}) {

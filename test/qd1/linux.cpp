@@ -166,7 +166,7 @@ TEST_CASE("a setting that cannot be is refused, and nothing is changed") {
   CHECK(read_ahead_of(device) == before);
 }
 
-TEST_CASE("schedulers are compared where that is allowed, and the old one is put back") {
+TEST_CASE("schedulers are compared where that is allowed, and the old one is put back", "[nightly]") {
   const directory here;
   const mounted_device loop(here);
   if (loop.name.empty()) QIO_SKIP("no loop device can be mounted");
@@ -183,7 +183,8 @@ TEST_CASE("schedulers are compared where that is allowed, and the old one is put
   CHECK_THAT(unbroken(without.out), Contains("as root, with --allow-tuning, each is measured; by hand: echo none >"));
 }
 
-TEST_CASE("buffered reads are compared without read-ahead where that is allowed, and the old value is put back") {
+TEST_CASE("buffered reads are compared without read-ahead where that is allowed, and the old value is put back",
+          "[nightly]") {
   const directory here;
   const mounted_device loop(here, "256M");  // of holes: it takes no room
   if (loop.name.empty()) QIO_SKIP("no loop device can be mounted");

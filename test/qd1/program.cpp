@@ -128,13 +128,13 @@ TEST_CASE("a stranger's file is read, never written") {
 
 TEST_CASE("a file that qd1 made is kept and used again, until somebody changes it") {
   const directory here;
-  CHECK(run_qd1(here, "run ./data" + small).status == 0);
+  CHECK(run_qd1(here, "run ./data --modes cached" + small).status == 0);
   CHECK(fs::file_size(here.path / "data") == 1 << 20);
   if (!qd1::platform::is_made_by_qd1((here.path / "data").string())) QIO_SKIP("the file system keeps no marks");
-  CHECK_THAT(run_qd1(here, "run data" + brief).out, Contains("KiB write"));
+  CHECK_THAT(run_qd1(here, "run data --modes cached" + brief).out, Contains("KiB write"));
 
   std::ofstream(here.path / "data", std::ios::app) << "a stranger's line";
-  CHECK_THAT(run_qd1(here, "run data" + brief).out, Contains("reads only"));
+  CHECK_THAT(run_qd1(here, "run data --modes cached" + brief).out, Contains("reads only"));
 }
 
 TEST_CASE("a mistyped command gets a suggestion and never becomes a file") {

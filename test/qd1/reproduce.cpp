@@ -72,7 +72,7 @@ TEST_CASE("the figures of 2017 stand beside true ones, and its mistake is refuse
   CHECK_THAT(page, Contains("What repeats") && Contains("withdrawn") && Contains("Measurements"));
 }
 
-TEST_CASE("loads on one drive are compared with the device's own counts") {
+TEST_CASE("loads on one drive are compared with the device's own counts", "[nightly]") {
   const directory here;
   if (!has_direct(here)) QIO_SKIP("no direct I/O here");
   if (qd1::count(qd1::find_machine(here.path.string())).devices.empty())

@@ -72,7 +72,7 @@ TEST_CASE("a clock in coarse steps widens intervals by a step, and is named") {
     }
 }
 
-TEST_CASE("a random walk is not steady, and samples that remember 10,000 others have no intervals") {
+TEST_CASE("a random walk is not steady, and samples that remember 10,000 others have no intervals", "[nightly]") {
   int steady = 0, given = 0;
   for (const char* seed : {"1", "2", "3", "4", "5", "6"}) {
     const virtual_run walk = run_in(std::string("VIRTUAL_WALK=0.1 VIRTUAL_SEED=") + seed);
@@ -133,7 +133,7 @@ TEST_CASE("detection finds a file that is 5 % slower, however much each read res
     }
 }
 
-TEST_CASE("detection finds no difference between equal files, and stops") {
+TEST_CASE("detection finds no difference between equal files, and stops", "[nightly]") {
   for (const char* memory : {"0", "0.99"})
     for (const char* seed : {"1", "2"}) {
       INFO(memory << ", " << seed);

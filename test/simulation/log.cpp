@@ -160,7 +160,7 @@ TEST_CASE("a direct log loses no acknowledged record in 2,500 crashes, and shows
   check_events(crash<qio::direct>(1, 834, {.short_transfers = 0.1, .interruptions = 0.05}));
 }
 
-TEST_CASE("a direct log loses no acknowledged record in 2,500 more crashes, and shows no torn one") {
+TEST_CASE("a direct log loses no acknowledged record in 2,500 more crashes, and shows no torn one", "[nightly]") {
   check_events(crash<qio::direct>(5001, 834, {.short_transfers = 0.1, .interruptions = 0.05}));
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("a cached log loses no acknowledged record in 2,500 crashes, and shows
   check_events(crash<qio::cached>(10001, 834, {.short_transfers = 0.1, .interruptions = 0.05}));
 }
 
-TEST_CASE("a cached log loses no acknowledged record in 2,500 more crashes, and shows no torn one") {
+TEST_CASE("a cached log loses no acknowledged record in 2,500 more crashes, and shows no torn one", "[nightly]") {
   check_events(crash<qio::cached>(15001, 834, {.short_transfers = 0.1, .interruptions = 0.05}));
 }
 

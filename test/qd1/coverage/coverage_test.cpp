@@ -49,16 +49,22 @@ void check_kinds(std::string_view about) {
   CHECK(found != 0);
 }
 
-TEST_CASE("intervals of independent lognormal samples hold the true value") { check_kinds("independent, lognormal"); }
-TEST_CASE("intervals of independent Pareto samples hold the true value") { check_kinds("independent, Pareto"); }
-TEST_CASE("intervals of independent bimodal samples hold the true value") { check_kinds("independent, bimodal"); }
-TEST_CASE("intervals of autoregressive samples hold the true value") { check_kinds("AR("); }
-TEST_CASE("intervals of rounds that differ hold the true value") { check_kinds("rounds differ"); }
-TEST_CASE("intervals of two levels hold the true value, or are withheld") { check_kinds("levels"); }
-TEST_CASE("intervals of drifting samples hold the true value, or are withheld") { check_kinds("drift"); }
+TEST_CASE("intervals of independent lognormal samples hold the true value", "[nightly]") {
+  check_kinds("independent, lognormal");
+}
+TEST_CASE("intervals of independent Pareto samples hold the true value", "[nightly]") {
+  check_kinds("independent, Pareto");
+}
+TEST_CASE("intervals of independent bimodal samples hold the true value", "[nightly]") {
+  check_kinds("independent, bimodal");
+}
+TEST_CASE("intervals of autoregressive samples hold the true value", "[nightly]") { check_kinds("AR("); }
+TEST_CASE("intervals of rounds that differ hold the true value", "[nightly]") { check_kinds("rounds differ"); }
+TEST_CASE("intervals of two levels hold the true value, or are withheld", "[nightly]") { check_kinds("levels"); }
+TEST_CASE("intervals of drifting samples hold the true value, or are withheld", "[nightly]") { check_kinds("drift"); }
 
-TEST_CASE("intervals of rounds that end by time hold the true value") { check_kinds(" ms"); }
-TEST_CASE("intervals of reads with pauses hold the true value") { check_kinds("pauses"); }
+TEST_CASE("intervals of rounds that end by time hold the true value", "[nightly]") { check_kinds(" ms"); }
+TEST_CASE("intervals of reads with pauses hold the true value", "[nightly]") { check_kinds("pauses"); }
 
 TEST_CASE("of all intervals at most 7 % miss the true value, and of no process more than 5 in 24") {
   double given = 0, wrong = 0;
@@ -94,7 +100,7 @@ TEST_CASE("comparisons of the same thing seldom find a difference, and those of 
   }
 }
 
-TEST_CASE("pairs of runs in random order are wrong at most 5 times in 100, whatever the host does") {
+TEST_CASE("pairs of runs in random order are wrong at most 5 times in 100, whatever the host does", "[nightly]") {
   for (const qd1_test::detections& each : qd1_test::detect_simulated(repetitions() / 10)) {
     INFO(each.host << ", times " << each.slower << ": right " << each.right << ", wrong " << each.wrong << ", none "
                    << each.none << ", undecided " << each.undecided << ", missed " << each.missed << ", of "

@@ -162,11 +162,13 @@ inline auto leasing(std::string path) {
   };
 }
 
-/// Runs one command to hold, another to release.
+/// Runs one command to hold, another to release, also if the first fails.
 inline auto commanding(std::string hold, std::string undo) {
   return [hold = std::move(hold), undo = std::move(undo)]() -> undoing {
-    if (std::system((hold + " >/dev/null 2>&1").c_str()) != 0) return {};
-    return [undo] { static_cast<void>(std::system((undo + " >/dev/null 2>&1").c_str())); };
+    const undoing release = [undo] { static_cast<void>(std::system(("{ " + undo + "; } >/dev/null 2>&1").c_str())); };
+    if (std::system(("{ " + hold + "; } >/dev/null 2>&1").c_str()) == 0) return release;
+    release();
+    return {};
   };
 }
 

@@ -203,12 +203,13 @@ outcome slow_journal(const form& how) {
 outcome throttled_writers(const form& how) {
   const place where("ext4");
   if (!where.missing.empty()) return lacking(where.missing);
-  // Writing one of the two sets the other to 0.
+  // Of a number of bytes and a ratio, the one that was set last counts, and the other is 0.
+  const std::string saved = where / "saved";
   const guard lowered(
-      commanding("cat /proc/sys/vm/dirty_ratio /proc/sys/vm/dirty_background_ratio >" + (where / "ratios") +
-                     " && echo 8388608 >/proc/sys/vm/dirty_bytes && echo 4194304 >/proc/sys/vm/dirty_background_bytes",
-                 "{ read ratio; read background; } <" + (where / "ratios") +
-                     "; echo $ratio >/proc/sys/vm/dirty_ratio; echo $background >/proc/sys/vm/dirty_background_ratio"),
+      commanding("cd /proc/sys/vm && grep -H . dirty_bytes dirty_background_bytes dirty_ratio dirty_background_ratio | "
+                 "grep -v ':0$' >" +
+                     saved + " && echo 8388608 >dirty_bytes && echo 4194304 >dirty_background_bytes",
+                 "cd /proc/sys/vm && while IFS=: read -r name value; do echo $value >$name; done <" + saved),
       how.time + std::chrono::seconds(60));
   if (!lowered.holds()) return lacking("vm.dirty_bytes cannot be changed");
   const neighbor other([&] {
@@ -367,15 +368,13 @@ outcome hanging_device(const form& how, unsigned read_ahead) {
 
 // --- 6. Overlay: opening a file of the lower layer for writing copies it ---
 
-qio::task<bool> prepare_copy(bench& on, std::string lower, std::string path, std::string other, std::size_t bytes) {
+qio::task<bool> prepare_copy(bench& on, std::string lower, std::string path, std::size_t bytes) {
   bool is_made = false;
-  co_await on.elsewhere([&] {
-    is_made = make_file(lower, bytes);
-    std::ofstream(other) << "contents";
-    static_cast<void>(fs::file_size(path));
-  });
-  // From now on the file system is known, and the names on the path are in memory.
-  on.count_success(co_await reopen(on, other));
+  co_await on.elsewhere([&] { is_made = make_file(lower, bytes); });
+  // From now on the layer is known, and the names on the path are in memory.
+  on.count_success(
+      co_await cached_file::async_open(on.context, path, access::read, creation::open_existing, on.options()));
+  co_await on.elsewhere([&] { static_cast<void>(fs::file_size(path)); });
   co_return is_made;
 }
 
@@ -388,7 +387,7 @@ outcome copy_up(const form& how) {
   outcome found = measure(how, [&](bench& on) -> qio::task<void> {
     for (std::size_t i = 0; i < 4 && on.goes_on(); ++i) {
       const std::string name = "file" + text(i);
-      const bool is_made = co_await prepare_copy(on, lower / name, where / name, where / "other", bytes);
+      const bool is_made = co_await prepare_copy(on, lower / name, where / name, bytes);
       auto opened = co_await reopen(on, where / name);
       on.count(is_made && opened, "a file was not opened for writing");
       if (!opened) co_return;
@@ -411,7 +410,7 @@ outcome held_copy_up(const form& how) {
   outcome found = measure(how, [&](bench& on) -> qio::task<void> {
     for (std::size_t i = 0; i < 8 && on.goes_on(); ++i) {
       const std::string name = "file" + text(i), path = where / name;
-      const bool is_made = co_await prepare_copy(on, below / name, path, where / "other", mib);
+      const bool is_made = co_await prepare_copy(on, below / name, path, mib);
       const auto open = [&]() -> qio::task<void> {
         const auto opened = co_await reopen(on, path);
         on.count(is_made && opened, "a file was not opened for writing");

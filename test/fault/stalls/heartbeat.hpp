@@ -12,7 +12,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
-#include <functional>
 #include <vector>
 
 namespace stalls {
@@ -32,7 +31,25 @@ class cpu_waits {
     if (file_ >= 0) ::close(file_);
   }
 
-  nanoseconds total() const {
+  /// Until now.
+  nanoseconds total() {
+    known_.push_back({clock::now(), read()});
+    return known_.back().total;
+  }
+  /// When it was last asked for before that time: at most a beat earlier, so nearly all that it has grown by since then
+  /// has made late what was due at that time.
+  nanoseconds total_at(clock::time_point time) const {
+    const auto before = std::find_if(known_.rbegin(), known_.rend(), [&](const at& each) { return each.when <= time; });
+    return before == known_.rend() ? nanoseconds() : before->total;
+  }
+
+ private:
+  struct at {
+    clock::time_point when;
+    nanoseconds total;
+  };
+
+  nanoseconds read() const {
     std::array<char, 96> text{};
     if (file_ < 0 || ::pread(file_, text.data(), text.size() - 1, 0) <= 0) return {};
     char* end = nullptr;
@@ -40,8 +57,8 @@ class cpu_waits {
     return nanoseconds(std::strtoll(end, nullptr, 10));
   }
 
- private:
   const int file_;
+  std::vector<at> known_;
 };
 
 /// How late each of several things came that were due.
@@ -65,7 +82,7 @@ class lateness {
     return sorted[sorted.size() - 1 - sorted.size() / 10'000];
   }
   /// The sum of all turns longer than 1 ms.
-  nanoseconds stood_still() const {
+  nanoseconds blocked() const {
     nanoseconds sum{};
     for (const nanoseconds each : turns_) sum += each > 1ms ? each : nanoseconds();
     return sum;
@@ -90,7 +107,7 @@ class heartbeat {
   void stop() { stopped_ = true; }
 
   const lateness& late() const { return late_; }
-  const cpu_waits& waits() const { return waits_; }
+  cpu_waits& waits() { return waits_; }
 
  private:
   cpu_waits waits_;
@@ -102,8 +119,7 @@ class heartbeat {
 /// Starts before the operation. If that ends after its deadline without having been canceled, its end counts.
 class deadline_watch {
  public:
-  deadline_watch(lateness& late, const cpu_waits& waits, clock::time_point due)
-      : late_(late), waits_(waits), due_(due), waited_(waits.total()) {}
+  deadline_watch(lateness& late, cpu_waits& waits, clock::time_point due) : late_(late), waits_(waits), due_(due) {}
 
   qio::task<void> watch(qio::context& on) {
     static_cast<void>(co_await on.sleep_until(due_));
@@ -118,13 +134,12 @@ class deadline_watch {
   void note() {
     if (is_noted_) return;
     is_noted_ = true;
-    late_.add(clock::now() - due_, waits_.total() - waited_);
+    late_.add(clock::now() - due_, waits_.total() - waits_.total_at(due_));
   }
 
   lateness& late_;
-  const cpu_waits& waits_;
+  cpu_waits& waits_;
   const clock::time_point due_;
-  const nanoseconds waited_;
   bool is_noted_ = false;
 };
 

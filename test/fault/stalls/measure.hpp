@@ -3,7 +3,6 @@
 
 #include "heartbeat.hpp"
 #include "neighbors.hpp"
-
 #include <qio/qio.hpp>
 
 #include <fcntl.h>
@@ -29,9 +28,9 @@ namespace stalls {
 
 /// How a situation is brought about.
 struct form {
-  bool full = false;               ///< each load again and again for `time`, and large; otherwise once, and small
-  bool never = false;              ///< nothing runs inline
-  std::chrono::milliseconds time = std::chrono::seconds(12);
+  bool full = false;   ///< each load again and again for `time`, and large; otherwise once, and small
+  bool never = false;  ///< nothing runs inline
+  std::chrono::milliseconds time = std::chrono::seconds(15);
 
   /// For how many beats something is held.
   unsigned beats() const { return full ? 200 : 3; }
@@ -53,7 +52,7 @@ struct outcome {
   std::uint64_t transfers = 0;  ///< of those: reads and writes that were completed
   std::string wrong;            ///< the first result that was not right
   qio::file_statistics statistics;
-  bool was_released = true;  ///< the context asked for the release of what was held; it did not stand still
+  bool was_released = true;  ///< the context asked for the release of what was held: its thread was not blocked
 };
 
 inline outcome lacking(std::string why) {
@@ -67,8 +66,7 @@ constexpr bool has_inline_work = requires(Options options) { options.inline_work
 
 template <class Options>
 void forbid_inline_work(Options& options) {
-  if constexpr (has_inline_work<Options>)
-    options.inline_work = qio::inline_transfers::never;
+  if constexpr (has_inline_work<Options>) options.inline_work = qio::inline_transfers::never;
 }
 
 /// A context, the form of the situation, and what was found.
@@ -108,7 +106,7 @@ class bench {
     other.join();
   }
   /// Runs the task that `work` returns while something is held: see guard. That is released after some beats, so never
-  /// if the context stands still, before the time limit. False if it cannot be held.
+  /// if the thread is blocked, before the time limit. False if it cannot be held.
   template <class Hold, class Work>
   qio::task<bool> while_held(Hold hold, Work work, std::chrono::milliseconds limit = guard::usual_limit) {
     std::optional<guard> held;
@@ -198,8 +196,8 @@ inline bool make_file(const std::string& path, std::size_t bytes) {
   bool is_written = true;
   for (std::size_t offset = 0; offset < bytes && is_written; offset += piece.size()) {
     for (std::size_t i = 0; i < piece.size(); ++i) piece[i] = value_of((offset + i) / block);
-    is_written = ::pwrite(file, piece.data(), piece.size(), static_cast<off_t>(offset)) ==
-                 static_cast<ssize_t>(piece.size());
+    is_written =
+        ::pwrite(file, piece.data(), piece.size(), static_cast<off_t>(offset)) == static_cast<ssize_t>(piece.size());
   }
   ::close(file);
   return is_written && make_cold(path);

@@ -29,7 +29,7 @@ namespace stalls {
 using undoing = std::function<void()>;  ///< releases what is held; empty if it could not be held
 
 /// A process that holds something until it is asked to release it. It also releases it when the test ends in any way,
-/// and when the time limit has passed, because a context that stands still never asks.
+/// and when the time limit has passed, because a context whose thread is blocked never asks.
 class guard {
  public:
   static constexpr std::chrono::milliseconds usual_limit = std::chrono::seconds(30);
@@ -162,11 +162,15 @@ inline auto leasing(std::string path) {
   };
 }
 
+inline bool succeeds(const std::string& command) {
+  return std::system(("{ " + command + "\n} >/dev/null 2>&1").c_str()) == 0;
+}
+
 /// Runs one command to hold, another to release, also if the first fails.
 inline auto commanding(std::string hold, std::string undo) {
   return [hold = std::move(hold), undo = std::move(undo)]() -> undoing {
-    const undoing release = [undo] { static_cast<void>(std::system(("{ " + undo + "; } >/dev/null 2>&1").c_str())); };
-    if (std::system(("{ " + hold + "; } >/dev/null 2>&1").c_str()) == 0) return release;
+    const undoing release = [undo] { succeeds(undo); };
+    if (succeeds(hold)) return release;
     release();
     return {};
   };

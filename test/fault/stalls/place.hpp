@@ -78,9 +78,9 @@ class place {
  public:
   struct options {
     std::size_t mebibytes = 400;
-    std::string below = {};        ///< for a loop device: where its image is; a directory of its own if empty
-    unsigned read_ahead = 0;       ///< KiB; 0 leaves it as it is
-    std::string mounting = "loop"; ///< options of mount(8)
+    std::string below = {};         ///< for a loop device: where its image is; a directory of its own if empty
+    unsigned read_ahead = 0;        ///< KiB; 0 leaves it as it is
+    std::string mounting = "loop";  ///< options of mount(8)
   };
 
   explicit place(const std::string& kind) : place(kind, options()) {}

@@ -3,14 +3,20 @@
 
 #include "place.hpp"
 
-#include <sys/stat.h>
-#include <sys/statvfs.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace stalls {
 
@@ -42,6 +48,7 @@ outcome no_load(const form& how) {
 // --- 1. Cold cached reads ---
 
 enum class reads { in_bulk, in_time, as_batch };
+constexpr std::array all_reads{reads::in_bulk, reads::in_time, reads::as_batch};
 
 qio::task<void> read_cold(bench& on, file_on_context& file, reads kind) {
   const std::size_t bytes = kind == reads::in_time ? 64 * kib : mib;
@@ -76,15 +83,21 @@ outcome cold_reads(const form& how, const std::string& kind, unsigned read_ahead
   lent_memory::reserve(500, 64 * kib);
   outcome found = measure(how, [&](bench& on) -> qio::task<void> {
     auto file = cached_file::open(on.context, path, access::read, creation::open_existing, on.options()).value();
-    while (on.goes_on()) {
+    const auto read = [&](reads each) -> qio::task<void> {
       co_await on.elsewhere([&] { make_cold(path); });
-      co_await read_cold(on, file, which);
-    }
+      co_await read_cold(on, file, each);
+    };
+    while (on.goes_on())
+      if (on.how.full)
+        co_await read(which);
+      else
+        for (const reads each : all_reads) co_await read(each);
     on.add_statistics(file);
   });
-  const std::string each = which == reads::in_time    ? how.either("500", "20") + std::string(" reads of 64 KiB, 5 ms each")
-                           : which == reads::as_batch ? how.either("100", "8") + std::string(" × 1 MiB as a batch")
-                                                      : how.either("100", "8") + std::string(" × 1 MiB at once");
+  const std::string each = !how.full                  ? "a few reads of each kind"
+                           : which == reads::in_time  ? "500 reads of 64 KiB, 5 ms each"
+                           : which == reads::as_batch ? "100 × 1 MiB as a batch"
+                                                      : "100 × 1 MiB at once";
   found.done = each + " on " + kind + (read_ahead == 0 ? "" : ", read-ahead " + text(read_ahead) + " KiB");
   return found;
 }
@@ -121,16 +134,16 @@ outcome busy_file(const form& how, const std::string& kind, beside which) {
   const place where(kind);
   if (!where.missing.empty()) return lacking(where.missing);
   const std::string path = where / "file";
-  constexpr std::size_t theirs = 64 * mib;
+  const std::size_t piece = how.either(32u, 2u) * mib, theirs = 2 * piece;
   if (!make_file(path, theirs + 4 * mib)) return lacking("no file of known contents");
   const neighbor other([&] {
     const int file = ::open(path.c_str(), which == beside::writes ? O_RDWR : O_RDONLY | O_DIRECT);
-    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(block, 32 * mib));
-    std::fill_n(memory, 32 * mib, std::byte{1});
-    return [=, piece = 0L]() mutable {
-      const off_t offset = piece++ % 2 * 32 * static_cast<off_t>(mib);
-      return which == beside::writes ? ::pwrite(file, memory, 32 * mib, offset) > 0
-                                     : ::pread(file, memory, 32 * mib, offset) > 0;
+    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(block, piece));
+    std::fill_n(memory, piece, std::byte{1});
+    return [=, turns = 0L]() mutable {
+      const auto offset = static_cast<off_t>(piece) * (turns++ % 2);
+      return which == beside::writes ? ::pwrite(file, memory, piece, offset) > 0
+                                     : ::pread(file, memory, piece, offset) > 0;
     };
   });
   if (!other.works()) return lacking("the other process failed");
@@ -165,8 +178,8 @@ outcome busy_file(const form& how, const std::string& kind, beside which) {
     on.add_statistics(file);
   });
   found.done = std::string("writes and reads of 4 KiB, resizing; another process ") +
-               (which == beside::writes ? "writes 32 MiB pieces of" : "reads 32 MiB pieces directly from") +
-               " the same file on " + kind;
+               (which == beside::writes ? "writes" : "directly reads") + " pieces of " + text(piece / mib) +
+               " MiB of the same file on " + kind;
   return found;
 }
 
@@ -232,9 +245,9 @@ outcome full_disk(const form& how) {
     return [=, data = std::vector<std::byte>(256 * kib)] {
       const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
       while (::write(file, data.data(), data.size()) > 0) {}
+      const bool is_stored = ::syncfs(file) == 0;
       ::close(file);
-      ::sync();
-      return ::unlink(path.c_str()) == 0;
+      return is_stored && ::unlink(path.c_str()) == 0;
     };
   });
   if (!other.works()) return lacking("the other process failed");
@@ -468,9 +481,8 @@ outcome limited_group(const form& how) {
   for (const std::string root : {"/sys/fs/cgroup", "/sys/fs/cgroup/blkio"})
     back += "if [ -d " + root + "/qio-stalls ]; then echo " + text(static_cast<std::size_t>(::getpid())) + " >" + root +
             "/cgroup.procs; rmdir " + root + "/qio-stalls; fi; ";
-  const guard limited(
-      commanding(limiting(where.number_of_device(), text(static_cast<std::size_t>(::getpid()))), back),
-      how.time + std::chrono::seconds(60));
+  const guard limited(commanding(limiting(where.number_of_device(), text(static_cast<std::size_t>(::getpid()))), back),
+                      how.time + std::chrono::seconds(60));
   if (!limited.holds()) return lacking("no control group that limits transfers of a device");
   outcome found = measure(how, [&](bench& on) -> qio::task<void> {
     auto file = cached_file::open(on.context, path, access::read_write, creation::open_existing, on.options()).value();
@@ -497,10 +509,10 @@ outcome suspended_device(const form& how) {
   if (device.empty()) return lacking(loop->missing);
   const fault::scratch directory;
   bool ok = false;
-  const std::string said = output_of("echo 0 262144 linear " + device + " 0 | dmsetup create " + name +
-                                         " && mkfs.ext4 -q -F /dev/mapper/" + name + " && mount /dev/mapper/" + name +
-                                         ' ' + directory.path,
-                                     &ok);
+  const std::string said =
+      output_of("echo 0 262144 linear " + device + " 0 | dmsetup create " + name + " && mkfs.ext4 -q -F /dev/mapper/" +
+                    name + " && mount /dev/mapper/" + name + ' ' + directory.path,
+                &ok);
   const std::string path = directory.path + "/file";
   outcome found = lacking("no device of the device mapper: " + said);
   bool is_suspended = true;
@@ -546,10 +558,11 @@ std::vector<situation> all_situations() {
   };
 
   add("no load", promise::none, no_load);
-  for (const reads which : {reads::in_bulk, reads::in_time, reads::as_batch}) {
+  for (const reads which : all_reads) {
     const auto on = [&](const std::string& kind, unsigned read_ahead) {
-      add("cold reads", promise::always,
-          [=](const form& how) { return cold_reads(how, kind, read_ahead, which); });
+      add("cold reads", promise::always, [=](const form& how) {
+        return cold_reads(how, kind, read_ahead, which);
+      }).only_full = which != all_reads.front();  // the small form makes all of them
     };
     on("here", 0);
     on("ext4", 128);
@@ -560,8 +573,8 @@ std::vector<situation> all_situations() {
   for (const unsigned read_ahead : {128u, 8192u})
     add("a device that hangs", promise::always, [=](const form& how) { return hanging_device(how, read_ahead); });
   for (const std::string kind : {"ext4", "xfs"}) {
-    situation& held = add("a held lock, nothing inline", promise::always,
-                          [=](const form& how) { return held_lock(how, kind); });
+    situation& held =
+        add("a held lock, nothing inline", promise::always, [=](const form& how) { return held_lock(how, kind); });
     held.never = true;
     add_both("a busy file", promise::pauses, false,
              [=](const form& how) { return busy_file(how, kind, beside::writes); });

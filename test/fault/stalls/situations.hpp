@@ -1,4 +1,4 @@
-// The catalogue: situations in which a context's thread might stand still.
+// The situations in which a context's thread might be blocked.
 #pragma once
 
 #include "measure.hpp"
@@ -13,7 +13,7 @@ namespace stalls {
 enum class promise {
   none,    ///< nothing: measured for comparison
   always,  ///< no turn is longer than 20 ms, 99.99 % are not longer than 1 ms, and deadlines cancel within 7 ms
-  pauses,  ///< an inline write may wait; then the loop stands still for at most a seventeenth of the time
+  pauses,  ///< an inline write may wait, which blocks the thread for at most a seventeenth of the time
 };
 
 struct situation {

@@ -1,4 +1,4 @@
-// The catalogue of situations in which a context's thread might stand still. For each change in a small form, which
+// The situations in which a context's thread might be blocked. For each change in a small form, which
 // asserts results, counts, and that the context continues while something is held: what is held is released only after
 // beats of the context. Nightly, `stalls '[table]'` also asserts bounds in time and prints the table of docs/stalls.md.
 #include "catch.hpp"
@@ -74,7 +74,7 @@ std::string broken(const situation& each, const outcome& found) {
   std::string text;
   const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
   if (!found.wrong.empty()) add("wrong result: " + found.wrong);
-  if (!found.was_released) add("stood still until the time limit");
+  if (!found.was_released) add("blocked until the time limit");
   const nanoseconds longest = found.beats.longest_turn();
   if (each.kept == promise::always) {
     if (longest > longest_turn) add("turn > 20 ms");
@@ -82,14 +82,15 @@ std::string broken(const situation& each, const outcome& found) {
     if (found.cancels.longest_turn() > latest_cancellation) add("canceled after 7 ms");
   }
   // The wait that began the last pause may not have been paid for when the measurement ends.
-  if (each.kept == promise::pauses && found.beats.stood_still() - longest > found.took / 17)
+  if (each.kept == promise::pauses && found.beats.blocked() - longest > found.took / 17)
     add("waits for more than 1/17 of the time");
   return text;
 }
 
 form full_form() {
   form how{.full = true};
-  if (const char* const seconds = std::getenv("QIO_STALLS_SECONDS")) how.time = std::chrono::seconds(std::atol(seconds));
+  if (const char* const seconds = std::getenv("QIO_STALLS_SECONDS"))
+    how.time = std::chrono::seconds(std::atol(seconds));
   return how;
 }
 
@@ -97,7 +98,8 @@ void print_row(const std::string& name, const std::string& done, const outcome& 
   const bool has_deadlines = found.cancels.count() != 0;
   std::printf("| %s | %s | %s | %s | %s | %s | %llu | %s |\n", name.c_str(), done.c_str(),
               duration(found.beats.longest_turn()).c_str(), duration(found.beats.nearly_all()).c_str(),
-              duration(found.beats.worst()).c_str(), has_deadlines ? duration(found.cancels.longest_turn()).c_str() : "–",
+              duration(found.beats.worst()).c_str(),
+              has_deadlines ? duration(found.cancels.longest_turn()).c_str() : "–",
               static_cast<unsigned long long>(found.statistics.blocked_submissions), verdict.c_str());
   std::fflush(stdout);
 }
@@ -149,12 +151,13 @@ TEST_CASE("a context continues while an open waits for a copy between the layers
 TEST_CASE("a context continues while an open waits for another process's lease") { check("a lease"); }
 TEST_CASE("a context continues while the device of its reads is suspended") { check("a suspended device"); }
 
-TEST_CASE("no situation makes a context's thread stand still for longer than promised", "[.][table]") {
+TEST_CASE("no situation blocks a context's thread for longer than promised", "[.][table]") {
   if (!why_no_private_mounts().empty()) QIO_SKIP(why_no_private_mounts());
   form how = full_form();
   const char* const only = std::getenv("QIO_STALLS_ONLY");
-  std::printf("| situation | what was done | longest turn | 99.99 %% | timer | deadline | blocked_submissions | bound |\n"
-              "| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  std::printf(
+      "| situation | what was done | longest turn | 99.99 %% | timer | deadline | blocked_submissions | bound |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (const situation& each : all_situations()) {
     if (only != nullptr && each.name.find(only) == std::string::npos) continue;
     how.never = each.never;

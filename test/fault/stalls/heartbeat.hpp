@@ -12,6 +12,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 namespace stalls {
@@ -31,25 +33,23 @@ class cpu_waits {
     if (file_ >= 0) ::close(file_);
   }
 
-  /// Until now.
-  nanoseconds total() {
-    known_.push_back({clock::now(), read()});
-    return known_.back().total;
-  }
-  /// When it was last asked for before that time: at most a beat earlier, so nearly all that it has grown by since then
-  /// has made late what was due at that time.
-  nanoseconds total_at(clock::time_point time) const {
-    const auto before = std::find_if(known_.rbegin(), known_.rend(), [&](const at& each) { return each.when <= time; });
-    return before == known_.rend() ? nanoseconds() : before->total;
+  /// Asks the kernel, at each beat.
+  void look() { known_.push_back({clock::now(), total()}); }
+  /// Between two times, to the beats around them.
+  nanoseconds between(clock::time_point begin, clock::time_point end) const {
+    const auto after = std::ranges::lower_bound(known_, end, {}, &look_at::when);
+    const auto before = std::ranges::upper_bound(known_, begin, {}, &look_at::when);
+    if (known_.empty() || before == known_.begin()) return {};
+    return (after == known_.end() ? known_.back() : *after).total - std::prev(before)->total;
   }
 
  private:
-  struct at {
+  struct look_at {
     clock::time_point when;
     nanoseconds total;
   };
 
-  nanoseconds read() const {
+  nanoseconds total() const {
     std::array<char, 96> text{};
     if (file_ < 0 || ::pread(file_, text.data(), text.size() - 1, 0) <= 0) return {};
     char* end = nullptr;
@@ -58,16 +58,21 @@ class cpu_waits {
   }
 
   const int file_;
-  std::vector<at> known_;
+  std::vector<look_at> known_;
 };
+
+/// When several things were due, and when they came. Noting that takes little time, because many are due at once.
+using arrivals = std::vector<std::pair<clock::time_point, clock::time_point>>;
 
 /// How late each of several things came that were due.
 class lateness {
  public:
-  /// `without_cpu` of it, the thread was ready to run, but had no CPU.
-  void add(nanoseconds late, nanoseconds without_cpu) {
-    worst_ = std::max(worst_, late);
-    turns_.push_back(std::max(late - without_cpu, nanoseconds::zero()));
+  lateness() = default;
+  lateness(const arrivals& of, const cpu_waits& waits) {
+    for (const auto& [due, came] : of) {
+      worst_ = std::max<nanoseconds>(worst_, came - due);
+      turns_.push_back(std::max<nanoseconds>(came - due - waits.between(due, came), nanoseconds::zero()));
+    }
   }
 
   std::size_t count() const { return turns_.size(); }
@@ -93,25 +98,26 @@ class lateness {
   std::vector<nanoseconds> turns_;
 };
 
-/// Sleeps for 1 ms again and again on a context until stop(), and notes how late each sleep ended.
+/// Sleeps for 1 ms again and again on a context until stop(), and notes when each sleep ended.
 class heartbeat {
  public:
   qio::task<void> beat(qio::context& on) {
+    waits_.look();
     while (!stopped_) {
       const clock::time_point due = clock::now() + 1ms;
-      const nanoseconds waited = waits_.total();
       static_cast<void>(co_await on.sleep_until(due));
-      late_.add(clock::now() - due, waits_.total() - waited);
+      beats_.emplace_back(due, clock::now());
+      waits_.look();
     }
   }
   void stop() { stopped_ = true; }
 
-  const lateness& late() const { return late_; }
-  cpu_waits& waits() { return waits_; }
+  lateness of_beats() const { return {beats_, waits_}; }
+  lateness of(const arrivals& others) const { return {others, waits_}; }
 
  private:
   cpu_waits waits_;
-  lateness late_;
+  arrivals beats_;
   bool stopped_ = false;
 };
 
@@ -119,26 +125,24 @@ class heartbeat {
 /// Starts before the operation. If that ends after its deadline without having been canceled, its end counts.
 class deadline_watch {
  public:
-  deadline_watch(lateness& late, cpu_waits& waits, clock::time_point due) : late_(late), waits_(waits), due_(due) {}
+  deadline_watch(arrivals& notes, clock::time_point due) : notes_(notes), due_(due) {}
 
   qio::task<void> watch(qio::context& on) {
     static_cast<void>(co_await on.sleep_until(due_));
-    note();
+    note(clock::now());
   }
   void ended() {
-    if (clock::now() > due_) note();
+    if (const clock::time_point now = clock::now(); now > due_) note(now);
     is_noted_ = true;
   }
 
  private:
-  void note() {
-    if (is_noted_) return;
+  void note(clock::time_point now) {
+    if (!is_noted_) notes_.emplace_back(due_, now);
     is_noted_ = true;
-    late_.add(clock::now() - due_, waits_.total() - waits_.total_at(due_));
   }
 
-  lateness& late_;
-  cpu_waits& waits_;
+  arrivals& notes_;
   const clock::time_point due_;
   bool is_noted_ = false;
 };

@@ -146,6 +146,7 @@ class bench {
   const form& how;
   outcome& found;
   heartbeat heart;
+  arrivals cancels;
   const clock::time_point began = clock::now();
 
  private:
@@ -170,7 +171,8 @@ outcome measure(const form& how, Load&& load) {
     on.heart.stop();
   };
   context.value().run(qio::when_all(on.heart.beat(context.value()), work()));
-  found.beats = on.heart.late();
+  found.beats = on.heart.of_beats();
+  found.cancels = on.heart.of(on.cancels);
   found.took = clock::now() - on.began;
   return found;
 }
@@ -273,7 +275,7 @@ template <class File>
 qio::task<void> read_in_time(bench& on, File& from, std::uint64_t offset, std::size_t bytes) {
   const lent_memory buffer(bytes);
   const clock::time_point due = clock::now() + 5ms;
-  deadline_watch watch(on.found.cancels, on.heart.waits(), due);
+  deadline_watch watch(on.cancels, due);
   const auto read = [&]() -> qio::task<void> {
     const auto done = co_await from.async_read_at(offset, buffer.data, {.deadline = due});
     watch.ended();

@@ -134,7 +134,8 @@ outcome busy_file(const form& how, const std::string& kind, beside which) {
   const place where(kind);
   if (!where.missing.empty()) return lacking(where.missing);
   const std::string path = where / "file";
-  const std::size_t piece = how.either(32u, 2u) * mib, theirs = 2 * piece;
+  // A long write waits while it holds the lock, if too many pages are dirty.
+  const std::size_t piece = how.either(kind == "here" ? 256u : 32u, 2u) * mib, theirs = 2 * piece;
   if (!make_file(path, theirs + 4 * mib)) return lacking("no file of known contents");
   const neighbor other([&] {
     const int file = ::open(path.c_str(), which == beside::writes ? O_RDWR : O_RDONLY | O_DIRECT);
@@ -572,6 +573,8 @@ std::vector<situation> all_situations() {
   }
   for (const unsigned read_ahead : {128u, 8192u})
     add("a device that hangs", promise::always, [=](const form& how) { return hanging_device(how, read_ahead); });
+  add_both("a busy file", promise::pauses, false,
+           [](const form& how) { return busy_file(how, "here", beside::writes); });
   for (const std::string kind : {"ext4", "xfs"}) {
     situation& held =
         add("a held lock, nothing inline", promise::always, [=](const form& how) { return held_lock(how, kind); });

@@ -52,6 +52,7 @@ struct outcome {
   std::uint64_t transfers = 0;  ///< of those: reads and writes that were completed
   std::string wrong;            ///< the first result that was not right
   qio::file_statistics statistics;
+  bool opens = false;        ///< files were opened, which may wait a little on the context's thread
   bool was_released = true;  ///< the context asked for the release of what was held: its thread was not blocked
 };
 

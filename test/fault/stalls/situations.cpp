@@ -308,6 +308,7 @@ outcome frozen(const form& how, const std::string& kind) {
     on.add_statistics(file);
   });
   if (!is_frozen) return lacking("the file system cannot be frozen");
+  found.opens = true;
   found.done = "writes, reads, opens, creation, resizing, sync on " + kind + " while frozen for " +
                (how.never ? text(how.beats()) + " beats" : "at most 200 ms");
   return found;
@@ -345,6 +346,7 @@ outcome stopped_daemon(const form& how) {
     }
   });
   if (!is_made) return lacking("no file of known contents");
+  found.opens = true;
   found.done = "writes, reads and an open on FUSE while the daemon is stopped for " + text(how.beats()) + " beats";
   return found;
 }
@@ -409,6 +411,7 @@ outcome copy_up(const form& how) {
       on.add_statistics(opened.value());
     }
   });
+  found.opens = true;
   found.done = "async_open for writing of " + text(bytes / mib) + " MiB in the lower layer of an overlay";
   return found;
 }
@@ -432,6 +435,7 @@ outcome held_copy_up(const form& how) {
       co_await on.while_held(stopping(fuse.daemon()), open);
     }
   });
+  found.opens = true;
   found.done =
       "async_open for writing on an overlay whose lower layer does not answer for " + text(how.beats()) + " beats";
   return found;
@@ -456,6 +460,7 @@ outcome leased(const form& how) {
     for (int i = 0; is_leased && (i < 3 || on.goes_on()); ++i) is_leased = co_await on.while_held(leasing(path), open);
   });
   if (!is_leased) return lacking("the file system grants no leases");
+  found.opens = true;
   found.done = "async_open of a file that another process has leased, for " + text(how.beats()) + " beats";
   return found;
 }

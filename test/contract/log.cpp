@@ -458,7 +458,7 @@ PROMISE(log_other_version, asynchronous, "a log of another version is refused wi
   const qio::error refused = refusal(w, found);
   CHECK(refused == errc::log_version);
   CHECK(refused.given() == 1);
-  CHECK(refused.needed() == 2);
+  CHECK(refused.needed() == 3);
   CHECK(refused == std::errc::operation_not_supported);
   CHECK(read_log(w, found).error() == errc::log_version);
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -426,6 +427,93 @@ TEST_CASE("reading a log beside a writer believes no sector of which only the en
   REQUIRE(found);
   CHECK(found.value().records == 20);
   CHECK(whole == 20);
+}
+
+namespace {
+
+/// A file in memory, for a log_reader.
+struct file_in_memory {
+  bytes stored;
+
+  qio::alignment alignment() const noexcept { return {}; }
+  qio::result<std::uint64_t> size() const { return std::uint64_t(stored.size()); }
+  qio::task<qio::result<std::size_t>> async_read_at(std::uint64_t offset, std::span<std::byte> into) {
+    const std::size_t begin = static_cast<std::size_t>(std::min<std::uint64_t>(offset, stored.size()));
+    const std::size_t read = std::min(into.size(), stored.size() - begin);
+    std::copy_n(stored.begin() + static_cast<std::ptrdiff_t>(begin), read, into.begin());
+    co_return read;
+  }
+};
+
+/// What open_log() would find. No contents if the file is refused, or is taken for a new log.
+struct found_in_memory {
+  std::optional<qio::log_contents> contents;
+  bool is_new = false;
+  std::vector<bytes> records;
+};
+
+qio::task<found_in_memory> read_in_memory(file_in_memory& file) {
+  found_in_memory found;
+  qio::detail::log_reader<file_in_memory> reader(file, true);
+  const auto header = co_await reader.read_header();
+  if (!header) co_return found;
+  if (!header.value()) {
+    found.is_new = (co_await reader.check_is_blank()).has_value();
+    co_return found;
+  }
+  const auto visit = [&found](const qio::log_record& each) {
+    found.records.emplace_back(each.bytes.begin(), each.bytes.end());
+    return each.number == found.records.size();
+  };
+  const auto contents = co_await reader.read(*header.value(), visit);
+  if (contents) found.contents = contents.value();
+  co_return found;
+}
+
+}  // namespace
+
+TEST_CASE("no single changed bit makes a log lose a record, or show one twice") {
+  std::uint64_t damaged = 0;
+  for (std::uint64_t id = 1; id <= 6; ++id) {
+    INFO("log " << id);
+    const bool checksums = id % 2 == 0;
+    qio::simulated_disk disk({.seed = id});
+    program writer(disk);
+    std::vector<bytes> expected;
+    std::uint64_t end = 0;
+    {
+      const auto accept = [](const qio::log_record&) { return true; };
+      const qio::log_options options{.extent = 4096, .largest_batch = 4096, .checksums = checksums, .id = id};
+      auto log = writer.context.run(qio::open_log(writer.open("log").value(), accept, options)).value();
+      for (const std::size_t length : {0u, 40u, 1800u}) {
+        expected.push_back(filled(length, 0x5a));
+        const auto append = [&]() -> qio::task<bool> { co_return (co_await log.append(expected.back())).has_value(); };
+        REQUIRE(writer.context.run(append()));
+      }
+      end = log.end();
+    }
+    file_in_memory file{contents(disk, "log")};
+    const auto check_with_bit_changed = [&](std::size_t at, unsigned bit) {
+      file.stored[at] ^= std::byte(1u << bit);
+      const found_in_memory found = writer.context.run(read_in_memory(file));
+      file.stored[at] ^= std::byte(1u << bit);
+      if (!found.contents) FAIL("byte " << at << ", bit " << bit << ": no log any more");
+      const bool is_damaged = found.contents->tail == qio::log_end::damaged;
+      damaged += is_damaged;
+      const std::size_t most = std::min(found.records.size(), expected.size());
+      std::size_t right = 0;
+      for (std::size_t i = 0; i != most; ++i) right += found.records[i] == expected[i];
+      const bool is_prefix = right == found.records.size() || (!checksums && right + 1 == found.records.size());
+      if (!is_prefix || (!is_damaged && found.records.size() != expected.size()))
+        FAIL("byte " << at << ", bit " << bit << ": " << right << " of " << expected.size() << " records are left");
+    };
+    for (unsigned bit = 0; bit != 8; ++bit) {
+      for (const std::size_t copy : {0u, 4096u})
+        for (std::size_t at = 0; at != 160; ++at) check_with_bit_changed(copy + at, bit);
+      for (std::size_t at = first_batch; at != end + 1024; ++at) check_with_bit_changed(at, bit);
+    }
+  }
+  CHECK(damaged > 10'000);
 }
 
 TEST_CASE("a log grows before the space that it has is used up") {

@@ -54,9 +54,10 @@ class stamps {
   constexpr stamps(std::uint64_t log, std::uint64_t generation, std::uint64_t batch) noexcept
       : seed_(mix(mix(log + generation) + batch)) {}
 
-  /// The stamp of sector `index`. Never zero, as preallocated sectors are.
+  /// The stamp of sector `index`. Each of its bytes has at least two bits set: where a byte is zero, it was not written
+  /// or was erased, and not one bit of it has changed.
   constexpr std::uint32_t of(std::uint64_t index) const noexcept {
-    return static_cast<std::uint32_t>(mix(seed_ + index)) | 1u;
+    return static_cast<std::uint32_t>(mix(seed_ + index)) | 0x11111111u;
   }
   constexpr std::uint64_t seed() const noexcept { return seed_; }
 
@@ -105,7 +106,7 @@ struct position {
 
 /// Stored twice, in blocks of their own, and written one after the other: one of the two is always whole.
 struct file_header {
-  static constexpr char version = '2';
+  static constexpr char version = '3';
   static constexpr std::uint64_t name = 0x00000a676f6c6971;  // "qilog\n", without the version
   static constexpr std::uint64_t magic = name | std::uint64_t(version) << 48;
   static constexpr std::size_t bytes = 128;

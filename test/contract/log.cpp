@@ -393,6 +393,18 @@ PROMISE(log_cut, asynchronous, "a log whose file was cut off is damaged") {
   CHECK(found.records.size() == 4);
 }
 
+PROMISE(log_cut_short, asynchronous, "a log whose file was cut off within its header is not created again") {
+  for (const std::uint64_t left : {1u, 8u, 100u, 127u, 128u, 8191u}) {
+    CAPTURE(left);
+    { auto file = w.open("log", access::read_write, creation::always_new).value(); }
+    make_log(w, 1);
+    REQUIRE(w.open("log", access::read_write, creation::open_existing).value().resize(left));
+    found_records found;
+    CHECK(refusal(w, found).exists());
+    CHECK(w.open("log", access::read_write, creation::open_existing).value().size().value() == left);
+  }
+}
+
 PROMISE(log_header_copies, asynchronous, "a log is opened and read if either copy of its header is lost") {
   for (const std::byte value : {std::byte{0}, std::byte{0xff}})
     for (const std::uint64_t copy : {0u, 1u, 0u}) {

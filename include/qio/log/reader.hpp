@@ -195,15 +195,16 @@ class log_reader {
     co_return error(errc::not_a_log);
   }
 
-  // Whether a log was being created: its header was written last, or partly, and nothing is behind it.
+  // Whether a log was being created: its header was written last, or partly, and nothing is behind it. The file had its
+  // size by then, so a shorter one that is not blank was cut off.
   static bool is_unfinished(std::span<const std::byte> found) noexcept {
+    if (log_format::is_zero(found)) return true;
+    if (found.size() < 2 * log_format::file_header::smallest_copy) return false;
     std::byte magic[8];
     log_format::store(magic, log_format::file_header::magic, sizeof magic);
-    const auto head = found.first(lesser_of(found.size(), sizeof magic));
     std::size_t matching = 0;
-    while (matching != head.size() && head[matching] == magic[matching]) ++matching;
-    if (matching != sizeof magic) return log_format::is_zero(found.subspan(matching));
-    return log_format::is_zero(found.subspan(lesser_of(found.size(), log_format::file_header::bytes)));
+    while (matching != sizeof magic && found[matching] == magic[matching]) ++matching;
+    return log_format::is_zero(found.subspan(matching != sizeof magic ? matching : log_format::file_header::bytes));
   }
 
   // --- batches ---

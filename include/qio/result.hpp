@@ -107,14 +107,16 @@ inline utf8_character first_character(std::string_view text) noexcept {
 }
 
 /// Whether a character controls a terminal or changes how other characters are shown, or is invisible: control
-/// characters (C0, C1), separators of lines, and what has the property Default_Ignorable_Code_Point (Unicode 15.1).
+/// characters (C0, C1), separators of lines, what has the property Default_Ignorable_Code_Point (Unicode 15.1), and
+/// symbols without ink that are no white space (U+2800, the blank Braille pattern, and U+1D159, the null notehead).
 inline bool is_command(std::uint32_t code) noexcept {
   constexpr struct {
     std::uint32_t first, last;
-  } commands[] = {{0x0, 0x1f},      {0x7f, 0x9f},       {0xad, 0xad},       {0x34f, 0x34f},    {0x61c, 0x61c},
-                  {0x115f, 0x1160}, {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},  {0x2028, 0x202e},
-                  {0x2060, 0x206f}, {0x3164, 0x3164},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},  {0xffa0, 0xffa0},
-                  {0xfff0, 0xfffb}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
+  } commands[] = {{0x0, 0x1f},       {0x7f, 0x9f},     {0xad, 0xad},       {0x34f, 0x34f},     {0x61c, 0x61c},
+                  {0x115f, 0x1160},  {0x17b4, 0x17b5}, {0x180b, 0x180f},   {0x200b, 0x200f},   {0x2028, 0x202e},
+                  {0x2060, 0x206f},  {0x2800, 0x2800}, {0x3164, 0x3164},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},
+                  {0xffa0, 0xffa0},  {0xfff0, 0xfffb}, {0x1bca0, 0x1bca3}, {0x1d159, 0x1d159}, {0x1d173, 0x1d17a},
+                  {0xe0000, 0xe0fff}};
   for (const auto& each : commands)
     if (code >= each.first && code <= each.last) return true;
   return false;

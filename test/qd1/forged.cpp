@@ -77,6 +77,7 @@ TEST_CASE("what would command a terminal is shown instead") {
   CHECK(qd1::printable("\xe2\x80\xae\xe2\x81\xa9\xef\xbb\xbf") == "\\u202e\\u2069\\ufeff");
   CHECK(qd1::printable("\xf3\xa0\x81\x81") == "\\udb40\\udc41");  // a tag, which nobody sees
   CHECK(qd1::printable("\xe1\x85\x9f\xef\xb8\x8f\xf0\x9b\xb2\xa0") == "\\u115f\\ufe0f\\ud82f\\udca0");  // nor these
+  CHECK(qd1::printable("\xe2\xa0\x80\xf0\x9d\x85\x99") == "\\u2800\\ud834\\udd59");  // nor blank symbols
   CHECK(qd1::printable("\xff\xc0\xaf") == "\\xff\\xc0\\xaf");
   CHECK(qd1::printable(std::string("\0", 1)) == "\\u0000");
   CHECK(qd1::printable_line("a\nb\tc") == "a\\u000ab\\u0009c");

@@ -202,6 +202,10 @@ TEST_CASE("the path in a message commands no terminal and hides nothing") {
   CHECK(shown("a\xe2\x80\x8b"
               "b\xef\xbb\xbf") == R"(a\xe2\x80\x8bb\xef\xbb\xbf)");  // invisible
   CHECK(shown("\xf3\xa0\x81\x81") == R"(\xf3\xa0\x81\x81)");
+  // Blank symbols, but neither their neighbors nor white space.
+  CHECK(shown("\xe2\xa0\x80\xe2\xa0\x81") == "\\xe2\\xa0\\x80\xe2\xa0\x81");
+  CHECK(shown("\xf0\x9d\x85\x98\xf0\x9d\x85\x99") == "\xf0\x9d\x85\x98\\xf0\\x9d\\x85\\x99");
+  CHECK(shown("\xc2\xa0\xe3\x80\x80") == "\xc2\xa0\xe3\x80\x80");
   // Not UTF-8: cut off, longer than needed, a surrogate, beyond Unicode.
   CHECK(shown("\xe2\x82") == R"(\xe2\x82)");
   CHECK(shown("\xc0\xaf\xe0\x80\xaf") == R"(\xc0\xaf\xe0\x80\xaf)");

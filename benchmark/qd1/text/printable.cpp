@@ -17,6 +17,7 @@ struct code_range {
 
 // Unicode: the general category Cc, the separators of lines, U+FFF9 to U+FFFB, and what has the property
 // Default_Ignorable_Code_Point (Unicode 15.1, DerivedCoreProperties.txt): nobody sees it, or it changes the direction.
+// And symbols without ink that are no white space: U+2800 (the blank Braille pattern), U+1D159 (the null notehead).
 constexpr auto command_codes = std::to_array<code_range>({{0x00, 0x1f},
                                                           {0x7f, 0x9f},
                                                           {0xad, 0xad},
@@ -28,12 +29,14 @@ constexpr auto command_codes = std::to_array<code_range>({{0x00, 0x1f},
                                                           {0x200b, 0x200f},
                                                           {0x2028, 0x202e},
                                                           {0x2060, 0x206f},
+                                                          {0x2800, 0x2800},
                                                           {0x3164, 0x3164},
                                                           {0xfe00, 0xfe0f},
                                                           {0xfeff, 0xfeff},
                                                           {0xffa0, 0xffa0},
                                                           {0xfff0, 0xfffb},
                                                           {0x1bca0, 0x1bca3},
+                                                          {0x1d159, 0x1d159},
                                                           {0x1d173, 0x1d17a},
                                                           {0xe0000, 0xe0fff}});
 

@@ -5,6 +5,9 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -17,6 +20,18 @@
 #include <utility>
 #include <vector>
 
+namespace {
+
+// Called by the next dup3() of this program, in place of the system's.
+int (*next_dup3)(int from, int to, int flags) = nullptr;
+
+}  // namespace
+
+extern "C" int dup3(int from, int to, int flags) noexcept {
+  if (next_dup3 != nullptr) return std::exchange(next_dup3, nullptr)(from, to, flags);
+  return static_cast<int>(::syscall(SYS_dup3, from, to, flags));
+}
+
 namespace contract {
 
 namespace {
@@ -27,17 +42,24 @@ auto share(world<Where>& w, std::size_t bytes) {
   return qio::shared_file<typename Where::mode>::open(w.where / "data", access::read_write).value();
 }
 
+std::string path_in(const directory& where) { return std::filesystem::canonical(where.path()).string() + "/data"; }
+
+bool has_descriptor(const directory& where) {
+  const std::string path = path_in(where);
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code closed;
+    if (std::filesystem::read_symlink(each.path(), closed).string().starts_with(path)) return true;
+  }
+  return false;
+}
+
 /// Whether neither a descriptor nor a mapping of this process keeps the file open.
 bool is_released(const directory& where) {
-  const std::string path = std::filesystem::canonical(where.path()).string() + "/data";
+  const std::string path = path_in(where);
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);)
     if (line.find(path) != std::string::npos) return false;
-  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code closed;
-    if (std::filesystem::read_symlink(each.path(), closed).string().starts_with(path)) return false;
-  }
-  return true;
+  return !has_descriptor(where);
 }
 
 /// Takes the lock of an open file description on the whole file, without waiting.
@@ -117,6 +139,28 @@ PROMISE(shared_file_close, of_the_system,
   CHECK(second.close());
   CHECK(first.close());
   CHECK(has_ended(blocking.release()));
+}
+
+PROMISE(shared_file_fork, of_the_system,
+        "a child process that is forked while a shared_file is being closed has no other descriptor of the file") {
+  static pid_t child = -1;
+  static const directory* where = nullptr;
+  auto shared = share(w, 4096);
+  auto mine = shared.open_on(*w.context).value();
+  where = &w.where;
+  next_dup3 = [](int from, int to, int flags) {
+    // The file has been replaced, and what closing it needs is still open.
+    const int replaced = ::dup3(from, to, flags);
+    child = ::fork();
+    if (child == 0) ::_exit(has_descriptor(*where) ? 1 : 0);
+    return replaced;
+  };
+  CHECK(shared.close());
+  REQUIRE(child > 0);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 PROMISE(shared_file_lock, of_the_system, "closing a shared_file that a context has used often releases its locks") {

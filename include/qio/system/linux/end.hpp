@@ -6,6 +6,7 @@
 #include <qio/result.hpp>
 #include <qio/system/posix/handle.hpp>
 #include <qio/system/posix/mapping.hpp>
+#include <qio/system/posix/process.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -26,17 +27,18 @@ struct closed_handle {
 /// later ones fail (EBADF), because the number refers to a directory that nobody can use (O_PATH). It remains taken
 /// until it is closed.
 inline closed_handle close_and_keep_number(native_handle handle) noexcept {
-  const native_handle nothing = open_retrying("/", O_PATH | O_CLOEXEC, 0);
-  if (nothing < 0) return {false, last_error()};
-  // dup3() reports no errors of closing the file. If there is no descriptor left for that, they are lost.
-  const native_handle file = ::fcntl(handle, F_DUPFD_CLOEXEC, 0);
+  private_descriptor nothing, file;  // a child process that is forked meanwhile must not keep the file open by them
+  {
+    const without_fork none;
+    if (!nothing.take(none, open_retrying("/", O_PATH | O_CLOEXEC, 0))) return {false, last_error()};
+    // dup3() reports no errors of closing the file. If there is no descriptor left for that, they are lost.
+    file.take(none, ::fcntl(handle, F_DUPFD_CLOEXEC, 0));
+  }
   int replaced;
-  do replaced = ::dup3(nothing, handle, O_CLOEXEC);
+  do replaced = ::dup3(nothing.value(), handle, O_CLOEXEC);
   while (replaced < 0 && errno == EINTR);
   closed_handle answer{replaced >= 0, replaced >= 0 ? error() : last_error()};
-  ::close(nothing);
-  if (file < 0) return answer;
-  if (const auto closed = close(file); answer.has_ended && !closed) answer.failure = closed.error();
+  if (const error closing = file.close(); answer.has_ended && closing.exists()) answer.failure = closing;
   return answer;
 }
 

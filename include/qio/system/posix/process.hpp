@@ -6,6 +6,7 @@
 #include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
 #include <qio/result.hpp>
+#include <qio/system/posix/handle.hpp>
 #include <qio/system/posix/mapping.hpp>
 
 #include <pthread.h>
@@ -81,11 +82,13 @@ class private_descriptor : detail::list_hook {
     return true;
   }
 
-  void close() noexcept {
-    if (value_ < 0) return;
+  /// Returns the error of closing it, if there is one.
+  error close() noexcept {
+    if (value_ < 0) return {};
     const without_fork none;
     unlink();
-    ::close(std::exchange(value_, -1));
+    const auto closed = platform::close(std::exchange(value_, -1));
+    return closed ? error() : closed.error();
   }
 
   /// Negative if it is closed.

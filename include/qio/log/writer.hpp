@@ -181,17 +181,17 @@ class log_batch {
   }
 
   /// The bytes to write at `at` into the log of that header.
-  std::span<const std::byte> finish(const log_format::file_header& log, const log_format::position& at) noexcept {
+  std::span<std::byte> finish(const log_format::file_header& log, const log_format::position& at) noexcept {
     QIO_CHECK(!empty(), "bug in qio: a batch without records was to be written");
-    const std::size_t bytes = size();
-    clear(payload_, bytes / log_format::sector * log_format::payload);
-    log_format::batch_header header{log.id, log.generation, at.batch, at.offset, bytes, at.record, records_, 0};
+    const std::span<std::byte> whole = memory_.view(0, size());
+    clear(payload_, whole.size() / log_format::sector * log_format::payload);
+    log_format::batch_header header{log.id, log.generation, at.batch, at.offset, whole.size(), at.record, records_, 0};
     const log_format::stamps stamps = header.stamps_of();
     if ((log.flags & log_format::file_header::has_checksums) != 0)
-      header.checksum = log_format::checksum_of(std::as_const(memory_).view(0, bytes), stamps);
-    header.store_to(memory_.data());
-    log_format::stamp(memory_.view(0, bytes), stamps);
-    return std::as_const(memory_).view(0, bytes);
+      header.checksum = log_format::checksum_of(whole, stamps);
+    header.store_to(whole.data());
+    log_format::stamp(whole, stamps);
+    return whole;
   }
 
   /// Its records are durable, or lost. Nobody waits for them any more.
@@ -299,7 +299,7 @@ class log_writer_state final {
       co_return error(errc::log_batch_too_large, header_.largest, options_.batch_limit);
     if (const std::uint32_t needed = file_.alignment().write; header_.block % needed != 0)
       co_return error(errc::misaligned_length, header_.block, needed);
-    if (auto ready = allocate(); !ready) co_return ready.error();
+    if (auto ready = prepare(); !ready) co_return ready.error();
     if (is_new) {
       if (auto blank = co_await reader.check_is_blank(); !blank) co_return blank.error();
       co_return co_await create();
@@ -320,7 +320,7 @@ class log_writer_state final {
   File& file() noexcept { return file_; }
   const log_contents& recovered() const noexcept { return contents_; }
   std::uint64_t end() const noexcept { return tail_.offset; }
-  std::uint64_t longest_record() const noexcept { return log_format::longest_record(header_.largest); }
+  std::uint64_t longest_record() const noexcept { return longest_record_; }
   loop_type& loop() noexcept { return *loop_; }
   const error& failure() const noexcept { return failure_; }
 
@@ -362,7 +362,11 @@ class log_writer_state final {
     return made;
   }
 
-  result<void> allocate() {
+  // What follows from the header and the file, and is the same for each batch; and memory.
+  result<void> prepare() {
+    longest_record_ = log_format::longest_record(header_.largest);
+    extent_ = log_format::round_up(greater_of(options_.extent, header_.largest), header_.block);
+    durable_ = file_access::flags_of(file_, {.durable = true});
     const std::size_t aligned = greater_of<std::size_t>(file_.alignment().memory, default_buffer_alignment);
     for (auto& each : batches_) {
       auto memory = aligned_buffer::allocate(static_cast<std::size_t>(header_.largest), aligned);
@@ -381,15 +385,11 @@ class log_writer_state final {
     return allocate_zeros(nothing_, greater_of(most_zeros, copy_bytes));
   }
 
-  std::uint64_t extent() const noexcept {
-    return log_format::round_up(greater_of(options_.extent, header_.largest), header_.block);
-  }
-
   // The header is written last: without it there is no log.
   task<result<void>> create() {
     tail_ = header_.start;
     contents_.end = tail_.offset;
-    initialized_ = header_.owned = tail_.offset + extent();
+    initialized_ = header_.owned = tail_.offset + extent_;
     if (auto zeroed = co_await zero(0, initialized_); !zeroed) co_return zeroed.error();
     if (auto synced = co_await file_.async_sync(sync_kind::data_and_size); !synced) co_return synced.error();
     co_return co_await write_header(0);
@@ -401,16 +401,16 @@ class log_writer_state final {
               "bug in qio: the header of a log would claim less than before");
     header_.known = tail_;
     for (const unsigned copy : {first, 1 - first}) {
-      const std::span<const std::byte> from = header_copy(copy);
+      const std::span<std::byte> from = header_copy(copy);
       auto written = co_await file_.async_write_at(offset_of_copy(copy), from, {.durable = true});
       if (!written) co_return written.error();
     }
     co_return success();
   }
   std::uint64_t offset_of_copy(unsigned copy) const noexcept { return copy * header_.copy_bytes(); }
-  std::span<const std::byte> header_copy(unsigned copy) noexcept {
+  std::span<std::byte> header_copy(unsigned copy) noexcept {
     header_.store_to(header_copy_->data(), offset_of_copy(copy));
-    return std::as_const(*header_copy_).view(0, static_cast<std::size_t>(header_.copy_bytes()));
+    return header_copy_->view(0, static_cast<std::size_t>(header_.copy_bytes()));
   }
 
   // What is left of a torn batch must not look like damage behind a shorter one. While the generation is the one that
@@ -467,11 +467,9 @@ class log_writer_state final {
   }
 
   // Without a deadline and a stop token, which cost more than the rest of the description.
-  write_operation durable_write(std::uint64_t offset, std::span<const std::byte> bytes) noexcept {
-    return file_access::operation_of<request>(file_, [&](request& r) {
-      const platform::transfer_flags flags = file_access::flags_of(file_, {.durable = true});
-      file_access::describe_write(file_, r, offset, buffers_to_send(bytes), flags);
-    });
+  write_operation durable_write(std::uint64_t offset, mutable_buffer bytes) noexcept {
+    return file_access::operation_of<request>(
+        file_, [&](request& r) { file_access::describe_write(file_, r, offset, bytes, durable_); });
   }
 
   void start() noexcept {
@@ -485,14 +483,14 @@ class log_writer_state final {
     }
     QIO_CHECK(other().empty() && tail_.record + batch.records() == next_record_,
               "bug in qio: a batch of a log was to be written beside another one");
-    const std::span<const std::byte> bytes = batch.finish(header_, tail_);
+    const std::span<std::byte> bytes = batch.finish(header_, tail_);
     is_writing_ = true;
     gathering_ = 1 - gathering_;
     gather_late();
     write_.emplace([&] { return durable_write(tail_.offset, bytes); }).start([this](result<std::size_t> written) {
       end_write(written);
     });
-    if (initialized_ - (tail_.offset + bytes.size()) < extent() / 2) grow();
+    if (initialized_ - (tail_.offset + bytes.size()) < extent_ / 2) grow();
   }
 
   void end_write(const result<std::size_t>& written) noexcept {
@@ -519,7 +517,7 @@ class log_writer_state final {
               "bug in qio: a log has more batches than room for them");
     is_growing_ = true;
     zeroed_ = initialized_;
-    grown_ = initialized_ + extent();
+    grown_ = initialized_ + extent_;
     grow_on();
   }
   void grow_on() noexcept {
@@ -542,7 +540,7 @@ class log_writer_state final {
   }
   void renew_copy(unsigned copy) noexcept {
     copy_ = copy;
-    const std::span<const std::byte> from = header_copy(copy);
+    const std::span<std::byte> from = header_copy(copy);
     header_write_.emplace([&] { return durable_write(offset_of_copy(copy), from); })
         .start([this](result<std::size_t> written) {
           if (written && copy_ == 0) return renew_copy(1);
@@ -589,6 +587,9 @@ class log_writer_state final {
   std::shared_ptr<loop_type> loop_;
   log_options options_;
   log_format::file_header header_{};
+  std::uint64_t longest_record_ = 0;
+  std::uint64_t extent_ = 0;              // the log grows by as many bytes
+  platform::transfer_flags durable_ = 0;  // what makes a write durable
   log_contents contents_;
   bool is_locked_ = false;
   error failure_;         // of a write: sticky

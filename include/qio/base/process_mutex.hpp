@@ -7,21 +7,53 @@
 #include <atomic>
 #include <cstdint>
 #if !QIO_HAS_ATOMIC_WAIT
-#include <sched.h>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <new>
 #endif
 
 QIO_BEGIN_NAMESPACE
 namespace detail {
 
-/// Waits while `value` is `old`; may return early. Where the wait of the standard library may miss a notification, this
-/// lets other threads run instead.
+#if QIO_HAS_ATOMIC_WAIT
+
+/// Waits while `value` is `old`; may return early.
 inline void wait_while(std::atomic<std::uint32_t>& value, std::uint32_t old) noexcept {
-#if !QIO_HAS_ATOMIC_WAIT
-  if (value.load(std::memory_order_relaxed) == old) ::sched_yield();
-#else
   value.wait(old, std::memory_order_relaxed);
-#endif
 }
+/// After `value` has changed: lets one of those continue that wait while it is what it was, or all of them.
+inline void wake_one(std::atomic<std::uint32_t>& value) noexcept { value.notify_one(); }
+inline void wake_all(std::atomic<std::uint32_t>& value) noexcept { value.notify_all(); }
+
+#else
+
+/// Threads that wait, whatever for. There are few of them, so all are woken.
+struct waiting_threads {
+  std::mutex mutex;
+  std::condition_variable woken;
+
+  // Never destroyed: threads may wait until the process ends.
+  static waiting_threads& all() noexcept {
+    alignas(waiting_threads) static std::byte memory[sizeof(waiting_threads)];
+    static waiting_threads* const made = new (memory) waiting_threads;
+    return *made;
+  }
+};
+
+inline void wait_while(std::atomic<std::uint32_t>& value, std::uint32_t old) noexcept {
+  waiting_threads& all = waiting_threads::all();
+  std::unique_lock lock(all.mutex);
+  if (value.load(std::memory_order_relaxed) == old) all.woken.wait(lock);
+}
+inline void wake_all(std::atomic<std::uint32_t>&) noexcept {
+  waiting_threads& all = waiting_threads::all();
+  { const std::lock_guard lock(all.mutex); }  // who has seen the old value waits by now
+  all.woken.notify_all();
+}
+inline void wake_one(std::atomic<std::uint32_t>& value) noexcept { wake_all(value); }
+
+#endif
 
 /// Raised in each child process before fork(2) returns there: see system/posix/process.hpp.
 inline constinit std::atomic<std::uint32_t> process_number = 0;
@@ -44,7 +76,7 @@ class process_mutex {
 
   void unlock() noexcept {
     const std::uint32_t present = state_.fetch_and(~(states - 1), std::memory_order_release);
-    if (present % states == wanted) state_.notify_one();
+    if (present % states == wanted) wake_one(state_);
   }
 
  private:

@@ -194,7 +194,7 @@ class blocking_syncs {
     epochs_.end(epoch);
     const std::uint32_t end_of_all = waits_for_others ? epochs_.end_of_all() : 0;
     ended_.fetch_add(1, std::memory_order_relaxed);
-    ended_.notify_all();
+    wake_all(ended_);
     if (!waits_for_others) return;
     while (!epochs_.has_passed(end_of_all)) {
       const std::uint32_t seen = ended_.load(std::memory_order_relaxed);

@@ -196,11 +196,9 @@ struct batch_header {
 
   /// Whether a header at `from` was written completely and has changed since. Its seal does not fit then, but no part
   /// is missing. If a header was written or erased in part, either two adjacent numbers are zero, because memory is
-  /// copied in pieces of 16 bytes or more, or bytes of the magic number are, because it is copied from the beginning
-  /// on.
+  /// copied in pieces of 16 bytes or more, or its first byte is, because it is copied from the beginning on.
   static bool has_changed(const std::byte* from) noexcept {
-    for (std::size_t at = 0; at != 8; ++at)
-      if (from[at] == std::byte{0}) return false;
+    if (from[0] == std::byte{0}) return false;
     for (std::size_t at = 0; at != bytes; at += 16)
       if (load(from + at, 8) == 0 && load(from + at + 8, 8) == 0) return false;
     return !load_from(from).has_value();

@@ -103,8 +103,7 @@ class [[nodiscard]] basic_context {
       if (!allocated) return allocated.error();
       memory = std::move(allocated).value();
     }
-    return basic_context(
-        std::make_shared<detail::loop<Engine>>(std::move(engine).value(), std::move(memory), options.polling));
+    return basic_context(std::make_shared<detail::loop<Engine>>(std::move(engine).value(), std::move(memory), options));
   }
 
   /// Files, operations and tasks of the context continue to work.
@@ -290,6 +289,12 @@ class [[nodiscard]] basic_context {
   wait_statistics waits(detail::caller from = detail::caller::here()) const noexcept {
     return loop(from).engine().waits();
   }
+
+  /// How long what was due had to wait for the context's thread, since the context was created: the turns of run() and
+  /// poll() that found something late, and the cause of the longest wait. It costs one reading of the clock a turn. On
+  /// Windows, operations that have completed do not count. Call it on the context's thread. Allocates if the path of
+  /// the file is longer than a string holds.
+  stall_statistics stalls(detail::caller from = detail::caller::here()) const { return loop(from).stalls(); }
 
   /// The engine in use, its features, and why others are unavailable. Allocates.
   explanation explain(detail::caller from = detail::caller::here()) const {

@@ -804,7 +804,7 @@ class [[nodiscard]] basic_file {
   template <class Loop>
   static bool may_open_at_once(const Loop& loop, creation how, const open_options& options) noexcept {
     return Engine::system::has_page_cache && how == creation::open_existing &&
-           options.inline_opening != inline_transfers::never && !loop.closed();
+           loop.allowed(options).inline_opening != inline_transfers::never && !loop.closed();
   }
 
   // True if `opened` is the result; otherwise a worker must open the file.

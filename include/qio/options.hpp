@@ -28,17 +28,26 @@ enum class inline_transfers : std::uint8_t {
   always,     ///< also on file systems that may contact a server (NFS, FUSE), or that the library does not know
 };
 
+/// Whether a context's thread carries out operations itself.
+enum class inline_work : std::uint8_t {
+  by_file,  ///< as each file's options say: see inline_transfers
+  /// Never, whatever the files' options say: each transfer that is not direct, each open and each close goes to a
+  /// thread of the kernel or of the context. For programs whose context must not stall. A read that the page cache
+  /// could serve takes several times as long: see docs/stalls.md.
+  never,
+};
+
 /// How open() creates a file, how the file is written, and which fallback is acceptable.
 struct open_options {
   std::uint32_t permissions = 0666;  ///< POSIX permission bits of a created file, before the process's umask
   if_unavailable fallback = if_unavailable::fail;  ///< for direct and uncached files only
-  /// A read is served immediately if the page cache holds what it needs, which Linux reports (RWF_NOWAIT). tmpfs and
-  /// overlay do not support that: there, a read of at most 1 MiB is a plain system call, many times faster than the
-  /// engine, which needs a kernel worker for each read. The call waits if the data is elsewhere: on the swap device, or
-  /// in a layer below the overlay. After a wait, the engine carries out the context's transfers on that file system for
-  /// sixteen times as long as the wait took, so the context's thread spends at most a seventeenth of its time waiting.
-  /// file_statistics::blocked_submissions counts the waits. With `always`, the same applies to every file system that
-  /// does not support RWF_NOWAIT.
+  /// A read of at most 1 MiB is served immediately if the page cache holds what it needs, which Linux reports
+  /// (RWF_NOWAIT). tmpfs and overlay do not support that: there, a read of at most 1 MiB is a plain system call, many
+  /// times faster than the engine, which needs a kernel worker for each read. The call waits if the data is elsewhere:
+  /// on the swap device, or in a layer below the overlay. After a wait, the engine carries out the context's transfers
+  /// on that file system for sixteen times as long as the wait took, so the context's thread spends at most a
+  /// seventeenth of its time waiting. file_statistics::blocked_submissions counts the waits. With `always`, the same
+  /// applies to every file system that does not support RWF_NOWAIT.
   ///
   /// Such a read never returns if this thread, or one that waits for it, serves the file system (FUSE). Do not use
   /// `always` there, and use `never` on an overlay above such a file system.
@@ -47,8 +56,11 @@ struct open_options {
   /// are served immediately on file systems where a write normally ends in memory (ext4, XFS, btrfs, tmpfs, overlay).
   /// That is several times faster than a kernel worker. Such a write can still wait if the kernel throttles writers, if
   /// the file system commits its journal, or if a page must be read before a part of it is written. Such waits are
-  /// counted and followed by a pause, as for reads. A write goes to the engine if it covers a part of a page that is
-  /// known not to be cached or, in an uncached file, a part of any page.
+  /// counted and followed by a pause, as for reads; during the pause, btrfs and XFS report whether a write would wait
+  /// (RWF_NOWAIT). Other users can make a write wait for as long as they like, if the permissions of the file let them
+  /// read it (O_DIRECT) or write it: after one write to such a file has waited, no write to it runs inline that may
+  /// wait, until it is closed. A write goes to the engine if it covers a part of a page that is known not to be cached
+  /// or, in an uncached file, a part of any page.
   ///
   /// On tmpfs, where a sync has nothing to do, async_sync() is served immediately, too, even with `never`. Other syncs
   /// go to the engine.
@@ -56,9 +68,10 @@ struct open_options {
   /// async_open() with creation::open_existing opens the file immediately if the kernel has every name on the path in
   /// memory (Linux 5.12), the file system is one of those above, and the context has opened a file there before.
   /// async_close() closes a file immediately unless it is mapped, was resized, or has no name any more. A worker thread
-  /// takes more than ten times as long, and always opens direct files if the context polls, because probing the device
-  /// takes a transfer. A wait pauses this as for reads. With `always`, also on other file systems. Use `never` if this
-  /// thread answers permission events (fanotify(7)).
+  /// takes more than ten times as long. It opens files of an overlay for writing, since that may copy them, and always
+  /// opens direct files if the context polls, because probing the device takes a transfer. A wait pauses this as for
+  /// reads. With `always`, also on other file systems. Use `never` if this thread answers permission events
+  /// (fanotify(7)).
   inline_transfers inline_opening = inline_transfers::automatic;
   /// A write succeeds only when its data is durable, along with everything that is needed to read it back, such as the
   /// new size: as if these bytes had been synced with data_and_size (O_DSYNC; on Windows, FILE_FLAG_WRITE_THROUGH and,
@@ -163,6 +176,8 @@ struct context_options {
   qio::polling polling = qio::polling::off;
   /// io_uring only: see wait_policy. context.waits() returns statistics about it.
   wait_policy waiting = wait_policy::sleep;
+  /// See inline_work. context.stalls() shows how long something had to wait for the context's thread.
+  qio::inline_work inline_work = qio::inline_work::by_file;
   /// Bytes of context.registered_memory().
   std::size_t registered_bytes = 0;
   /// The simulated engine only (qio/engine/simulated.hpp): the disk it works on, which must outlive the context. Null

@@ -115,15 +115,15 @@ bool needs_a_worker(const Context&, const std::string& beside, Make&& make) {
 
 template <class Mode, class Context>
 auto opening(Context& on, const std::string& path, qio::open_options options = {},
-             creation how = creation::open_existing) {
+             creation how = creation::open_existing, qio::access wanted = qio::access::read_write) {
   options.fallback = qio::if_unavailable::use_cache;
-  return qio::basic_file<Mode>::async_open(on, path, qio::access::read_write, how, options);
+  return qio::basic_file<Mode>::async_open(on, path, wanted, how, options);
 }
 
 /// Opens the file, and closes it unless closing a mapped one takes a worker.
 template <class Mode, class Context>
-qio::task<void> open_and_close(Context& on, std::string path) {
-  auto file = co_await opening<Mode>(on, path);
+qio::task<void> open_and_close(Context& on, std::string path, qio::access wanted = qio::access::read_write) {
+  auto file = co_await opening<Mode>(on, path, {}, creation::open_existing, wanted);
   CHECK((file && file.value().size().value() == 8));
   if (!file) co_return;
   if constexpr (!Mode::is_mapped) {
@@ -169,13 +169,32 @@ TEST_CASE("opening and closing an existing file needs no worker on ext4, XFS, bt
     INFO(kind);
     const std::string path = mounted.path + "/file";
     std::ofstream(path) << "contents";
+    const qio::access wanted = kind == "overlay" ? qio::access::read : qio::access::read_write;
     on_every_engine([&](auto& any) {
-      CHECK(needs_no_worker(any, path, [&](auto& context) { return open_and_close<qio::cached>(context, path); }));
-      CHECK(needs_no_worker(any, path, [&](auto& context) { return open_and_close<qio::uncached>(context, path); }));
-      CHECK(needs_no_worker(any, path, [&](auto& context) { return open_and_close<qio::direct>(context, path); }));
-      CHECK(needs_no_worker(any, path, [&](auto& context) { return open_and_close<qio::mapped>(context, path); }));
+      const auto open = [&]<class Mode>(Mode) {
+        return [&](auto& context) { return open_and_close<Mode>(context, path, wanted); };
+      };
+      CHECK(needs_no_worker(any, path, open(qio::cached())));
+      CHECK(needs_no_worker(any, path, open(qio::uncached())));
+      CHECK(needs_no_worker(any, path, open(qio::direct())));
+      CHECK(needs_no_worker(any, path, open(qio::mapped())));
     });
   }
+}
+
+TEST_CASE("a worker opens a file of an overlay for writing, since that may copy the whole file") {
+  if (!kernel_finds_at_once()) QIO_SKIP(finds_nothing_at_once);
+  if (!grants_leases()) QIO_SKIP(no_leases);
+  const fault::scratch below;
+  const fault::mounted mounted("overlay", 320 << 20, below.path);
+  if (!mounted.missing.empty()) QIO_SKIP(mounted.missing);
+  const std::string path = mounted.path + "/file";
+  std::ofstream(path) << "contents";
+  on_every_engine([&](auto& any) {
+    for (const qio::access wanted : {qio::access::write, qio::access::read_write})
+      CHECK(
+          needs_a_worker(any, path, [&](auto& context) { return open_and_close<qio::cached>(context, path, wanted); }));
+  });
 }
 
 TEST_CASE("a worker opens direct files of a context that polls, which takes a transfer") {

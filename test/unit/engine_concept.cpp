@@ -36,7 +36,7 @@ struct without_end {
   void wait(qio::completed_requests&, qio::wait_limit) noexcept {}
   std::size_t in_flight() const noexcept { return 0; }
   void wake() noexcept {}
-  void observe(detail::list<qio::file_activity>&) noexcept {}
+  void observe(detail::list<qio::file_activity>&, detail::turn_watch&) noexcept {}
   void release(qio::file_activity&) noexcept {}
   qio::wait_statistics waits() const noexcept { return {}; }
   qio::result<qio::platform::native_handle> wake_handle() noexcept { return qio::error(); }

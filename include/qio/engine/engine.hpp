@@ -12,6 +12,8 @@
 #include <qio/statistics.hpp>
 #include <qio/system/operating_system.hpp>
 
+#include <bit>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +21,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 QIO_BEGIN_NAMESPACE
 
@@ -50,6 +53,76 @@ struct wait_limit {
 
 namespace detail {
 
+/// How long what was due had to wait for the thread that takes the turns of a loop. Only that thread uses it.
+class turn_watch {
+ public:
+  turn_watch() {
+    slow_.path.reserve(longest_path);
+    totals_.path.reserve(longest_path);
+  }
+
+  /// The thread comes from the program. What it finds may have become due a moment ago.
+  void begin_session() noexcept { began_ = {}; }
+
+  /// Something had completed before the thread began to wait.
+  void found_due() noexcept { is_due_ = true; }
+  bool is_due() const noexcept { return is_due_; }
+
+  /// Something that another thread has posted had waited for that long.
+  QIO_COLD void found_posted(clock::duration waited) noexcept { count(waited); }
+
+  /// The thread has waited, if it had to, and goes on, with nothing that could become due meanwhile.
+  void begin_turn_alone() noexcept { began_ = {}; }
+
+  /// The same with something. `timer` is when the earliest one is due.
+  void begin_turn(clock::time_point now, clock::time_point timer) noexcept {
+    const clock::time_point began = std::exchange(began_, now);
+    if (!is_due_ && timer > now) [[likely]]
+      return;
+    const clock::duration overdue = greater_of(clock::duration::zero(), now - timer);
+    const bool is_known = std::exchange(is_due_, false) && began != clock::time_point();
+    count(is_known ? greater_of(overdue, now - began) : overdue);
+  }
+
+  /// Since the last turn began, the thread has spent `took` on one call for `file`.
+  QIO_COLD void note_slow(stall_cause cause, const std::string& path, clock::duration took) noexcept {
+    if (took <= slow_.took) return;
+    slow_.took = took;
+    slow_.cause = cause;
+    slow_.path.assign(path, path.size() - lesser_of(path.size(), longest_path), std::string::npos);
+  }
+
+  const stall_statistics& totals() const noexcept { return totals_; }
+
+ private:
+  static constexpr std::size_t longest_path = 255;
+
+  void count(clock::duration waited) noexcept {
+    const auto microseconds = static_cast<std::uint64_t>(waited / std::chrono::microseconds(1));
+    const auto width = static_cast<std::size_t>(std::bit_width(microseconds | 1)) - 1;
+    ++totals_.late[lesser_of(width, totals_.late.size() - 1)];
+    if (waited > totals_.longest) [[unlikely]]
+      keep_longest(waited);
+    slow_.took = {};
+  }
+
+  QIO_COLD void keep_longest(clock::duration waited) noexcept {
+    totals_.longest = waited;
+    const bool is_slow = slow_.took >= waited / 2;
+    totals_.cause = is_slow ? slow_.cause : stall_cause::program;
+    totals_.path.assign(is_slow ? slow_.path : std::string());
+  }
+
+  clock::time_point began_{};  // the turn; not set in the first one of a session
+  bool is_due_ = false;
+  struct {
+    clock::duration took{};
+    stall_cause cause = stall_cause::none;
+    std::string path;
+  } slow_;  // the slowest call since then
+  stall_statistics totals_;
+};
+
 /// Whether `Member` is a pointer to a member function of exactly the type `Function`: parameters, result, const and
 /// noexcept.
 template <class Function, class Member>
@@ -68,7 +141,7 @@ struct no_hook {
   polling_support find_polling(platform::native_handle, const alignment&) const {
     return {false, false, "only a context over io_uring polls"};
   }
-  void observe(list<file_activity>&) noexcept {}
+  void observe(list<file_activity>&, turn_watch&) noexcept {}
   void begin() noexcept {}
   bool gathers() const noexcept { return false; }
   void release(file_activity&) noexcept {}
@@ -98,9 +171,10 @@ struct no_hook {
 ///   for it. Any thread.
 /// - `register_memory(memory)`: once, before anything is submitted; the memory outlives the engine. Returns an empty
 ///   string, or why the system refuses it.
-/// - `observe(activities)`: once, before anything is submitted. The list has the activity of every file with requests
-///   in flight, and outlives them. For an engine that may lose access to its system, and must then fail the requests
-///   that the system had taken.
+/// - `observe(activities, watch)`: once, before anything is submitted. The list has the activity of every file with
+///   requests in flight, and outlives them. For an engine that may lose access to its system, and must then fail the
+///   requests that the system had taken. wait() informs `watch` if a request had completed before it began to wait, if
+///   the engine can find that out at no cost.
 /// - `begin()`: once, by the thread that runs the context from then on, before the first turn of its loop. Before that,
 ///   wait() is called only if a request has been canceled, by a thread that destroys an operation or closes a file; an
 ///   engine that binds to a thread must not bind to that one.
@@ -137,7 +211,7 @@ concept engine =
     detail::hook<decltype(&Engine::attach), result<void>(platform::native_handle) noexcept> &&
     detail::hook<decltype(&Engine::find_polling), polling_support(platform::native_handle, const alignment&) const> &&
     detail::hook<decltype(&Engine::register_memory), std::string(std::span<std::byte>)> &&
-    detail::hook<decltype(&Engine::observe), void(detail::list<file_activity>&) noexcept> &&
+    detail::hook<decltype(&Engine::observe), void(detail::list<file_activity>&, detail::turn_watch&) noexcept> &&
     detail::hook<decltype(&Engine::begin), void() noexcept> &&
     detail::hook<decltype(&Engine::submit), void(request&) noexcept> &&
     detail::hook<decltype(&Engine::gathers), bool() const noexcept> &&

@@ -44,7 +44,7 @@ class pool : detail::no_hook {
   using no_hook::end;
   using no_hook::find_polling;
   using no_hook::gathers;
-  using no_hook::observe;
+  void observe(detail::list<file_activity>&, detail::turn_watch& watch) noexcept { watch_ = &watch; }
   using no_hook::register_memory;
   using no_hook::release;
   using no_hook::waits;
@@ -63,7 +63,10 @@ class pool : detail::no_hook {
   }
 
   void wait(completed_requests& completed, wait_limit limit) noexcept {
-    if (limit.may_wait() && arrivals_.empty()) woken_.wait(limit);
+    if (!arrivals_.empty())
+      watch_->found_due();
+    else if (limit.may_wait())
+      woken_.wait(limit);
     completed_requests arrived;
     arrivals_.take(arrived);
     while (request* const r = arrived.pop()) {
@@ -103,6 +106,7 @@ class pool : detail::no_hook {
 
   detail::arrivals<request> arrivals_;  // completed by workers
   std::size_t in_flight_ = 0;
+  detail::turn_watch* watch_ = nullptr;
   bool was_chosen_ = false;  // by engine_kind::workers
   detail::auto_reset_event woken_;
   detail::ready_event ready_;

@@ -27,10 +27,10 @@ inline constexpr std::size_t most_reads_one_by_one = 3;
 
 /// Reads what is in the page cache, as attempt_read(), unless an engine that hands many reads over in one system call
 /// does so faster. True if that completed the batch.
-inline bool attempt_reads(request& r, inline_turn& turn, std::size_t company) noexcept {
+inline bool attempt_reads(request& r, inline_turn& turn, std::size_t in_flight) noexcept {
   auto& all = static_cast<batch&>(r);
   auto& file = *static_cast<inline_activity*>(r.activity);
-  const bool is_for_ring = file.engine_gathers && (company != 0 || all.unfinished() > most_reads_one_by_one);
+  const bool is_for_ring = file.engine_gathers && (in_flight != 0 || all.unfinished() > most_reads_one_by_one);
   // A ring hands each read of a file system that does not tell hits to a worker. Which kind it is, the first one shows.
   if (file.attempt_of_reads == nullptr || (is_for_ring && file.has_told_hits)) return false;
   inline_turn::long_share share(turn);

@@ -30,6 +30,15 @@ class inline_writes {
     return is_short(r.io.total()) && needs_no_page_read(r);
   }
 
+  /// The same while no write may wait: whether `flags` can ask the file system not to.
+  bool may_be_tried(const request& r) noexcept { return !refuses_nowait_ && is_short(r.io.total()); }
+  void refuse_nowait() noexcept { refuses_nowait_ = true; }
+
+  /// Whether an attempt may wait, apart from pauses: not in a file that others may open, after one has waited. They
+  /// could make it wait again and again, for as long as they like.
+  bool may_wait() const noexcept { return !has_waited_ || !is_open_to_others; }
+  bool is_open_to_others = false;
+
   /// An attempt of `bytes` bytes took `took`. True if it took so long that it may have waited: see thread_waits.
   bool is_slow(clock::duration took, std::size_t bytes) noexcept {
     if (bytes > always_short) learn(took / pages_of(bytes));
@@ -37,7 +46,10 @@ class inline_writes {
   }
 
   /// It did wait.
-  void waited() noexcept { successes_ = 0; }
+  void waited() noexcept {
+    successes_ = 0;
+    has_waited_ = true;
+  }
 
  private:
   using duration = clock::duration;
@@ -96,7 +108,9 @@ class inline_writes {
   unsigned successes_ = 0;  // pages in a row that were cached
   unsigned guesses_ = 0;
   bool cannot_tell_ = false;
-  bool is_guess_ = false;  // the current attempt writes a part of a page that is only assumed to be cached
+  bool has_waited_ = false;
+  bool refuses_nowait_ = false;  // the file system
+  bool is_guess_ = false;        // the current attempt writes a part of a page that is only assumed to be cached
 };
 
 // --- The attempt to serve a transfer at once, on the context's thread, before it goes to an engine ---
@@ -110,15 +124,17 @@ struct inline_activity : file_activity {
   const char* why_no_plain_reads = nullptr;  ///< if the file system cannot tell whether a read would wait
   bool closes_at_once = false;               ///< closing rarely waits
   bool engine_gathers = false;               ///< see the engine concept
+  std::uint8_t most_in_flight = 32;          ///< that do not keep a read from being attempted
   bool has_told_hits = false;                ///< the file system tells whether a read would wait; known from a batch
   std::uint8_t file_system = 0;              ///< number of its pause: see inline_turn
   bool syncs_at_once = false;                ///< a sync has nothing to do: the file is in memory (tmpfs)
   inline_writes writes;
 };
 
-/// A transfer took long. True if it waited, for which it counts.
-QIO_COLD inline bool note_wait(inline_activity& file, inline_turn& turn, clock::time_point begin,
+/// A call for a file took long. True if it waited, for which it counts.
+QIO_COLD inline bool note_wait(inline_activity& file, inline_turn& turn, stall_cause cause, clock::time_point begin,
                                clock::time_point end) noexcept {
+  turn.watch.note_slow(cause, file.path, end - begin);
   if (!turn.waits.has_waited(platform::switches_of_this_thread(), end - begin)) return false;
   turn.pause_of(file.file_system).begin(end, end - begin);
   ++file.statistics.blocked_submissions;
@@ -126,20 +142,20 @@ QIO_COLD inline bool note_wait(inline_activity& file, inline_turn& turn, clock::
 }
 
 /// Opening or closing has ended: the same if it took long.
-inline void note_time(inline_activity& file, inline_turn& turn, clock::time_point begin) noexcept {
+inline void note_time(inline_activity& file, inline_turn& turn, stall_cause cause, clock::time_point begin) noexcept {
   const clock::time_point end = clock::now();
   turn.spend(end - begin);
-  if (end - begin > inline_turn::longest_opening) note_wait(file, turn, begin, end);
+  if (end - begin > inline_turn::longest_opening) note_wait(file, turn, cause, begin, end);
 }
 
-/// Most that is read at once without knowing whether it is in the page cache.
-inline constexpr std::size_t most_bytes_read_blindly = 1024 * 1024;
+/// Most that one inline read copies: a turn may take as long.
+inline constexpr std::size_t most_bytes_read_at_once = 1024 * 1024;
 
 /// Reads by a plain system call, on files whose file system cannot tell whether it will wait. True if that completed
 /// `r`. See inline_pause.
 inline bool attempt_plain_read(request& r, inline_turn& turn, std::size_t) noexcept {
   auto& file = *static_cast<inline_activity*>(r.activity);
-  if (r.io.total() > most_bytes_read_blindly || !turn.has_time()) return false;
+  if (r.io.total() > most_bytes_read_at_once || !turn.has_time()) return false;
   // A write in flight may hold the file's lock. Of many operations, only the first are examined.
   const auto is_read = [](const request& each) { return each.op == opcode::read; };
   if (file.in_flight != 0 && !file.held.all_of_first(32, is_read)) return false;
@@ -155,7 +171,8 @@ inline bool attempt_plain_read(request& r, inline_turn& turn, std::size_t) noexc
   } while (!is_complete && answer > 0);
   const clock::time_point end = clock::now();
   turn.spend(end - begin);
-  if (end - begin > inline_turn::longest_copy(r.io.transferred())) note_wait(file, turn, begin, end);
+  if (end - begin > inline_turn::longest_copy(r.io.transferred()))
+    note_wait(file, turn, stall_cause::reading, begin, end);
   if (is_complete) ++file.statistics.served_inline;
   return is_complete;
 }
@@ -169,10 +186,12 @@ QIO_COLD inline bool attempt_other_read(request& r, inline_turn& turn) noexcept 
 }
 
 /// Reads what is in the page cache. True if that completed `r`, without waiting and without an engine. If false, `r`
-/// holds what remains to be done. Attempted only without company (requests that an engine has in flight or is about to
-/// get): otherwise a ring serves more of them in one call.
-inline bool attempt_read(request& r, inline_turn& turn, std::size_t company) noexcept {
-  if (company != 0 || !turn.may_go_on()) return false;
+/// holds what remains to be done. Not attempted if `in_flight`, the requests that an engine has or is about to get,
+/// shows that a ring serves more of them in one call, or that they may fill a device's queue, for which the attempt
+/// would wait.
+inline bool attempt_read(request& r, inline_turn& turn, std::size_t in_flight) noexcept {
+  const std::size_t most = static_cast<inline_activity*>(r.activity)->most_in_flight;
+  if (in_flight > most || !turn.may_go_on() || r.io.total() > most_bytes_read_at_once) return false;
   const raw_result answer = platform::read_without_waiting(r.handle, r.io.next());
   if (answer == -EOPNOTSUPP) [[unlikely]]
     return attempt_other_read(r, turn);
@@ -185,20 +204,35 @@ inline bool attempt_read(request& r, inline_turn& turn, std::size_t company) noe
   return true;
 }
 
+/// Writes into the page cache, if the file system can do that without waiting: btrfs and XFS can, ext4 cannot, and XFS
+/// refuses when the file's time changes. True if that completed `r`.
+QIO_COLD inline bool attempt_write_without_waiting(request& r, inline_turn& turn, clock::time_point begin) noexcept {
+  auto& file = *static_cast<inline_activity*>(r.activity);
+  if (!file.writes.may_be_tried(r) || turn.limit.exists(begin)) return false;
+  const raw_result answer = platform::write_without_waiting(r.handle, r.io.next(), r.flags);
+  turn.spend(clock::now() - begin);
+  if (answer == -EOPNOTSUPP) file.writes.refuse_nowait();
+  if (answer <= 0 || !take_answer(r, answer)) return false;
+  ++file.statistics.served_inline;
+  return true;
+}
+
 /// Writes into the page cache by a plain system call, which may wait: see inline_writes. True if that completed `r`.
 /// Attempted only while no engine has a request of the same file in flight, which would hold the file's lock.
 inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
   auto& file = *static_cast<inline_activity*>(r.activity);
   if (file.in_flight != 0 || !turn.has_time()) return false;
   const clock::time_point begin = clock::now();
-  if (!turn.pause_of(file.file_system).is_over(begin) || !file.writes.may_be_attempted(r)) return false;
-  if (turn.limit.exists(begin)) return false;
+  if (!file.writes.may_wait() || !turn.pause_of(file.file_system).is_over(begin))
+    return attempt_write_without_waiting(r, turn, begin);
+  if (!file.writes.may_be_attempted(r) || turn.limit.exists(begin)) return false;
   turn.waits.look(begin);
   const raw_result answer = platform::write_some(r.handle, r.io.next(), r.flags);
   const clock::time_point end = clock::now();
   turn.spend(end - begin);
   const std::size_t written = answer < 0 ? 0 : static_cast<std::size_t>(answer);
-  if (file.writes.is_slow(end - begin, written) && note_wait(file, turn, begin, end)) file.writes.waited();
+  if (file.writes.is_slow(end - begin, written) && note_wait(file, turn, stall_cause::writing, begin, end))
+    file.writes.waited();
   if (!take_answer(r, answer)) return false;
   ++file.statistics.served_inline;
   return true;

@@ -77,11 +77,11 @@ struct file_state {
     const clock::time_point begin = clock::now();
     if (!turn.has_time()) return std::nullopt;
     turn.waits.look(begin);
+    const access granted = policy::needed_access(wanted);
     const auto may_be_used = [&](const platform::file_storage& known) {
       return known.opens_at_once(options.inline_opening == inline_transfers::always) &&
-             turn.pause_of(pause_number(known)).is_over(begin);
+             !(known.copies_on_open() && granted != access::read) && turn.pause_of(pause_number(known)).is_over(begin);
     };
-    const access granted = policy::needed_access(wanted);
     const System system = system_on<System>(loop);
     auto opening = system.begin_at_once(path, directory_of(options), granted, kind_of<Loop>(options), turn.file_systems,
                                         may_be_used);
@@ -96,7 +96,7 @@ struct file_state {
       return state;
     }
     state.value()->file.activity.path = path.c_str();
-    note_time(state.value()->file.activity, turn, begin);
+    note_time(state.value()->file.activity, turn, stall_cause::opening, begin);
     return state;
   }
 
@@ -173,7 +173,7 @@ struct file_state {
     if (platform::is_removed(file.handle)) return std::nullopt;
     turn.waits.look(begin);
     const result<void> closed = close();
-    note_time(activity, turn, begin);
+    note_time(activity, turn, stall_cause::closing, begin);
     return closed;
   }
 
@@ -368,7 +368,9 @@ struct file_state {
     if constexpr (is_on_context<Loop>) {
       if (auto attached = loop->attach(opened); !attached) return attached.error();
       state->file.activity.engine_gathers = loop->engine().gathers();
-      if constexpr (System::has_page_cache) state->allow_inline_transfers(options, opening.storage());
+      if constexpr (System::has_page_cache) state->allow_inline_transfers(loop->allowed(options), opening.storage());
+      if (!state->mode.is_direct && loop->works_inline() == inline_work::never)
+        state->file.activity.system.waits_in_submission = true;
       if constexpr (Mode::is_direct) state->mode.allow_polling(loop->engine(), state->file, opened);
     }
     return state;
@@ -395,7 +397,13 @@ struct file_state {
     activity.closes_at_once = !Mode::is_mapped && options.inline_opening != inline_transfers::never &&
                               where.opens_at_once(always(options.inline_opening));
     activity.file_system = pause_number(where);
+    activity.writes.is_open_to_others = where.is_open_to_others();
     activity.system.waits_in_submission = where.waits_in_submission();
+    if (where.waits_after_miss()) {
+      activity.engine_gathers = false;
+      activity.system.leave_reads_to_threads();
+    }
+    if (activity.engine_gathers) activity.most_in_flight = 0;
 
     activity.why_no_plain_reads = where.why_reads_wait(always(options.inline_reads));
     activity.why_no_reads = !file.may_read()                                  ? "the file was opened for writing only"

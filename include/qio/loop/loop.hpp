@@ -224,6 +224,7 @@ class inline_turn {
   static constexpr unsigned pauses = 16;
   inline_pause& pause_of(unsigned number) noexcept { return pauses_[number % pauses]; }
 
+  turn_watch watch;    ///< of the loop's turns
   thread_waits waits;  ///< of the loop's thread
   file_size_limit limit;
   platform::known_file_systems file_systems;  ///< of files that were opened asynchronously
@@ -323,13 +324,14 @@ concept composed_work = requires { typename Work::is_composed; };
 template <engine Engine>
 class loop final : public mailbox {
  public:
-  loop(std::unique_ptr<Engine> engine, std::optional<aligned_buffer>&& memory, polling wanted)
+  loop(std::unique_ptr<Engine> engine, std::optional<aligned_buffer>&& memory, const context_options& options)
       : mailbox([](mailbox& self) noexcept { static_cast<loop&>(self).engine_->wake(); }),
         memory_(std::move(memory)),
         engine_(std::move(engine)),
         why_not_registered_(memory_ ? engine_->register_memory(*memory_) : "not requested"),
-        is_to_poll_(wanted != polling::off) {
-    engine_->observe(activities_);
+        is_to_poll_(options.polling != polling::off),
+        inline_work_(options.inline_work) {
+    engine_->observe(activities_, inline_turn_.watch);
   }
   ~loop() { QIO_CHECK(idle() && timers_.empty(), "bug in qio: a loop was destroyed with operations in flight"); }
 
@@ -338,6 +340,13 @@ class loop final : public mailbox {
   bool closed() const noexcept { return closed_; }
   /// Whether polling was requested. Then opening a direct file takes a transfer.
   bool is_to_poll() const noexcept { return is_to_poll_; }
+  /// The options of a file that is opened here: no file may do inline what the context forbids.
+  open_options allowed(open_options options) const noexcept {
+    if (inline_work_ == inline_work::never)
+      options.inline_reads = options.inline_writes = options.inline_opening = inline_transfers::never;
+    return options;
+  }
+  inline_work works_inline() const noexcept { return inline_work_; }
   bool idle() const noexcept { return engine_->in_flight() == 0 && completed_.empty(); }
 
   /// Binds a file that is being opened to the engine. From any thread.
@@ -347,12 +356,16 @@ class loop final : public mailbox {
     engine_->explain(out);
     out.add("registered memory", why_not_registered_.empty() ? std::to_string(memory_->size()) + " bytes" : "off",
             why_not_registered_);
+    if (inline_work_ == inline_work::never) out.add("inline work", "off", "context_options::inline_work");
+    explain_stalls(out);
   }
+
+  const stall_statistics& stalls() const noexcept { return inline_turn_.watch.totals(); }
 
   // --- for operations ---
 
   /// Completes `r` at once, if that can be attempted and the attempt succeeds. Operations that have completed but wait
-  /// for their turn count as company: the coroutines that they resume will start more, which makes one batch.
+  /// for their turn count as one in flight: the coroutines that they resume will start more, which makes one batch.
   bool try_inline(request& r, caller from = {}) noexcept {
     require_own_thread("an operation was started by another thread than its context's", from);
     return r.attempt != nullptr && r.attempt(r, inline_turn_, engine_->in_flight() + !completed_.empty());
@@ -510,6 +523,7 @@ class loop final : public mailbox {
       owner.require_own_thread("a context was run by another thread than the one that first ran it", from);
       owner.set_running(true);
       owner.inline_turn_.waits.forget();  // the thread may have slept meanwhile
+      owner.inline_turn_.watch.begin_session();
       if (QIO_CHECKS && scope_.is_nested()) owner.note_run_within_another();
     }
     session(const session&) = delete;
@@ -520,13 +534,9 @@ class loop final : public mailbox {
     /// back. Waits for something to do if it may. True if it resumed a coroutine or called a callback.
     bool turn(bool may_wait) noexcept {
       owner_.inline_turn_.renew();
-      const bool ran = owner_.run_posted();
-      const wait_limit until = owner_.limit(may_wait && !ran);
-      if (until.may_wait()) owner_.inline_turn_.waits.forget();
-      owner_.engine_->wait(owner_.completed_, until);
-      bool resumed = false;
-      if (!owner_.timers_.empty())
-        for (const clock::time_point at = owner_.now(); owner_.expire_first(at);) resumed = true;
+      const bool ran = owner_.has_posted() && owner_.run_what_was_posted();
+      const clock::time_point now = owner_.wait(owner_.limit(may_wait && !ran));
+      const bool resumed = !owner_.timers_.empty() && owner_.expire_all(now);
       return owner_.dispatch() || ran || resumed;
     }
 
@@ -543,7 +553,7 @@ class loop final : public mailbox {
 
     /// True if a turn has nothing to do until the engine's handle is ready or the next deadline has passed.
     bool prepare_to_wait() noexcept {
-      if (owner_.has_posted() || !owner_.completed_.empty()) return false;
+      if (owner_.has_work()) return false;
       const bool nothing_left = owner_.engine_->prepare_to_wait(owner_.completed_);
       // Looked at after the handle was reset: what is posted from now on makes it ready.
       if (!nothing_left || owner_.has_posted()) return false;
@@ -578,12 +588,56 @@ class loop final : public mailbox {
 
   void begin_turn(wait_limit until) noexcept {
     inline_turn_.renew();
+    if (has_posted()) note_posted();
     begin_posted();
     const wait_limit own = limit(!has_posted());
-    if (own.may_wait()) inline_turn_.waits.forget();
-    engine_->wait(completed_, own.time < until.time ? own : until);
-    due_ = timers_.empty() ? (clock::time_point::min)() : now();
+    due_ = wait(own.time < until.time ? own : until);
     dispatches_left_ = dispatches_a_turn;
+  }
+
+  bool has_work() const noexcept { return has_posted() || !completed_.empty(); }
+
+  QIO_COLD void note_posted() noexcept {
+    if (const clock::duration waited = waited_since_post(); waited != clock::duration::zero())
+      inline_turn_.watch.found_posted(waited);
+  }
+  QIO_NOINLINE bool run_what_was_posted() noexcept {
+    note_posted();
+    return run_posted();
+  }
+
+  QIO_NOINLINE bool expire_all(clock::time_point at) noexcept {
+    bool resumed = false;
+    while (expire_first(at)) resumed = true;
+    return resumed;
+  }
+
+  // Returns the time after it, by which timers are due.
+  clock::time_point wait(wait_limit until) noexcept {
+    turn_watch& watch = inline_turn_.watch;
+    if (until.may_wait()) inline_turn_.waits.forget();
+    if (!completed_.empty()) [[unlikely]]
+      watch.found_due();
+    engine_->wait(completed_, until);
+    // Reads no clock if nothing can become due while the only thing runs that has completed.
+    if (timers_.empty() && completed_.first() == completed_.last() && engine_->in_flight() == 0 && !watch.is_due()) {
+      watch.begin_turn_alone();
+      return (clock::time_point::min)();
+    }
+    return begin_watched_turn();
+  }
+  QIO_NOINLINE clock::time_point begin_watched_turn() noexcept {
+    const clock::time_point now = engine_->now();
+    inline_turn_.watch.begin_turn(now, timers_.empty() ? (clock::time_point::max)() : timers_.earliest()->when);
+    return now;
+  }
+
+  void explain_stalls(explanation& out) const {
+    const stall_statistics& found = stalls();
+    if (found.longest < std::chrono::milliseconds(1)) return;
+    std::string cause(name_of(found.cause));
+    if (!found.path.empty()) cause += " " + printable(found.path);
+    out.add("longest stall", std::to_string(found.longest / std::chrono::milliseconds(1)) + " ms", cause);
   }
 
   // False if nothing is left of the turn.
@@ -653,6 +707,7 @@ class loop final : public mailbox {
   clock::time_point due_ = (clock::time_point::min)();  // timers of the turn whose pieces run_one() takes
   unsigned dispatches_left_ = 0;                        // of that turn
   const bool is_to_poll_;
+  const inline_work inline_work_;
   bool closed_ = false;  // takes no more operations
   bool ended_ = false;   // calls nothing back any more
 };

@@ -8,6 +8,7 @@
 #include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <utility>
@@ -106,6 +107,7 @@ class mailbox : list_hook {
   void post(posted& node) noexcept {
     QIO_CHECK(!node.is_posted, "bug in qio: the same work was posted twice");
     node.is_posted = true;
+    if (arrivals_.empty()) posted_at_.store(clock::now().time_since_epoch().count(), std::memory_order_relaxed);
     if (arrivals_.push(node)) wake_(*this);
   }
 
@@ -143,6 +145,13 @@ class mailbox : list_hook {
   void begin_posted() noexcept {
     if (!arrivals_.empty()) arrivals_.take(posted_);
     last_of_turn_ = posted_.last();
+  }
+
+  /// For how long the first of those has waited; zero if that is unknown: two threads posted at the same time, or it
+  /// waited before.
+  clock::duration waited_since_post() noexcept {
+    const clock::duration at(posted_at_.exchange(0, std::memory_order_relaxed));
+    return at == clock::duration::zero() ? at : clock::now().time_since_epoch() - at;
   }
 
   /// Runs the next of these. False if none is left.
@@ -216,6 +225,7 @@ class mailbox : list_hook {
   std::uint64_t owner_ = 0;  // this_thread_number(); 0 if there is none
   bool is_running_ = false;  // within run() or poll()
   bool is_run_within_others_ = false;
+  std::atomic<clock::rep> posted_at_ = 0;  // when the first of arrivals_ was posted; 0 if that is unknown
   arrivals<posted> arrivals_;
   queue<posted> posted_;            // taken from arrivals_, not yet run
   posted* last_of_turn_ = nullptr;  // the last that the turn runs; null if none is left

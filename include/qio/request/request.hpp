@@ -235,9 +235,9 @@ namespace detail {
 
 class inline_turn;  // of the loop
 
-/// Tries to carry out a request on the loop's thread. True if it is complete. `company` is not 0 if the engine has
-/// other requests, or is about to get some.
-using inline_attempt = bool (*)(request&, inline_turn& turn, std::size_t company) noexcept;
+/// Tries to carry out a request on the loop's thread. True if it is complete. `in_flight` is the number of
+/// requests that the engine has, and one more if it is about to get some.
+using inline_attempt = bool (*)(request&, inline_turn& turn, std::size_t in_flight) noexcept;
 
 /// What carries out a request that the engine over io_uring holds, if its ring supports the operation.
 enum class uring_place : std::uint8_t { ring, polled_ring, workers };

@@ -43,9 +43,10 @@ inline bool has_file_size_limit() noexcept {
 
 /// Which file system a file is on.
 struct file_place {
-  std::uint64_t device = 0;    ///< its number, which another file system may have later
-  std::uint64_t mount = 0;     ///< the number of the mount, which no other ever has (Linux 6.8); 0 if unknown
-  bool is_of_regular = false;  ///< the file is a regular one
+  std::uint64_t device = 0;       ///< its number, which another file system may have later
+  std::uint64_t mount = 0;        ///< the number of the mount, which no other ever has (Linux 6.8); 0 if unknown
+  bool is_of_regular = false;     ///< the file is a regular one
+  bool is_open_to_others = true;  ///< by its permissions, users other than its owner may open it
 
   /// Without a request to a server, also with an O_PATH handle. False if the system does not tell.
   bool find(native_handle handle) noexcept {
@@ -54,7 +55,7 @@ struct file_place {
     constexpr std::size_t at_mount = 0x90;
     struct statx file;
     constexpr int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
-    if (::statx(handle, "", flags, STATX_TYPE | unique_mount, &file) != 0) return false;
+    if (::statx(handle, "", flags, STATX_TYPE | STATX_MODE | unique_mount, &file) != 0) return false;
     static_assert(sizeof file == 256);
     if ((file.stx_mask & unique_mount) != 0)
       std::memcpy(&mount, reinterpret_cast<const char*>(&file) + at_mount, sizeof mount);
@@ -62,6 +63,7 @@ struct file_place {
     constexpr std::uint64_t low_minor = 0xff, low_major = 0xfff;  // as in dev_t
     device = (minor & low_minor) | (major & low_major) << 8 | (minor & ~low_minor) << 12 | (major & ~low_major) << 32;
     is_of_regular = S_ISREG(file.stx_mode);
+    is_open_to_others = (file.stx_mode & (S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH)) != 0;
     return true;
   }
 };
@@ -100,12 +102,22 @@ class file_storage {
   /// (The nodes of devices are in a file system in memory, too.)
   bool is_memory() const noexcept { return is_known_ && place_.is_of_regular && type_ == TMPFS_MAGIC; }
 
+  /// Whether users other than the file's owner may hold its lock, by reading it directly or by writing it.
+  bool is_open_to_others() const noexcept { return place_.is_open_to_others; }
+
+  /// Whether an open for writing may copy the whole file first: in an overlay, from a layer below.
+  bool copies_on_open() const noexcept { return type_ == OVERLAYFS_SUPER_MAGIC; }
+
   const file_place& place() const noexcept { return place_; }
 
   /// Whether a ring would carry out a transfer on the thread that submits it, and let it wait. Files of FUSE can be
   /// polled, and always say that they are ready; so the kernel takes transfers for ones that do not wait (seen on Linux
   /// 6.18). True also if it is not known.
   bool waits_in_submission() const noexcept { return !is_known_ || type_ == FUSE_SUPER_MAGIC; }
+
+  /// Whether a ring waits for the file's lock on the thread of its owner: it resumes a read that has missed the page
+  /// cache there, and XFS then waits for a write of the same file (seen on Linux 6.12 and 6.18).
+  bool waits_after_miss() const noexcept { return type_ == XFS_SUPER_MAGIC; }
 
  private:
   // Other file systems may contact a server (NFS, FUSE) or are unknown. Those of an overlay end in memory if those of

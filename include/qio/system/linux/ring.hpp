@@ -134,6 +134,17 @@ class ring {
     return enter(wanted, IORING_ENTER_EXT_ARG, &argument, sizeof argument);
   }
 
+  /// Waits for a completion, at most for `timeout` unless that is null, while nothing is in flight that moves data. So
+  /// the wait does not count as one for I/O (/proc/pressure/io, iowait). Only if the kernel offers
+  /// waits_without_pressure.
+  QIO_NOINLINE int enter_idle(const __kernel_timespec* timeout) noexcept {
+    constexpr unsigned no_iowait = 1u << 7;  // IORING_ENTER_NO_IOWAIT
+    io_uring_getevents_arg argument{};
+    argument.ts = reinterpret_cast<std::uintptr_t>(timeout);
+    return enter(1, IORING_ENTER_EXT_ARG | no_iowait, &argument, sizeof argument);
+  }
+  static constexpr unsigned waits_without_pressure = 1u << 17;  ///< IORING_FEAT_NO_IOWAIT, since Linux 6.15
+
   /// Calls `take(const io_uring_sqe&)` for each entry that the kernel has not taken, and removes them.
   template <class Take>
   void take_back(Take&& take) noexcept {
@@ -145,7 +156,9 @@ class ring {
 
   // --- completions ---
 
-  bool has_completions() const noexcept { return acquire(*completion_tail_) != *completion_head_; }
+  /// The number of completions in the queue.
+  unsigned completions() const noexcept { return acquire(*completion_tail_) - *completion_head_; }
+  bool has_completions() const noexcept { return completions() != 0; }
 
   /// Whether the kernel has completions that it delivers only in enter(): deferred ones (IORING_SETUP_TASKRUN_FLAG), or
   /// some that did not fit in the queue.

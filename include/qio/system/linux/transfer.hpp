@@ -118,6 +118,13 @@ inline detail::raw_result read_without_waiting(native_handle handle, const detai
   return read_by_flags(handle, piece, RWF_NOWAIT);
 }
 
+/// Writes into the page cache. Returns -EAGAIN if it would have to wait, and -EOPNOTSUPP if the file system does not
+/// support this.
+inline detail::raw_result write_without_waiting(native_handle handle, const detail::piece& piece,
+                                                transfer_flags flags) noexcept {
+  return write_by_flags(handle, piece, flags | RWF_NOWAIT);
+}
+
 /// Whether the file, which must be open for reading, accepts these flags. Tries them on a read past the end of any
 /// file, which transfers nothing.
 inline bool takes_flags(native_handle handle, transfer_flags flags) noexcept {

@@ -18,8 +18,11 @@ struct activity_state {
   int slot = no_slot;
   bool may_have_slot = true;
   bool waits_in_submission = false;     ///< see file_storage
+  /// Longer reads through the page cache go to a thread of the kernel: see cached_reads in engine/linux.hpp.
+  std::uint32_t longest_in_ring = 128 * 1024 - 1;
   static constexpr int each_write = 0;  ///< flags of each write, besides its own: none, for the twin
 
+  void leave_reads_to_threads() noexcept { longest_in_ring = 0; }
   static void note_size(std::uint64_t) noexcept {}  // matters to the twin
   static void flush_each_write() noexcept {}        // the same
 };

@@ -98,8 +98,11 @@ class file_storage {
   static bool opens_at_once(bool) noexcept { return false; }  // Windows does not tell
   static file_place place() noexcept { return {}; }
   static bool is_memory() noexcept { return false; }
+  static bool is_open_to_others() noexcept { return true; }  // matters only where writes are attempted
+  static bool copies_on_open() noexcept { return false; }
   /// NTFS transfers compressed and encrypted files synchronously, so the engine leaves that to its workers.
   bool waits_in_submission() const noexcept { return is_transformed_; }
+  static bool waits_after_miss() noexcept { return false; }
 
  private:
   bool is_transformed_;

@@ -132,6 +132,9 @@ inline detail::raw_result start_writeback(native_handle, std::uint64_t, std::siz
 /// Always fails: Windows has no read that either completes at once or is not started. A read that does not complete at
 /// once continues in the background, which only an engine can handle.
 inline detail::raw_result read_without_waiting(native_handle, const detail::piece&) noexcept { return -EOPNOTSUPP; }
+inline detail::raw_result write_without_waiting(native_handle, const detail::piece&, transfer_flags) noexcept {
+  return -EOPNOTSUPP;
+}
 
 }  // namespace platform
 QIO_END_NAMESPACE

@@ -1,0 +1,125 @@
+// How a context shows that something had to wait for its thread, and how a program keeps it from waiting.
+#include "world.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace contract {
+
+using namespace std::chrono_literals;
+
+// Where a test can see that another thread has carried out an operation.
+struct on_workers : under<qio::default_engine, qio::cached> {
+  static bool is_on(const qio_test::tested_engine& engine) { return engine.name == qio_test::workers.name; }
+};
+using workers_only = std::tuple<on_workers>;
+
+inline void compute(std::chrono::steady_clock::duration time) {
+  for (const auto end = std::chrono::steady_clock::now() + time; std::chrono::steady_clock::now() < end;) {}
+}
+
+PROMISE(new_context, each_engine_of_the_system, "a context that has not run has no stalls") {
+  const qio::stall_statistics found = w.context->stalls();
+  CHECK(found.longer_than(0ns) == 0);
+  CHECK(found.longest == 0ns);
+  CHECK(found.cause == qio::stall_cause::none);
+  CHECK(w.context->explain().find("longest stall") == nullptr);
+}
+
+PROMISE(late_sleep, each_engine_of_the_system,
+        "a sleep that ends while a coroutine computes is late, and stalls() shows by how much") {
+  auto sleeps = [](auto& context) -> qio::task<> { static_cast<void>(co_await context.sleep_for(1ms)); };
+  auto computes = []() -> qio::task<> {
+    compute(41ms);
+    co_return;
+  };
+  auto both = [&]() -> qio::task<> { co_await qio::when_all(sleeps(*w.context), computes()); };
+  w.context->run(both());
+  const qio::stall_statistics found = w.context->stalls();
+  CHECK(found.longest >= 40ms);
+  CHECK(found.cause == qio::stall_cause::program);
+  CHECK(found.path.empty());
+  CHECK(found.longer_than(30ms) == 1);
+  const auto explained = w.context->explain();
+  REQUIRE(explained.find("longest stall") != nullptr);
+  CHECK(explained.find("longest stall")->value == std::to_string(found.longest / 1ms) + " ms");
+  CHECK(explained.find("longest stall")->reason == "program");
+}
+
+PROMISE(late_post, each_engine_of_the_system,
+        "what another thread posts while a coroutine computes is late, and stalls() shows it") {
+  std::atomic<bool> is_computing = false, has_posted = false, was_called = false;
+  qio::posted_call call([&] { was_called = true; });
+  auto work = [&]() -> qio::task<> {
+    is_computing = true;
+    while (!has_posted) std::this_thread::yield();
+    compute(40ms);
+    co_return;
+  };
+  std::thread poster([&] {
+    while (!is_computing) std::this_thread::yield();
+    CHECK(w.context->post(call));
+    has_posted = true;
+  });
+  w.context->run(work());
+  poster.join();
+  while (!was_called) w.context->poll();
+  CHECK(w.context->stalls().longest >= 40ms);
+}
+
+PROMISE(late_operation, workers_only,
+        "an operation that completes while a callback computes is late, and stalls() shows it") {
+  REQUIRE(w.with(4096).close());
+  auto file =
+      w.open("data", access::read, creation::open_existing, {.inline_reads = qio::inline_transfers::never}).value();
+  auto sees = [&]() -> qio::task<> {
+    std::atomic<unsigned char> first{0};
+    auto read = file.async_read_at(0, std::as_writable_bytes(std::span(&first, 1)));
+    bool has_completed = false;
+    read.start([&](qio::result<std::size_t> answer) { has_completed = answer.has_value(); });
+    while (first == 0) std::this_thread::yield();  // a worker has stored it, and is about to complete the read
+    compute(100ms);
+    while (!has_completed) co_await w.context->sleep_for(1ms);
+  };
+  w.context->run(sees());
+  CHECK(w.context->stalls().longest >= 50ms);
+}
+
+// Twice: the second open would need no worker.
+inline qio::task<> opens_and_transfers(qio::context& context, std::string path) {
+  const qio::open_options always{.inline_reads = qio::inline_transfers::always,
+                                 .inline_writes = qio::inline_transfers::always,
+                                 .inline_opening = qio::inline_transfers::always};
+  for (int i = 0; i < 2; ++i) {
+    auto opened =
+        co_await qio::cached_file::async_open(context, path, access::read_write, creation::open_existing, always);
+    auto file = std::move(opened).value();
+    memory some(100);
+    const auto written = co_await file.async_write_at(0, some.all());
+    CHECK(written.value() == 100);
+    const auto once = co_await file.async_read_at(0, some.all()), again = co_await file.async_read_at(0, some.all());
+    CHECK(once.value() == 100);
+    CHECK(again.value() == 100);
+    CHECK(file.statistics().served_inline == 0);
+    CHECK(file.statistics().served_by_ring + file.statistics().served_by_worker == 3);
+    CHECK(file.explain().find("inline reads")->value == "off");
+    CHECK(file.explain().find("inline writes")->value == "off");
+    const auto closed = co_await file.async_close();
+    CHECK(closed);
+  }
+}
+
+PROMISE(never_inline, each_engine_of_the_system, "a context that never works inline leaves all to other threads") {
+  auto context = w.new_context({.inline_work = qio::inline_work::never}).value();
+  REQUIRE(w.with(64 * 1024).close());
+  context.run(opens_and_transfers(context, w.where / "data"));
+  REQUIRE(context.explain().find("inline work") != nullptr);
+  CHECK(context.explain().find("inline work")->value == "off");
+}
+
+}  // namespace contract

@@ -135,6 +135,7 @@ class [[nodiscard]] basic_context {
     session running(loop(from), from, detail::running_how::until_an_end);
     detail::started root = detail::run_into<T>(value, std::move(work));
     finish finished;
+    running.begins();
     root.start(finished);
     while (!finished.reached) running.turn(true);
     root.rethrow();

@@ -140,13 +140,18 @@ TEST_CASE("inline writes report a full disk as the engine's writes do") {
   });
 }
 
-TEST_CASE("an inline write that waits is counted, and the engine gets the next ones for a while") {
+namespace {
+
+/// Writes to a new file with these permissions until an inline write has waited, and once more when the pause after it
+/// is over. That one must run inline, or must not.
+void write_after_a_wait(std::uint32_t permissions, bool runs_inline) {
   using clock = std::chrono::steady_clock;
   const fault::mounted disk("ext4", 16 * mebibyte);
   if (!disk.missing.empty()) QIO_SKIP(disk.missing);
   const std::vector<std::byte> buffer(4096, std::byte{7});
   auto context = qio::context::create().value();
-  auto file = qio::cached_file::open(context, disk.path + "/file", qio::access::read_write, qio::creation::if_needed);
+  auto file = qio::cached_file::open(context, disk.path + "/file", qio::access::read_write, qio::creation::if_needed,
+                                     {.permissions = permissions});
   REQUIRE(file);
   const auto& statistics = file.value().statistics();
   REQUIRE(context.run(write(file.value(), 0, buffer)));
@@ -177,8 +182,18 @@ TEST_CASE("an inline write that waits is counted, and the engine gets the next o
   CHECK(statistics.served_inline == at_once);
   std::this_thread::sleep_until(end + 16 * (end - begin));
   CHECK(context.run(write(file.value(), 0, buffer)));
-  CHECK(statistics.served_inline == at_once + 1);
   CHECK(statistics.blocked_submissions == 1);
+  CHECK(statistics.served_inline == at_once + (runs_inline ? 1u : 0u));
+}
+
+}  // namespace
+
+TEST_CASE("an inline write that waits is counted, and the engine gets the next ones for a while") {
+  write_after_a_wait(0600, true);
+}
+
+TEST_CASE("a write to a file that others may open waits inline only once") {
+  for (const std::uint32_t permissions : {0640u, 0604u}) write_after_a_wait(permissions, false);
 }
 
 TEST_CASE("direct I/O on an overlay works if the file system below supports it, and is refused if that is in memory") {

@@ -530,6 +530,9 @@ class loop final : public mailbox {
     session& operator=(const session&) = delete;
     ~session() { owner_.set_running(false); }
 
+    /// The program's work is about to begin, within the session but before its first turn.
+    void begins() noexcept { owner_.begin_watched_turn(); }
+
     /// Runs what was posted, reaps completed operations, cancels those whose deadline has passed, and resumes or calls
     /// back. Waits for something to do if it may. True if it resumed a coroutine or called a callback.
     bool turn(bool may_wait) noexcept {

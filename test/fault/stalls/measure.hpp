@@ -62,14 +62,6 @@ inline outcome lacking(std::string why) {
   return none;
 }
 
-template <class Options>
-constexpr bool has_inline_work = requires(Options options) { options.inline_work; };
-
-template <class Options>
-void forbid_inline_work(Options& options) {
-  if constexpr (has_inline_work<Options>) options.inline_work = qio::inline_transfers::never;
-}
-
 /// A context, the form of the situation, and what was found.
 class bench {
  public:
@@ -77,11 +69,8 @@ class bench {
 
   /// Options for opening a file.
   qio::open_options options(qio::if_unavailable fallback = qio::if_unavailable::use_cache) const {
-    using qio::inline_transfers;
     qio::open_options result;
     result.fallback = fallback;
-    if (how.never && !has_inline_work<qio::context_options>)
-      result.inline_reads = result.inline_writes = result.inline_opening = inline_transfers::never;
     return result;
   }
 
@@ -159,7 +148,7 @@ template <class Load>
 outcome measure(const form& how, Load&& load) {
   outcome found;
   qio::context_options options;
-  if (how.never) forbid_inline_work(options);
+  if (how.never) options.inline_work = qio::inline_work::never;
   auto context = qio::context::create(options);
   if (!context) return lacking(context.error().message());
   bench on(context.value(), how, found);

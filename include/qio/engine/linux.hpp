@@ -168,7 +168,8 @@ class linux_engine : detail::no_hook {
     if (r.place == detail::uring_place::polled_ring) return;  // which cannot cancel
     slow_down();
     if (r.queued) {
-      backlog_.remove(r);
+      (r.place == detail::uring_place::kernel_thread ? reads_.waiting : backlog_).remove(r);
+      r.place = detail::uring_place::ring;
       r.fail_as_canceled();
       cancelled_.push(r);
     } else {
@@ -310,16 +311,18 @@ class linux_engine : detail::no_hook {
     std::size_t cancels = 0;  ///< cancellations in the ring; at most as many
   };
 
-  /// Reads through the page cache that are in the submission queue. The kernel serves them on the thread that submits:
-  /// it copies what is cached, and starts to read what is not, together with the read-ahead. That takes 4 us for a read
-  /// of 4 KiB, 17 us for 64 KiB and 200 us for 1 MiB; and if the device's queue is full, as long as the device. So many
-  /// are submitted in parts, of which one turn has few. All others go to threads of the kernel (IOSQE_ASYNC), which
-  /// costs 1 us, or 3 us if the data is cached: long reads, those of a file whose reads may wait later (XFS), those
-  /// beyond 32 in flight, and, for a while, all after a part that waited.
+  /// Reads through the page cache. The kernel serves them on the thread that submits: it copies what is cached, and
+  /// starts to read what is not, together with the read-ahead. That takes 4 us for a read of 4 KiB, 17 us for 64 KiB
+  /// and 200 us for 1 MiB; and if the device's queue is full, as long as the device. So many are submitted in parts, of
+  /// which one turn has few. All others go to threads of the kernel (IOSQE_ASYNC), which costs 1 us, or 3 us if the
+  /// data is cached: long reads, those of a file whose reads may wait later (XFS), those beyond 32 in flight, and, for
+  /// a while, all after a part that waited. The kernel has few such threads, and takes long to find one of many
+  /// requests that is to be canceled; so it gets a limited number of them at a time.
   struct cached_reads {
     static constexpr std::size_t part = 1024 * 1024;   // submitted at once; some 0.25 ms
     static constexpr std::size_t each = 16 * 1024;     // what a read costs, whatever it reads, as bytes
     static constexpr std::size_t most_in_flight = 32;  // a device's queue often has room for 128 parts of reads
+    static constexpr unsigned most_with_threads = 64;  // of which there are four for each CPU
     static constexpr std::chrono::microseconds most_in_a_turn{500};
 
     /// Longer ones of `file` go to threads of the kernel.
@@ -331,13 +334,15 @@ class linux_engine : detail::no_hook {
       last = &file;
     }
 
-    std::size_t pending = 0;  ///< bytes in the queue
+    std::size_t pending = 0;  ///< bytes in the submission queue
     bool are_many = false;    ///< in flight
     bool is_busy = false;     ///< this turn's time for them is spent, or they have to wait until `resume`
-    bool need_care = false;   ///< before the next wait: some of this turn's time for them is spent
+    bool need_care = false;   ///< before the next wait: some of this turn's time for them is spent, or some are waiting
     detail::clock::duration spent{};
     detail::clock::time_point resume{};
     file_activity* last = nullptr;
+    unsigned with_threads = 0;
+    detail::queue<request> waiting;  ///< to get there
   };
 
   explicit linux_engine(const context_options& options)
@@ -393,13 +398,29 @@ class linux_engine : detail::no_hook {
   }
 
   /// A transfer through the page cache, whose entry is complete.
-  void add_cached(io_uring_sqe& entry, const request& r) noexcept {
+  void add_cached(io_uring_sqe& entry, request& r) noexcept {
     if (r.op != opcode::read) return;
     if (reads_.pending == 0) count_in_flight();
     if (r.io.total() > reads_.longest(*r.activity)) [[unlikely]]
-      entry.flags |= IOSQE_ASYNC;
+      leave_to_thread(entry, r);
     else
       reads_.add(*r.activity, cached_reads::each + r.io.total());
+  }
+
+  /// The entry of `r` is the last in the queue.
+  QIO_NOINLINE void leave_to_thread(io_uring_sqe& entry, request& r) noexcept {
+    r.place = detail::uring_place::kernel_thread;
+    if (reads_.with_threads != cached_reads::most_with_threads && reads_.waiting.empty()) {
+      ++reads_.with_threads;
+      entry.flags |= IOSQE_ASYNC;
+      return;
+    }
+    ring_.return_entry();
+    leave_ring();
+    ++elsewhere_;
+    r.queued = true;
+    reads_.waiting.push(r);
+    reads_.need_care = true;
   }
 
   QIO_COLD void submit_later(request& r) noexcept {
@@ -439,7 +460,7 @@ class linux_engine : detail::no_hook {
       entry->flags = flags;
       const std::size_t bytes = r.io.total();
       if (bytes > longest) [[unlikely]] {
-        entry->flags |= IOSQE_ASYNC;
+        leave_to_thread(*entry, r);
         continue;
       }
       left -= static_cast<std::ptrdiff_t>(cached_reads::each + bytes);
@@ -540,9 +561,22 @@ class linux_engine : detail::no_hook {
   }
 
   /// The next turn begins.
-  QIO_COLD void care_for_reads() noexcept {
+  QIO_NOINLINE void care_for_reads() noexcept {
     reads_.spent = {};
-    reads_.is_busy = reads_.need_care = detail::clock::now() < reads_.resume;
+    reads_.is_busy = detail::clock::now() < reads_.resume;
+    while (!reads_.waiting.empty() && reads_.with_threads != cached_reads::most_with_threads && room_.free != 0) {
+      io_uring_sqe* const entry = next_entry();
+      if (entry == nullptr) break;
+      request& r = *reads_.waiting.pop();
+      r.queued = false;
+      leave_elsewhere();
+      --room_.free;
+      detail::prepare(*entry, r, memory_);
+      files_.name(*entry, ring_, *r.activity, r.handle);
+      entry->flags |= IOSQE_ASYNC;
+      ++reads_.with_threads;
+    }
+    reads_.need_care = reads_.is_busy || !reads_.waiting.empty();
   }
 
   /// enter(0) with reads that may take long.
@@ -689,6 +723,8 @@ class linux_engine : detail::no_hook {
         return take_other(completion.user_data, woken);
       request& r = detail::request_of(completion.user_data);
       leave_ring();
+      if (r.place != detail::uring_place::ring) [[unlikely]]
+        leave_thread(r);
       if (!detail::finishes(r, completion.res)) [[unlikely]]
         return resume_later(r, completion.res);
       if (r.queued) [[unlikely]]
@@ -711,6 +747,13 @@ class linux_engine : detail::no_hook {
   void leave_ring() noexcept {
     QIO_CHECK(room_.free != room_.all, "the kernel completed a request that was not in the ring");
     ++room_.free;
+  }
+
+  QIO_NOINLINE void leave_thread(request& r) noexcept {
+    QIO_CHECK(r.place == detail::uring_place::kernel_thread && reads_.with_threads != 0,
+              "the kernel's threads completed a read that they did not have");
+    --reads_.with_threads;
+    r.place = detail::uring_place::ring;
   }
 
   void leave_elsewhere() noexcept {
@@ -790,10 +833,15 @@ class linux_engine : detail::no_hook {
       if (entry.user_data == detail::wake_tag) return;
       request& r = detail::request_of(entry.user_data);
       leave_ring();
+      if (r.place == detail::uring_place::kernel_thread) leave_thread(r);
       if (r.queued) withdraw_cancel(r);
       ++elsewhere_;
       push_to_backlog(r);
     });
+    while (request* const r = reads_.waiting.pop()) {
+      r->place = detail::uring_place::ring;
+      backlog_.push(*r);
+    }
     is_listening_ = false;
     if (polled_.is_open()) polled_.take_back([this](request& r) { push_to_backlog(r); });
     while (request* const r = cancels_.pop()) r->queued = false;  // the ring is about to close, which cancels all
@@ -838,6 +886,7 @@ class linux_engine : detail::no_hook {
         leave_elsewhere();
       } else {
         leave_ring();
+        if (r->place == detail::uring_place::kernel_thread) leave_thread(*r);
       }
       r->failure = error::of_transfer(reason.code(), r->io.transferred());
       // The error that the kernel would have reported is lost, and the next sync would not report it.

@@ -369,8 +369,10 @@ struct file_state {
       if (auto attached = loop->attach(opened); !attached) return attached.error();
       state->file.activity.engine_gathers = loop->engine().gathers();
       if constexpr (System::has_page_cache) state->allow_inline_transfers(loop->allowed(options), opening.storage());
-      if (!state->mode.is_direct && loop->works_inline() == inline_work::never)
+      if (!state->mode.is_direct && loop->works_inline() == inline_work::never) {
         state->file.activity.system.waits_in_submission = true;
+        state->file.activity.system.leave_reads_to_threads();
+      }
       if constexpr (Mode::is_direct) state->mode.allow_polling(loop->engine(), state->file, opened);
     }
     return state;
@@ -399,10 +401,8 @@ struct file_state {
     activity.file_system = pause_number(where);
     activity.writes.is_open_to_others = where.is_open_to_others();
     activity.system.waits_in_submission = where.waits_in_submission();
-    if (where.waits_after_miss()) {
-      activity.engine_gathers = false;
-      activity.system.leave_reads_to_threads();
-    }
+    if (where.waits_after_miss()) activity.engine_gathers = false;
+    if (where.waits_after_miss() || where.waits_in_submission()) activity.system.leave_reads_to_threads();
     if (activity.engine_gathers) activity.most_in_flight = 0;
 
     activity.why_no_plain_reads = where.why_reads_wait(always(options.inline_reads));

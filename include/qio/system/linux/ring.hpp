@@ -118,6 +118,12 @@ class ring {
     return entry;
   }
 
+  /// Undoes the last next_entry(), if the ring has not been entered since.
+  void return_entry() noexcept {
+    QIO_CHECK(pending() != 0, "an entry was returned that the kernel has taken");
+    --tail_;
+  }
+
   /// The number of entries that the kernel has not taken yet.
   unsigned pending() const noexcept { return tail_ - acquire(*submission_head_); }
 

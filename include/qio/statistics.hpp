@@ -75,7 +75,7 @@ constexpr std::string_view name_of(stall_cause cause) noexcept {
 struct stall_statistics {
   /// late[0] counts the turns that found something due which had waited for less than 2 us; late[i], for at least 2^i
   /// us and less than twice that. A turn counts once.
-  std::array<std::uint64_t, 40> late{};
+  std::array<std::uint64_t, 64> late{};
   std::chrono::nanoseconds longest{};     ///< the longest such wait
   stall_cause cause = stall_cause::none;  ///< what the thread did meanwhile, for the most part
   std::string path;  ///< of the file, for a cause that has one: at most the last 255 bytes; empty if it was adopted

@@ -142,8 +142,8 @@ TEST_CASE("inline writes report a full disk as the engine's writes do") {
 
 namespace {
 
-/// Writes to a new file with these permissions until an inline write has waited, and once more when the pause after it
-/// is over. That one must run inline, or must not.
+/// Writes to a new file with these permissions until an inline write has waited, and once more after the pause that
+/// follows. That one must run inline, or must not.
 void write_after_a_wait(std::uint32_t permissions, bool runs_inline) {
   using clock = std::chrono::steady_clock;
   const fault::mounted disk("ext4", 16 * mebibyte);

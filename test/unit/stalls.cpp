@@ -60,10 +60,20 @@ TEST_CASE("what was due when the program called run() is not late by an unknown 
   watch.begin_turn(start + 1h, never);
   CHECK(watch.totals().longest == 0ns);
 
-  watch.begin_turn_alone();
+  CHECK(watch.begin_turn_alone());
   watch.found_due();
+  CHECK(!watch.begin_turn_alone());
   watch.begin_turn(start + 2h, never);
   CHECK(watch.totals().longest == 0ns);
+}
+
+TEST_CASE("what was posted has waited since then, however long the turn before was") {
+  qio::detail::turn_watch watch;
+  watch.begin_turn(start, never);
+  watch.found_posted(3ms);
+  watch.begin_turn(start + 1s, never);
+  CHECK(turns_of(watch) == 1);
+  CHECK(watch.totals().longest == 3ms);
 }
 
 TEST_CASE("a timer waits from its time on") {
@@ -111,7 +121,10 @@ TEST_CASE("a cause keeps the end of a long path") {
 
 TEST_CASE("longer_than() rounds its time up to a power of two") {
   qio::detail::turn_watch watch;
-  for (const auto waited : {0us, 1us, 2us, 1023us, 1024us, 5000us}) watch.found_posted(waited);
+  for (const auto waited : {0us, 1us, 2us, 1023us, 1024us, 5000us}) {
+    watch.found_posted(waited);
+    watch.begin_turn(start, never);
+  }
   const qio::stall_statistics found = watch.totals();
   CHECK(found.late[0] == 2);
   CHECK(found.late[1] == 1);

@@ -77,6 +77,7 @@ class queue {
   queue& operator=(const queue&) = delete;
 
   bool empty() const noexcept { return first_ == nullptr; }
+  bool has_several() const noexcept { return first_ != last_; }
   /// Null if it is empty.
   Element* first() const noexcept { return first_; }
   /// Null if it is empty.

@@ -65,23 +65,39 @@ class turn_watch {
   void begin_session() noexcept { began_ = {}; }
 
   /// Something had completed before the thread began to wait.
-  void found_due() noexcept { is_due_ = true; }
-  bool is_due() const noexcept { return is_due_; }
-
+  void found_due() noexcept { due_ |= completion; }
   /// Something that another thread has posted had waited for that long.
-  QIO_COLD void found_posted(clock::duration waited) noexcept { count(waited); }
+  QIO_COLD void found_posted(clock::duration waited) noexcept {
+    posted_waited_ = waited;
+    due_ |= post;
+  }
 
-  /// The thread has waited, if it had to, and goes on, with nothing that could become due meanwhile.
-  void begin_turn_alone() noexcept { began_ = {}; }
+  /// The thread has waited, if it had to, and goes on, with nothing that could become due meanwhile. False if something
+  /// was due: then begin_turn() counts it.
+  bool begin_turn_alone() noexcept {
+    if (due_ != 0) return false;
+    began_ = {};
+    return true;
+  }
 
   /// The same with something. `timer` is when the earliest one is due.
   void begin_turn(clock::time_point now, clock::time_point timer) noexcept {
     const clock::time_point began = std::exchange(began_, now);
-    if (!is_due_ && timer > now) [[likely]]
+    if (due_ == 0 && timer > now) [[likely]]
       return;
-    const clock::duration overdue = greater_of(clock::duration::zero(), now - timer);
-    const bool is_known = std::exchange(is_due_, false) && began != clock::time_point();
-    count(is_known ? greater_of(overdue, now - began) : overdue);
+    clock::duration waited = std::exchange(posted_waited_, clock::duration::zero());
+    if (now - timer > waited) waited = now - timer;
+    if ((due_ & completion) != 0 && began != clock::time_point() && now - began > waited) waited = now - began;
+    due_ = 0;
+    const auto microseconds = static_cast<std::uint64_t>(waited / std::chrono::microseconds(1));
+    ++totals_.late[static_cast<std::size_t>(std::bit_width(microseconds | 1)) - 1];
+    if (waited > totals_.longest) [[unlikely]] {
+      totals_.longest = waited;
+      const bool is_slow = slow_.took >= waited / 2;
+      totals_.cause = is_slow ? slow_.cause : stall_cause::program;
+      totals_.path.assign(is_slow ? slow_.path : std::string());
+    }
+    slow_.took = {};
   }
 
   /// Since the last turn began, the thread has spent `took` on one call for `file`.
@@ -96,25 +112,11 @@ class turn_watch {
 
  private:
   static constexpr std::size_t longest_path = 255;
-
-  void count(clock::duration waited) noexcept {
-    const auto microseconds = static_cast<std::uint64_t>(waited / std::chrono::microseconds(1));
-    const auto width = static_cast<std::size_t>(std::bit_width(microseconds | 1)) - 1;
-    ++totals_.late[lesser_of(width, totals_.late.size() - 1)];
-    if (waited > totals_.longest) [[unlikely]]
-      keep_longest(waited);
-    slow_.took = {};
-  }
-
-  QIO_COLD void keep_longest(clock::duration waited) noexcept {
-    totals_.longest = waited;
-    const bool is_slow = slow_.took >= waited / 2;
-    totals_.cause = is_slow ? slow_.cause : stall_cause::program;
-    totals_.path.assign(is_slow ? slow_.path : std::string());
-  }
+  static constexpr unsigned completion = 1, post = 2;
 
   clock::time_point began_{};  // the turn; not set in the first one of a session
-  bool is_due_ = false;
+  unsigned due_ = 0;
+  clock::duration posted_waited_{};
   struct {
     clock::duration took{};
     stall_cause cause = stall_cause::none;

@@ -136,7 +136,8 @@ class linux_engine : detail::no_hook {
     detail::take_over(r);
     if (!is_plain_ && submit_specially(r)) [[unlikely]]
       return;
-    io_uring_sqe* const entry = may_submit(r.op) && room_.free != 0 ? ring_.next_entry() : nullptr;
+    const bool may_submit = ((fast_opcodes_ >> static_cast<unsigned>(r.op)) & 1) != 0;
+    io_uring_sqe* const entry = may_submit && room_.free != 0 ? ring_.next_entry() : nullptr;
     if (entry == nullptr) [[unlikely]]
       return submit_later(r);
     QIO_CHECK(backlog_.empty() && cancels_.empty(), "a request overtook others that wait for a place in the ring");
@@ -154,7 +155,7 @@ class linux_engine : detail::no_hook {
   /// As many as possible by a loop that looks only at what differs between them.
   void submit_all(request* first) noexcept {
     if (is_plain_ && !first->activity->is_direct && detail::registered_files::has(*first->activity) &&
-        may_submit(first->op))
+        ((fast_opcodes_ >> static_cast<unsigned>(first->op)) & 1) != 0)
       first = submit_many(first, *first->activity);
     detail::submit_each(*this, first);
   }
@@ -195,7 +196,7 @@ class linux_engine : detail::no_hook {
     take_completions<false>(completed);
   }
 
-  std::size_t in_flight() const noexcept { return room_.taken() + elsewhere_; }
+  std::size_t in_flight() const noexcept { return room_.all - room_.free + elsewhere_; }
   wait_statistics waits() const noexcept { return waits_; }
 
   // In this order: when another event loop sees the second, a turn sees the first.
@@ -317,7 +318,7 @@ class linux_engine : detail::no_hook {
   /// which one turn has few. All others go to threads of the kernel (IOSQE_ASYNC), which costs 1 us, or 3 us if the
   /// data is cached: long reads, those of a file whose reads may wait later (XFS), those beyond 32 in flight, and, for
   /// a while, all after a part that waited. The kernel has few such threads, and takes long to find one of many
-  /// requests that is to be canceled; so it gets a limited number of them at a time.
+  /// requests to cancel; so it gets a limited number of them at a time.
   struct cached_reads {
     static constexpr std::size_t part = 1024 * 1024;   // submitted at once; some 0.25 ms
     static constexpr std::size_t each = 16 * 1024;     // what a read costs, whatever it reads, as bytes
@@ -380,7 +381,6 @@ class linux_engine : detail::no_hook {
   /// While something waits (a request for a place, a cancellation, an entry that must listen again), no request goes
   /// straight into the queue, so none overtakes another, and wait() does what must be done first.
   void slow_down() noexcept { fast_opcodes_ = 0; }
-  bool may_submit(opcode op) const noexcept { return ((fast_opcodes_ >> static_cast<unsigned>(op)) & 1) != 0; }
 
   void hand_over(io_uring_sqe& entry, request& r) noexcept {
     QIO_CHECK(!r.queued && r.place == detail::uring_place::ring,
@@ -605,11 +605,8 @@ class linux_engine : detail::no_hook {
   void wait_asleep(wait_limit limit) noexcept {
     if (!limit.may_wait()) return enter_if_needed();
     ++waits_.asleep;
-    if (room_.taken() == 0 && elsewhere_ == 0) [[unlikely]]
+    if (room_.free == room_.all && elsewhere_ == 0) [[unlikely]]
       return wait_idle(limit);
-    enter_and_wait(limit);
-  }
-  void enter_and_wait(wait_limit limit) noexcept {
     if (limit.is_unlimited()) [[likely]]
       return enter(1);
     enter_until(limit.time);
@@ -676,7 +673,7 @@ class linux_engine : detail::no_hook {
     if (!limit.may_wait() || !may_spin())
       wait_asleep(limit);
     else if (!spin(limit))
-      enter_and_wait(limit);
+      enter_until(limit.time);
     take_completions<true>(completed);
   }
 

@@ -36,15 +36,12 @@ inline request& request_of(std::uint64_t user_data) noexcept {
 }
 
 // In the kernel's opcodes as in qio's, write follows read.
-inline std::uint8_t kernel_opcode(unsigned read, opcode op) noexcept {
-  static_assert(IORING_OP_WRITE == IORING_OP_READ + 1 && IORING_OP_WRITEV == IORING_OP_READV + 1);
-  static_assert(static_cast<unsigned>(opcode::read) == 0 && static_cast<unsigned>(opcode::write) == 1);
-  return static_cast<std::uint8_t>(read + static_cast<unsigned>(op));
-}
+static_assert(IORING_OP_WRITE == IORING_OP_READ + 1 && IORING_OP_WRITEV == IORING_OP_READV + 1);
+static_assert(static_cast<unsigned>(opcode::read) == 0 && static_cast<unsigned>(opcode::write) == 1);
 
 inline void prepare_single(io_uring_sqe& entry, const mutable_buffer& buffer, opcode op,
                            const registered_memory& memory) noexcept {
-  entry.opcode = kernel_opcode(IORING_OP_READ, op);
+  entry.opcode = static_cast<std::uint8_t>(IORING_OP_READ + static_cast<unsigned>(op));
   entry.addr = reinterpret_cast<std::uintptr_t>(buffer.data);
   entry.len = static_cast<unsigned>(buffer.size);  // at most max_transfer_bytes
   memory.name(entry);
@@ -53,7 +50,7 @@ inline void prepare_single(io_uring_sqe& entry, const mutable_buffer& buffer, op
 QIO_NOINLINE inline void prepare_piece(io_uring_sqe& entry, const piece& piece, opcode op,
                                        const registered_memory& memory) noexcept {
   if (piece.vector == nullptr) return prepare_single(entry, piece.single, op, memory);
-  entry.opcode = kernel_opcode(IORING_OP_READV, op);
+  entry.opcode = static_cast<std::uint8_t>(IORING_OP_READV + static_cast<unsigned>(op));
   entry.addr = reinterpret_cast<std::uintptr_t>(piece.vector.data());
   entry.len = static_cast<unsigned>(piece.vector_size);
 }

@@ -178,9 +178,9 @@ class registered_files {
 
   /// Sets the file of an entry for `of`: by its slot, if it has one. The file may get a slot now.
   void name(io_uring_sqe& entry, ring& of, file_activity& file, platform::native_handle handle) noexcept {
-    if (!has(file) && ++file.system.slot == 0) [[unlikely]]
+    if (file.system.slot < 0 && ++file.system.slot == 0) [[unlikely]]
       add(of, file, handle);
-    if (has(file)) {
+    if (file.system.slot >= 0) {
       entry.fd = file.system.slot;
       entry.flags = IOSQE_FIXED_FILE;
     } else {

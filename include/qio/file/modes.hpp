@@ -172,14 +172,15 @@ class mode_policy<direct, System> {
   bool fits(const transfer& io, Buffers buffers, std::uint32_t block) const noexcept {
     std::uint64_t places = io.offset();
     std::uintptr_t addresses = 0;
-    const auto take = [&](const mutable_buffer& each) {
-      places |= each.size;
-      addresses |= reinterpret_cast<std::uintptr_t>(each.data);
-    };
-    if constexpr (std::is_same_v<Buffers, mutable_buffer>)
-      take(buffers);
-    else
-      for (const mutable_buffer each : buffers) take(each);
+    if constexpr (std::is_same_v<Buffers, mutable_buffer>) {
+      places |= buffers.size;
+      addresses = reinterpret_cast<std::uintptr_t>(buffers.data);
+    } else {
+      for (const mutable_buffer each : buffers) {
+        places |= each.size;
+        addresses |= reinterpret_cast<std::uintptr_t>(each.data);
+      }
+    }
     return (places & (block - 1)) == 0 && (addresses & (alignment.memory - 1)) == 0;
   }
 

@@ -424,7 +424,7 @@ class loop final : public mailbox {
 
   void cancel(request& r) noexcept {
     require_own_thread("an operation was canceled by another thread than its context's: use a stop token instead");
-    cancel_held(r);
+    if (r.is_held() && !give_up_waiting(r, completed_)) engine_->cancel(r);
   }
   void cancel(batch& all) noexcept {
     all.for_each_unfinished([this](batch_part& part) { cancel(static_cast<request&>(part)); });
@@ -439,7 +439,7 @@ class loop final : public mailbox {
   /// `r` is about to be destroyed: cancels it, waits until the system no longer uses its memory, and forgets it.
   void abandon(request& r) noexcept {
     require_own_thread("an operation was destroyed by another thread than the one that runs its context");
-    cancel_held(r);
+    cancel(r);
     while (r.is_held()) engine_->wait(completed_, wait_limit::unlimited());
     completed_.remove(r);
   }
@@ -506,7 +506,7 @@ class loop final : public mailbox {
   /// The earliest deadline of an operation in flight, or end of a sleep.
   deadline next_deadline(caller from) const noexcept {
     require_own_thread("next_deadline() was called by another thread than the one that runs the context", from);
-    return timers_.empty() ? deadline() : deadline(timers_.earliest()->when);
+    return timers_.earliest() == nullptr ? deadline() : deadline(timers_.earliest()->when);
   }
 
   /// One call of run() or poll(): turns are taken within it.
@@ -539,7 +539,7 @@ class loop final : public mailbox {
       owner_.inline_turn_.renew();
       const bool ran = owner_.has_posted() && owner_.run_what_was_posted();
       const clock::time_point now = owner_.wait(owner_.limit(may_wait && !ran));
-      const bool resumed = !owner_.timers_.empty() && owner_.expire_all(now);
+      const bool resumed = owner_.timers_.earliest() != nullptr && owner_.expire_all(now);
       return owner_.dispatch() || ran || resumed;
     }
 
@@ -623,15 +623,15 @@ class loop final : public mailbox {
       watch.found_due();
     engine_->wait(completed_, until);
     // Reads no clock if nothing can become due while the only thing runs that has completed.
-    if (timers_.empty() && completed_.first() == completed_.last() && engine_->in_flight() == 0 && !watch.is_due()) {
-      watch.begin_turn_alone();
+    if (timers_.earliest() == nullptr && !completed_.has_several() && engine_->in_flight() == 0 &&
+        watch.begin_turn_alone())
       return (clock::time_point::min)();
-    }
     return begin_watched_turn();
   }
   QIO_NOINLINE clock::time_point begin_watched_turn() noexcept {
     const clock::time_point now = engine_->now();
-    inline_turn_.watch.begin_turn(now, timers_.empty() ? (clock::time_point::max)() : timers_.earliest()->when);
+    inline_turn_.watch.begin_turn(
+        now, timers_.earliest() == nullptr ? (clock::time_point::max)() : timers_.earliest()->when);
     return now;
   }
 
@@ -657,10 +657,6 @@ class loop final : public mailbox {
     return true;
   }
 
-  void cancel_held(request& r) noexcept {
-    if (r.is_held() && !give_up_waiting(r, completed_)) engine_->cancel(r);
-  }
-
   // Those that are held back complete with those that hold them up.
   void cancel_all(file_activity& activity) noexcept {
     activity.held.for_each([&](request& r) {
@@ -670,7 +666,7 @@ class loop final : public mailbox {
 
   wait_limit limit(bool may_wait) const noexcept {
     if (!may_wait || !completed_.empty()) return wait_limit::none();
-    return timers_.empty() ? wait_limit::unlimited() : wait_limit::until(timers_.earliest()->when);
+    return timers_.earliest() == nullptr ? wait_limit::unlimited() : wait_limit::until(timers_.earliest()->when);
   }
 
   // Lets timers expire until one has resumed a coroutine. False if none did.

@@ -14,7 +14,7 @@ GROUPS = {
     "Files": ["basic_file", "any_file", "shared_file", "open_options", "directory", "path_view", "alignment", "atomic_write_limits",
               "file_statistics", "read_request", "write_request", "bounced_file", "bounce_options"],
     "Modes": ["cached", "uncached", "direct", "mapped"],
-    "Contexts": ["basic_context", "context_options", "posted_call", "wait_statistics"],
+    "Contexts": ["basic_context", "context_options", "posted_call", "wait_statistics", "stall_statistics"],
     "Operations and tasks": ["operation", "operation_slot", "operation_options", "write_options", "write_and_sync",
                              "synced_write",
                              "blocking_write_options", "deadline", "stop_reference", "task", "task_scope",

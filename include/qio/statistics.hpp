@@ -69,9 +69,9 @@ constexpr std::string_view name_of(stall_cause cause) noexcept {
 }
 
 /// How long things that were due had to wait for a context's thread: the result of context.stalls(). A timer (the end
-/// of a sleep, a deadline) waits from its time on. What was posted, and an operation that has completed, wait at most
-/// since the turn before; that is what counts. Time that a program spends outside of run() and poll() counts for timers
-/// only.
+/// of a sleep, a deadline) waits from its time on, and what was posted, since then. An operation that has completed
+/// counts as if it had waited since the turn before, or since the call of run() or poll(). Operations that one turn
+/// finds together do not count as waiting for each other.
 struct stall_statistics {
   /// late[0] counts the turns that found something due which had waited for less than 2 us; late[i], for at least 2^i
   /// us and less than twice that. A turn counts once.

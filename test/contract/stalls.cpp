@@ -84,7 +84,7 @@ PROMISE(late_operation, workers_only,
     read.start([&](qio::result<std::size_t> answer) { has_completed = answer.has_value(); });
     while (first == 0) std::this_thread::yield();  // a worker has stored it, and is about to complete the read
     compute(100ms);
-    while (!has_completed) co_await w.context->sleep_for(1ms);
+    while (!has_completed) static_cast<void>(co_await w.context->sleep_for(1ms));
   };
   w.context->run(sees());
   CHECK(w.context->stalls().longest >= 50ms);

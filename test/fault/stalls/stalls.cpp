@@ -127,6 +127,7 @@ std::string new_group() {
 
 TEST_CASE("cold reads return the right data, and their counts add up") { check("cold reads"); }
 TEST_CASE("a context continues while the device of its reads hangs") { check("a device that hangs"); }
+TEST_CASE("a context continues to read while another process holds the file's lock") { check("a held lock"); }
 TEST_CASE("a context that runs nothing inline continues while another process holds the file's lock") {
   check("a held lock, nothing inline");
 }

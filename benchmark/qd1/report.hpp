@@ -192,6 +192,34 @@ struct round {
   qd1::disturbance disturbance;
 };
 
+/// What a context's thread did while something due waited for it: as qio::stall_cause. `unknown`: before the measured
+/// part, something had waited longer.
+enum class stall_cause : std::uint8_t { none, program, reading, writing, opening, closing, submitting, unknown };
+template <>
+struct enumerators<stall_cause> {
+  static constexpr std::string_view names[] = {"none",    "program", "reading",    "writing",
+                                               "opening", "closing", "submitting", "unknown"};
+};
+
+/// How long what was due had to wait for a context's thread in the measured part: see qio::stall_statistics.
+struct loop_stall {
+  double longest = 0;  ///< ns; nothing waited longer
+  stall_cause cause = stall_cause::none;
+  std::uint64_t late_turns = 0;  ///< turns that found something due which had waited for 1 ms (1,024 us) or longer
+
+  friend bool operator==(const loop_stall&, const loop_stall&) = default;
+};
+
+/// The longest of both, and the turns of both.
+inline void add_stall(std::optional<loop_stall>& to, const std::optional<loop_stall>& more) {
+  if (!more) return;
+  if (!to) to.emplace();
+  to->late_turns += more->late_turns;
+  if (more->longest <= to->longest) return;
+  to->longest = more->longest;
+  to->cause = more->cause;
+}
+
 /// What actually carried out the operations.
 struct service {
   std::string engine;           ///< "io_uring", "pool", or "system calls", "memory copies" of the blocking form
@@ -204,6 +232,7 @@ struct service {
   std::vector<std::string> features = {};
   /// Requested and unavailable, with the reason: "polled: the device has no queue that can be polled".
   std::vector<std::string> lacking = {};
+  std::optional<qd1::loop_stall> stall = {};  ///< of the contexts; none: there were none
 };
 
 /// "io_uring", "io_uring, polled, in registered memory"

@@ -190,6 +190,21 @@ struct fields<round> {
 };
 
 template <>
+struct fields<loop_stall> {
+  using self = loop_stall;
+  static constexpr auto name = "loop_stall";
+  static constexpr auto about =
+      "How long what was due had to wait for a context's thread in the measured part: see context.stalls()";
+  static constexpr auto shape = layout::complete;
+  static constexpr auto list = std::tuple{
+      member{"longest_ns", &self::longest, "nothing waited longer"},
+      member{"cause", &self::cause,
+             "what the thread did meanwhile; unknown: a wait before the measured part was longer"},
+      member{"late_turns", &self::late_turns,
+             "turns of the loop that found something due which had waited for 1 ms (1,024 us) or longer"}};
+};
+
+template <>
 struct fields<service> {
   using self = service;
   static constexpr auto name = "service";
@@ -203,7 +218,8 @@ struct fields<service> {
       member{"by_ring", &self::by_ring},
       member{"by_worker", &self::by_worker},
       member{"features", &self::features, "requested and available: polled, in registered memory", presence::later},
-      member{"lacking", &self::lacking, "requested and unavailable, with the reason", presence::later}};
+      member{"lacking", &self::lacking, "requested and unavailable, with the reason", presence::later},
+      member{"stall", &self::stall, "null: not measured on a context", presence::later}};
 };
 
 template <>

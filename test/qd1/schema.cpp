@@ -66,6 +66,7 @@ TEST_CASE("the registry of a report's members misses none") {
   CHECK(lists_all_members<qd1::disturbance>());
   CHECK(lists_all_members<qd1::round_percentile>());
   CHECK(lists_all_members<qd1::round>());
+  CHECK(lists_all_members<qd1::loop_stall>());
   CHECK(lists_all_members<qd1::service>());
   CHECK(lists_all_members<qd1::verification>());
   CHECK(lists_all_members<qd1::shortage>());

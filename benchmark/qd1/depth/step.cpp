@@ -83,6 +83,7 @@ void add(service& to, const service& more) {
   to.by_inline += more.by_inline;
   to.by_ring += more.by_ring;
   to.by_worker += more.by_worker;
+  add_stall(to.stall, more.stall);
   add_missing(to.features, more.features);
   add_missing(to.lacking, more.lacking);
 }

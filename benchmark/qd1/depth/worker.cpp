@@ -4,6 +4,7 @@
 #include "depth/in_flight.hpp"
 #include "machine/find.hpp"
 #include "measure/offset_order.hpp"
+#include "measure/stalls.hpp"
 #include "measure/with_mode.hpp"
 #include "platform/process.hpp"
 #include <qio/qio.hpp>
@@ -174,7 +175,10 @@ void worker::work_on(Context&... context) {
     std::vector<qio::task<>> in_flight;
     for (std::uint64_t each = 0; each < duty_.work.load.depth; ++each)
       in_flight.push_back(keep_one_in_flight(file, blocks.subspan(each * block, block), loop));
+    qio::stall_statistics stalls_before;
+    ((stalls_before = context.stalls()), ...);
     (context.run(qio::when_all(std::move(in_flight))), ...);
+    ((service_.stall = stall_between(stalls_before, context.stalls())), ...);
     const qio::file_statistics& served = file.statistics();
     service_.by_inline = served.served_inline;
     service_.by_ring = served.served_by_ring;

@@ -7,6 +7,7 @@
 #include "measure/measure.hpp"
 #include "measure/memory_notes.hpp"
 #include "measure/pages.hpp"
+#include "measure/stalls.hpp"
 #include "measure/transfer.hpp"
 #include "measure/verification.hpp"
 #include "measure/with_mode.hpp"
@@ -109,8 +110,10 @@ void measure_asynchronous(tally& series, Context& context, File& file, const run
   const transfer_loop loop{work, setup.clock, next_offset, buffer.view(0, static_cast<std::size_t>(work.block)),
                            stamps};
   qio::file_statistics before;
+  qio::stall_statistics stalls_before;
   run_twice(series, setup, plan, [&](recorder& recorder) {
     before = file.statistics();
+    stalls_before = context.stalls();
     transfer_asynchronously(context, file, loop, recorder);
   });
   const qio::file_statistics& after = file.statistics();
@@ -118,7 +121,8 @@ void measure_asynchronous(tally& series, Context& context, File& file, const run
                      .reason = {},
                      .by_inline = after.served_inline - before.served_inline,
                      .by_ring = after.served_by_ring - before.served_by_ring,
-                     .by_worker = after.served_by_worker - before.served_by_worker});
+                     .by_worker = after.served_by_worker - before.served_by_worker,
+                     .stall = stall_between(stalls_before, context.stalls())});
 }
 
 // So that neither what is still to be written back nor pages that writing has brought meet the next series.

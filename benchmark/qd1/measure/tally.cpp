@@ -99,6 +99,7 @@ void tally::add(const service& counts) {
   found_.service.by_inline += counts.by_inline;
   found_.service.by_ring += counts.by_ring;
   found_.service.by_worker += counts.by_worker;
+  add_stall(found_.service.stall, counts.stall);
 }
 
 void tally::add_batched(double ns) {

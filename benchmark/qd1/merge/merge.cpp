@@ -164,7 +164,9 @@ void add_up(series& to, const std::vector<ingredient>& from_each, relation how) 
   to.cpu_ns = merged_cost(from_each, &series::cpu_ns, to.latency.samples);
   to.cycles = merged_cost(from_each, &series::cycles, to.latency.samples);
   to.service = from_each.front().found->service;
+  to.service.stall.reset();
   for (const auto& [run, from] : from_each) {
+    add_stall(to.service.stall, from->service.stall);
     to.contributions.push_back(contribution_of({run, from}));
     to.seconds = together ? std::max(to.seconds, from->seconds) : to.seconds + from->seconds;
     if (together) to.iops += from->iops;

@@ -30,6 +30,7 @@ void add(service& to, const service& counts) {
   to.by_inline += counts.by_inline;
   to.by_ring += counts.by_ring;
   to.by_worker += counts.by_worker;
+  add_stall(to.stall, counts.stall);
 }
 
 // Steady if all runs were.

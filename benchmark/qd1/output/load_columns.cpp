@@ -89,9 +89,12 @@ std::string served_text(const ladder& rows) {
     all.by_inline += each->service.by_inline;
     all.by_ring += each->service.by_ring;
     all.by_worker += each->service.by_worker;
+    add_stall(all.stall, each->service.stall);
   }
   if (all.engine.empty()) return {};
-  return wrapped(fmt::format("Served by {}:{}", all.engine, path_text(all)));
+  const std::string stood = stall_text(all);
+  return wrapped(fmt::format("Served by {}:{}", all.engine, path_text(all))) +
+         (stood.empty() ? "" : wrapped("Meanwhile " + stood));
 }
 
 std::string row_remarks(const series& of, const report& run, const remark_counts& among, bool all_verified) {

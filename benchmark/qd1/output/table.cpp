@@ -136,6 +136,8 @@ std::string block(const group& members, const report& run, const remark_counts& 
   }
   for (const series* each : members) {
     for (const std::string& line : own_remarks(*each, run, among)) text += wrapped(line);
+    if (const std::string stood = stall_text(each->service); each->measured() && !stood.empty())
+      text += wrapped(fmt::format("{}: {}", name(each->work.mode), stood));
     const bool tells = !traits(each->work.mode).keeps_pages || each->work.temperature == temperature::cold ||
                        each->verification.text.find("VERIFIED durable") != std::string::npos;
     if (each->measured() && tells && !each->verification.text.empty())

@@ -40,6 +40,14 @@ std::string path_text(const service& service) {
   return text;
 }
 
+std::string stall_text(const service& service) {
+  constexpr double millisecond = 1e6;
+  if (!service.stall || service.stall->longest < millisecond) return {};
+  const std::string_view cause =
+      service.stall->cause == stall_cause::unknown ? "cause unknown" : name(service.stall->cause);
+  return fmt::format("the loop stood still for at most {:.1f} ms ({})", service.stall->longest / millisecond, cause);
+}
+
 std::string wrapped(const std::string& text) {
   const std::size_t width = page_width();
   std::istringstream words(text);

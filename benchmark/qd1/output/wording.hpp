@@ -15,6 +15,9 @@ namespace qd1 {
 /// By which paths operations were served: "  inline 98.4%  ring 1.56%".
 std::string path_text(const service& service);
 
+/// "the loop stood still for at most 3.2 ms (writing)"; empty if it was less than 1 ms.
+std::string stall_text(const service& service);
+
 /// Columns of what is printed: those of the terminal, or of the variable COLUMNS; 100 at most, and where neither is
 /// known.
 std::size_t page_width();

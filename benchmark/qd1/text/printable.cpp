@@ -18,27 +18,11 @@ struct code_range {
 // Unicode: the general category Cc, the separators of lines, U+FFF9 to U+FFFB, and what has the property
 // Default_Ignorable_Code_Point (Unicode 15.1, DerivedCoreProperties.txt): nobody sees it, or it changes the direction.
 // And symbols without ink that are no white space: U+2800 (the blank Braille pattern), U+1D159 (the null notehead).
-constexpr auto command_codes = std::to_array<code_range>({{0x00, 0x1f},
-                                                          {0x7f, 0x9f},
-                                                          {0xad, 0xad},
-                                                          {0x34f, 0x34f},
-                                                          {0x61c, 0x61c},
-                                                          {0x115f, 0x1160},
-                                                          {0x17b4, 0x17b5},
-                                                          {0x180b, 0x180f},
-                                                          {0x200b, 0x200f},
-                                                          {0x2028, 0x202e},
-                                                          {0x2060, 0x206f},
-                                                          {0x2800, 0x2800},
-                                                          {0x3164, 0x3164},
-                                                          {0xfe00, 0xfe0f},
-                                                          {0xfeff, 0xfeff},
-                                                          {0xffa0, 0xffa0},
-                                                          {0xfff0, 0xfffb},
-                                                          {0x1bca0, 0x1bca3},
-                                                          {0x1d159, 0x1d159},
-                                                          {0x1d173, 0x1d17a},
-                                                          {0xe0000, 0xe0fff}});
+constexpr auto command_codes = std::to_array<code_range>(
+    {{0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},      {0x34f, 0x34f},   {0x61c, 0x61c},   {0x115f, 0x1160},
+     {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},  {0x2028, 0x202e}, {0x2060, 0x206f}, {0x2800, 0x2800},
+     {0x3164, 0x3164},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},  {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0x1bca0, 0x1bca3},
+     {0x1d159, 0x1d159}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}});
 
 std::string with_commands_shown(std::string_view text, bool keeps_lines) {
   std::string found;

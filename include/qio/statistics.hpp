@@ -2,10 +2,10 @@
 // The results of file.statistics(), context.waits(), context.stalls() and bounce_pool::statistics().
 #pragma once
 
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>

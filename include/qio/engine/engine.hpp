@@ -13,7 +13,6 @@
 #include <qio/system/operating_system.hpp>
 
 #include <bit>
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

@@ -791,7 +791,8 @@ class [[nodiscard]] basic_file {
       };
       if (auto done = co_await detail::call_by_worker(*loop, activity, job); !done)
         co_return done.error().of_opening(path.c_str());
-      if constexpr (Engine::system::has_page_cache) opened.value()->tell_storage(loop);
+      if (may_open_at_once(*loop, creation::open_existing, options))
+        if constexpr (Engine::system::has_page_cache) opened.value()->tell_storage(loop);
     } else {
       static_cast<void>(co_await turn_of_others(*loop));
     }

@@ -21,9 +21,9 @@ struct file_statistics {
   std::uint64_t served_by_worker = 0;  ///< by a blocking call on a worker thread
   std::uint64_t bounced = 0;           ///< reads and writes that went through a bounce_pool: see bounced()
   /// Operations that made the context's thread wait: inline ones (see open_options::inline_reads), and reads through
-  /// the page cache whose submission to the ring waited for 0.5 ms or longer (of several that are submitted together,
-  /// one counts). Opens, closes, and writes known to need no page read count from 200 us on, others from 20 us plus
-  /// twice the time of the copy on.
+  /// the page cache, of which so many were submitted to the ring at once (about 50 of 4 KiB) that this waited for 0.5
+  /// ms or longer (of several that are submitted together, one counts). Opens, closes, and writes known to need no page
+  /// read count from 200 us on, others from 20 us plus twice the time of the copy on.
   std::uint64_t blocked_submissions = 0;
 };
 
@@ -75,7 +75,7 @@ constexpr std::string_view name_of(stall_cause cause) noexcept {
 struct stall_statistics {
   /// late[0] counts the turns that found something due which had waited for less than 2 us; late[i], for at least 2^i
   /// us and less than twice that. A turn counts once.
-  std::array<std::uint64_t, 64> late{};
+  std::array<std::uint64_t, 54> late{};
   std::chrono::nanoseconds longest{};     ///< the longest such wait
   stall_cause cause = stall_cause::none;  ///< what the thread did meanwhile, for the most part
   std::string path;  ///< of the file, for a cause that has one: at most the last 255 bytes; empty if it was adopted
@@ -84,11 +84,8 @@ struct stall_statistics {
   /// microseconds.
   std::uint64_t longer_than(std::chrono::nanoseconds time) const noexcept {
     std::uint64_t turns = 0;
-    std::chrono::nanoseconds least(0);
-    for (std::size_t i = 0; i < late.size(); ++i) {
-      if (least >= time) turns += late[i];
-      least = std::chrono::microseconds(std::int64_t(2) << i);
-    }
+    for (std::size_t i = 0; i < late.size(); ++i)
+      if (std::chrono::microseconds(i == 0 ? 0 : std::int64_t(1) << i) >= time) turns += late[i];
     return turns;
   }
 };

@@ -122,4 +122,67 @@ PROMISE(never_inline, each_engine_of_the_system, "a context that never works inl
   CHECK(context.explain().find("inline work")->value == "off");
 }
 
+// --- reads that wait for a thread of the kernel ---
+
+inline qio::task<> reads_often(qio::async_cached_file& file, std::uint64_t block, unsigned& left) {
+  memory some(4096);
+  for (int i = 0; i < 10; ++i) {
+    const auto read = co_await file.async_read_at(block * 4096, some.all());
+    CHECK(read.value() == 4096);
+  }
+  --left;
+}
+inline qio::task<> writes_meanwhile(qio::async_cached_file& file, std::uint64_t block, const unsigned& left,
+                                    unsigned& writes) {
+  constexpr unsigned most = 500'000;  // so that the test ends
+  memory some(4096);
+  while (left != 0 && writes < most) {
+    const auto written = co_await file.async_write_at(block * 4096, some.all());
+    CHECK(written.value() == 4096);
+    ++writes;
+  }
+  CHECK(writes < most);
+}
+inline qio::task<> reads_and_writes(qio::async_cached_file& read, qio::async_cached_file& written) {
+  constexpr unsigned readers = 100, writers = 127;  // as many as a ring of 64 entries takes
+  unsigned left = readers, writes = 0;
+  std::vector<qio::task<>> all;
+  for (unsigned i = 0; i < writers; ++i) all.push_back(writes_meanwhile(written, i, left, writes));
+  for (unsigned i = 0; i < readers; ++i) all.push_back(reads_often(read, i, left));
+  static_cast<void>(co_await qio::when_all(std::move(all)));
+}
+
+PROMISE(fair_reads, each_engine_of_the_system, "reads complete although writes take every place of the ring") {
+  auto context = w.new_context({.queue_depth = 64, .inline_work = qio::inline_work::never}).value();
+  REQUIRE(w.with(100 * 4096).close());
+  auto read = qio::cached_file::open(context, w.where / "data", access::read).value();
+  auto written = qio::cached_file::open(context, w.where / "other", access::write, creation::if_needed).value();
+  context.run(reads_and_writes(read, written));
+}
+
+PROMISE(short_reads_elsewhere, each_engine_of_the_system,
+        "another event loop is not left waiting for long reads that end early") {
+  REQUIRE(w.with(100).close());
+  const auto handle = w.context->wake_handle();
+  if (!handle) QIO_SKIP(handle.error().message());
+  auto file =
+      w.open("data", access::read, creation::open_existing, {.inline_reads = qio::inline_transfers::never}).value();
+  constexpr std::size_t bytes = 127 * 1024, reads = 8;  // one part of what is submitted at once
+  memory some(reads * bytes);
+  using operation = decltype(file.async_read_at(0, some.all()));
+  std::array<qio::operation_slot<operation>, reads> slots;
+  std::size_t left = reads;
+  for (std::size_t i = 0; i < reads; ++i)
+    slots[i]
+        .emplace([&] { return file.async_read_at(0, some.part(i * bytes, bytes)); })
+        .start([&](qio::result<std::size_t> answer) {
+          CHECK(answer.value() == 100);
+          --left;
+        });
+  while (left != 0) {
+    if (w.context->prepare_to_wait()) REQUIRE(os::wait_until_ready(handle.value(), std::chrono::minutes(1)));
+    w.context->poll();
+  }
+}
+
 }  // namespace contract

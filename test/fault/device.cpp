@@ -150,8 +150,15 @@ void write_after_a_wait(std::uint32_t permissions, bool runs_inline) {
   if (!disk.missing.empty()) QIO_SKIP(disk.missing);
   const std::vector<std::byte> buffer(4096, std::byte{7});
   auto context = qio::context::create().value();
-  auto file = qio::cached_file::open(context, disk.path + "/file", qio::access::read_write, qio::creation::if_needed,
-                                     {.permissions = permissions});
+  // What is known of the file system by another file must not pass for this one.
+  const auto create = [&](const char* name, std::uint32_t bits) {
+    return qio::cached_file::open(disk.path + name, qio::access::write, qio::creation::if_needed,
+                                  {.permissions = bits});
+  };
+  REQUIRE(create("/file", permissions));
+  REQUIRE(create("/other", permissions == 0600 ? 0644 : 0600));
+  REQUIRE(context.run(qio::cached_file::async_open(context, disk.path + "/other", qio::access::read_write)));
+  auto file = context.run(qio::cached_file::async_open(context, disk.path + "/file", qio::access::read_write));
   REQUIRE(file);
   const auto& statistics = file.value().statistics();
   REQUIRE(context.run(write(file.value(), 0, buffer)));

@@ -34,6 +34,15 @@ bool is_caught(const std::string& sentence, Mistake mistake) {
   return qio_test::last_words(mistake).find(sentence) != std::string::npos;
 }
 
+/// An engine as a loop has it.
+auto created(const qio::context_options& options) {
+  static qio::detail::list<qio::file_activity> activities;
+  static qio::detail::turn_watch watch;
+  auto engine = qio::default_engine::create(options).value();
+  engine->observe(activities, watch);
+  return engine;
+}
+
 void run_to_end(qio::default_engine& engine) {
   qio::completed_requests completed;
   engine.begin();
@@ -56,7 +65,7 @@ TEST_CASE("a request cannot be submitted twice") {
   const qio::context_options on{.engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers)};
   if (!qio::default_engine::create(on)) QIO_SKIP("not available here");
   CHECK(is_caught("submitted twice", [&] {
-    const auto engine = qio::default_engine::create(on).value();
+    const auto engine = created(on);
     single one;
     one.held.insert(one.r);
     engine->submit(one.r);
@@ -68,7 +77,7 @@ TEST_CASE("a request that is complete cannot be canceled") {
   const qio::context_options on{.engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers)};
   if (!qio::default_engine::create(on)) QIO_SKIP("not available here");
   CHECK(is_caught("canceled that is not in flight", [&] {
-    const auto engine = qio::default_engine::create(on).value();
+    const auto engine = created(on);
     single one;
     one.held.insert(one.r);
     engine->submit(one.r);
@@ -81,7 +90,7 @@ TEST_CASE("a transfer that has nothing to move cannot be submitted") {
   const qio::context_options on{.engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers)};
   if (!qio::default_engine::create(on)) QIO_SKIP("not available here");
   CHECK(is_caught("nothing left to move", [&] {
-    const auto engine = qio::default_engine::create(on).value();
+    const auto engine = created(on);
     single empty(0);
     empty.held.insert(empty.r);
     engine->submit(empty.r);
@@ -92,7 +101,7 @@ TEST_CASE("an engine cannot be destroyed with requests in flight") {
   const qio::context_options on{.engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers)};
   if (!qio::default_engine::create(on)) QIO_SKIP("not available here");
   CHECK(is_caught("destroyed while requests were in flight", [&] {
-    auto engine = qio::default_engine::create(on).value();
+    auto engine = created(on);
     single one;
     one.held.insert(one.r);
     engine->submit(one.r);
@@ -102,7 +111,7 @@ TEST_CASE("an engine cannot be destroyed with requests in flight") {
 
 TEST_CASE("correct use of an engine passes all checks") {
   CHECK(qio_test::in_child([] {
-          const auto engine = qio::default_engine::create({.engine = qio::engine_kind::workers}).value();
+          const auto engine = created({.engine = qio::engine_kind::workers});
           single one;
           one.held.insert(one.r);
           engine->submit(one.r);

@@ -63,6 +63,13 @@ class turn_watch {
   /// The thread comes from the program. What it finds may have become due a moment ago.
   void begin_session() noexcept { began_ = {}; }
 
+  /// From now on, something may become due in this turn.
+  void begin_at(clock::time_point now) noexcept { began_ = now; }
+  /// The same, if nothing could until now.
+  void begin_late() noexcept {
+    if (began_ == clock::time_point()) began_ = clock::now();
+  }
+
   /// Something had completed before the thread began to wait.
   void found_due() noexcept { due_ |= completion; }
   /// Something that another thread has posted had waited for that long.
@@ -76,14 +83,17 @@ class turn_watch {
   bool begin_turn_alone() noexcept {
     if (due_ != 0) return false;
     began_ = {};
+    slow_.took = {};
     return true;
   }
 
   /// The same with something. `timer` is when the earliest one is due.
   void begin_turn(clock::time_point now, clock::time_point timer) noexcept {
     const clock::time_point began = std::exchange(began_, now);
-    if (due_ == 0 && timer > now) [[likely]]
+    if (due_ == 0 && timer > now) [[likely]] {
+      slow_.took = {};
       return;
+    }
     clock::duration waited = std::exchange(posted_waited_, clock::duration::zero());
     if (now - timer > waited) waited = now - timer;
     if ((due_ & completion) != 0 && began != clock::time_point() && now - began > waited) waited = now - began;
@@ -94,7 +104,10 @@ class turn_watch {
       totals_.longest = waited;
       const bool is_slow = slow_.took >= waited / 2;
       totals_.cause = is_slow ? slow_.cause : stall_cause::program;
-      totals_.path.assign(is_slow ? slow_.path : std::string());
+      if (is_slow)
+        totals_.path = slow_.path;  // which fits
+      else
+        totals_.path.clear();
     }
     slow_.took = {};
   }

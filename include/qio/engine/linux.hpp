@@ -149,6 +149,7 @@ class linux_engine : detail::no_hook {
     }
     if (ring_.pending() < most_gathered) return;
     require_own_thread();
+    watch_->begin_late();  // what is handed over now may be due before the end of the turn
     enter(0);
   }
 
@@ -183,17 +184,23 @@ class linux_engine : detail::no_hook {
 
   void wait(completed_requests& completed, wait_limit limit) noexcept {
     if (fast_opcodes_ == 0) [[unlikely]] {
-      if (begun_ && ring_.is_open() && do_what_waits(completed)) limit = wait_limit::none();
+      if (begun_ && ring_.is_open()) {
+        if (reads_.need_care && refusal_ == 0) care_for_reads();  // first, or what waits for a place takes each
+        if (do_what_waits(completed)) limit = wait_limit::none();
+      }
       if (!begun_ || !ring_.is_open()) return wait_without_ring(completed, limit);
     }
     require_own_thread();
     if (reads_.need_care) [[unlikely]]
       care_for_reads();
-    if (ring_.has_deferred()) watch_->found_due();
-    if (!is_plain_) [[unlikely]]
-      return wait_specially(completed, limit);
-    wait_asleep(limit);
-    take_completions<false>(completed);
+    const bool had_arrived = ring_.has_deferred() || ring_.has_completions();
+    if (!is_plain_) [[unlikely]] {
+      wait_specially(completed, limit);
+    } else {
+      wait_asleep(limit);
+      take_completions<false>(completed);
+    }
+    if (had_arrived && !completed.empty()) watch_->found_due();  // not for a wake() or a cancellation
   }
 
   std::size_t in_flight() const noexcept { return room_.all - room_.free + elsewhere_; }
@@ -226,7 +233,9 @@ class linux_engine : detail::no_hook {
     QIO_CHECK(ready_.exists(), "prepare_to_wait() was called before wake_handle()");
     ready_.reset();
     wait(completed, wait_limit::none());
-    const bool all_is_handed_over = !ring_.is_open() || (ring_.pending() == 0 && refusal_ == 0);
+    const bool has_place = room_.free != 0 && (!backlog_.empty() || lacks_place());
+    const bool all_is_handed_over =
+        !ring_.is_open() || (ring_.pending() == 0 && refusal_ == 0 && cancels_.empty() && !has_place);
     return completed.empty() && all_is_handed_over;
   }
 
@@ -424,6 +433,7 @@ class linux_engine : detail::no_hook {
   }
 
   QIO_COLD void submit_later(request& r) noexcept {
+    watch_->begin_late();
     ++elsewhere_;
     if (!setup_.has(r.op)) return workers_.submit(r);
     push_to_backlog(r);
@@ -467,6 +477,7 @@ class linux_engine : detail::no_hook {
       if (left <= 0) [[unlikely]] {
         reads_.last = &file;
         enter_watched();
+        count_in_flight();
         longest = reads_.longest(file);
         left = static_cast<std::ptrdiff_t>(cached_reads::part);
       }
@@ -530,14 +541,15 @@ class linux_engine : detail::no_hook {
         detail::prepare_listening(*entry, wake_event_.handle());
         is_listening_ = true;
       }
-    if (is_listening_ && backlog_.empty() && cancels_.empty()) fast_opcodes_ = setup_.opcodes;
+    if (is_listening_ && backlog_.empty() && cancels_.empty() && !lacks_place() && refusal_ == 0)
+      fast_opcodes_ = setup_.opcodes;
     return in_flight() != before;
   }
 
   io_uring_sqe* next_entry() noexcept {
     io_uring_sqe* entry = ring_.next_entry();
     if (entry == nullptr) {
-      ring_.enter(0);
+      enter(0);
       entry = ring_.next_entry();
     }
     return entry;
@@ -577,11 +589,18 @@ class linux_engine : detail::no_hook {
       ++reads_.with_threads;
     }
     reads_.need_care = reads_.is_busy || !reads_.waiting.empty();
+    if (lacks_place()) slow_down();
+  }
+
+  /// Whether a read could go to a thread of the kernel if there was a place. Until it has one, nothing overtakes it.
+  bool lacks_place() const noexcept {
+    return !reads_.waiting.empty() && reads_.with_threads != cached_reads::most_with_threads;
   }
 
   /// enter(0) with reads that may take long.
   QIO_NOINLINE void enter_watched() noexcept {
     require_own_thread();
+    watch_->begin_late();
     const platform::thread_switches before = platform::switches_of_this_thread();
     const detail::clock::time_point begin = detail::clock::now();
     enter(0);
@@ -673,14 +692,14 @@ class linux_engine : detail::no_hook {
     if (!limit.may_wait() || !may_spin())
       wait_asleep(limit);
     else if (!spin(limit))
-      enter_until(limit.time);
+      limit.is_unlimited() ? enter(1) : enter_until(limit.time);
     take_completions<true>(completed);
   }
 
   /// Only for what needs no CPU to complete, and not while the ring is empty.
   bool may_spin() noexcept {
     QIO_CHECK(slow_in_flight_ <= in_flight(), "more requests are slow than are in flight");
-    if (room_.taken() == 0 || slow_in_flight_ != 0) return false;
+    if (room_.taken() == 0 || slow_in_flight_ != 0 || reads_.with_threads != 0) return false;
     if (asleep_left_ == 0) return true;
     --asleep_left_;
     return false;

@@ -34,10 +34,15 @@ inline bool attempt_reads(request& r, inline_turn& turn, std::size_t in_flight) 
   // A ring hands each read of a file system that does not tell hits to a worker. Which kind it is, the first one shows.
   if (file.attempt_of_reads == nullptr || (is_for_ring && file.has_told_hits)) return false;
   inline_turn::long_share share(turn);
+  // Each read that is not at hand has been started, and fills the device's queue as one in flight does.
+  std::size_t started = file.engine_gathers ? 0 : in_flight;
   all.for_each_unfinished([&](batch_part& part) {
     if (file.attempt_of_reads == nullptr || !share.begin_next()) return;
     if (is_for_ring && file.has_told_hits) return;
-    if (file.attempt_of_reads(part, turn, 0)) all.finished(part);
+    if (file.attempt_of_reads(part, turn, started))
+      all.finished(part);
+    else if (!file.engine_gathers)
+      ++started;
     file.has_told_hits = file.attempt_of_reads == &attempt_read;
   });
   return all.unfinished() == 0;

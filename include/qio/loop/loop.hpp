@@ -531,7 +531,7 @@ class loop final : public mailbox {
     ~session() { owner_.set_running(false); }
 
     /// The program's work is about to begin, within the session but before its first turn.
-    void begins() noexcept { owner_.begin_watched_turn(); }
+    void begins() noexcept { owner_.inline_turn_.watch.begin_at(owner_.now()); }
 
     /// Runs what was posted, reaps completed operations, cancels those whose deadline has passed, and resumes or calls
     /// back. Waits for something to do if it may. True if it resumed a coroutine or called a callback.

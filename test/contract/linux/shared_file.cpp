@@ -163,6 +163,28 @@ PROMISE(shared_file_fork, of_the_system,
   CHECK(WEXITSTATUS(status) == 0);
 }
 
+PROMISE(shared_file_last, each_engine_of_the_system,
+        "fork() does not wait while a shared_file frees the space of its file") {
+  static const directory* where = nullptr;
+  static bool is_open_at_last = false;
+  auto shared = share(w, 4096);
+  auto mine = shared.open_on(*w.context).value();
+  where = &w.where;
+  // The first call replaces the handle. Only the second one ends the file, so no close() does, for which fork() waits.
+  next_dup3 = [](int from, int to, int flags) {
+    next_dup3 = [](int nothing, int last, int more) {
+      is_open_at_last = has_descriptor(*where);
+      return ::dup3(nothing, last, more);
+    };
+    return static_cast<int>(::syscall(SYS_dup3, from, to, flags));
+  };
+  CHECK(shared.close());
+  CHECK(next_dup3 == nullptr);
+  next_dup3 = nullptr;
+  CHECK(is_open_at_last);
+  CHECK(!has_descriptor(w.where));
+}
+
 PROMISE(shared_file_lock, of_the_system, "closing a shared_file that a context has used often releases its locks") {
   auto shared = share(w, 4096);
   auto file = shared.open_on(*w.context).value();

@@ -27,18 +27,22 @@ struct closed_handle {
 /// later ones fail (EBADF), because the number refers to a directory that nobody can use (O_PATH). It remains taken
 /// until it is closed.
 inline closed_handle close_and_keep_number(native_handle handle) noexcept {
-  private_descriptor nothing, file;  // a child process that is forked meanwhile must not keep the file open by them
+  // A child process that is forked meanwhile must not keep the file open by them.
+  private_descriptor nothing, file, last;
   {
     const without_fork none;
     if (!nothing.take(none, open_retrying("/", O_PATH | O_CLOEXEC, 0))) return {false, last_error()};
     // dup3() reports no errors of closing the file. If there is no descriptor left for that, they are lost.
     file.take(none, ::fcntl(handle, F_DUPFD_CLOEXEC, 0));
+    // What closes the file last may wait until its space is free: not file.close(), for which fork(2) waits.
+    last.take(none, ::fcntl(handle, F_DUPFD_CLOEXEC, 0));
   }
   int replaced;
   do replaced = ::dup3(nothing.value(), handle, O_CLOEXEC);
   while (replaced < 0 && errno == EINTR);
   closed_handle answer{replaced >= 0, replaced >= 0 ? error() : last_error()};
   if (const error closing = file.close(); answer.has_ended && closing.exists()) answer.failure = closing;
+  if (last.value() >= 0) static_cast<void>(::dup3(nothing.value(), last.value(), O_CLOEXEC));
   return answer;
 }
 

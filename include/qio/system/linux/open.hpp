@@ -93,7 +93,7 @@ class opening {
     if (self.handle_ == invalid_handle) return system_error(EAGAIN);
     if (const error failure = self.let_wait(); failure.exists()) return failure;
     self.expect(kind.pattern);
-    self.storage_ = *storage;
+    self.storage_ = storage->of_another(place);
     return self;
   }
 

@@ -109,6 +109,12 @@ class file_storage {
   bool copies_on_open() const noexcept { return type_ == OVERLAYFS_SUPER_MAGIC; }
 
   const file_place& place() const noexcept { return place_; }
+  /// That of another file of the same file system.
+  file_storage of_another(const file_place& place) const noexcept {
+    file_storage other = *this;
+    other.place_ = place;
+    return other;
+  }
 
   /// Whether a ring would carry out a transfer on the thread that submits it, and let it wait. Files of FUSE can be
   /// polled, and always say that they are ready; so the kernel takes transfers for ones that do not wait (seen on Linux

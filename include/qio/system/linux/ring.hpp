@@ -164,7 +164,7 @@ class ring {
 
   /// The number of completions in the queue.
   unsigned completions() const noexcept { return acquire(*completion_tail_) - *completion_head_; }
-  bool has_completions() const noexcept { return completions() != 0; }
+  bool has_completions() const noexcept { return acquire(*completion_tail_) != *completion_head_; }
 
   /// Whether the kernel has completions that it delivers only in enter(): deferred ones (IORING_SETUP_TASKRUN_FLAG), or
   /// some that did not fit in the queue.

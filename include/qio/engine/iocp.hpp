@@ -65,7 +65,7 @@ class iocp : detail::no_hook {
   using no_hook::end;
   using no_hook::find_polling;
   using no_hook::gathers;
-  using no_hook::observe;
+  void observe(detail::list<file_activity>&, detail::turn_watch& watch) noexcept { watch_ = &watch; }
   using no_hook::register_memory;
   using no_hook::release;
   using no_hook::waits;
@@ -290,7 +290,10 @@ class iocp : detail::no_hook {
   }
 
   void wait_without_port(completed_requests& completed, wait_limit limit) noexcept {
-    if (limit.may_wait() && arrivals_.empty()) without_port_.wait(limit);
+    if (!arrivals_.empty())
+      watch_->found_due();
+    else if (limit.may_wait())
+      without_port_.wait(limit);
     take_arrivals(completed);
   }
 
@@ -328,7 +331,8 @@ class iocp : detail::no_hook {
   std::atomic<bool> woken_ = false;  // a packet with wake_key is in the port
   std::string why_no_port_;          // if one was asked for
   detail::auto_reset_event without_port_;
-  detail::ready_event ready_;           // without a port
+  detail::ready_event ready_;  // without a port
+  detail::turn_watch* watch_ = nullptr;
   detail::arrivals<request> arrivals_;  // completed by workers
   detail::workers workers_;             // last: its threads use the above
 };

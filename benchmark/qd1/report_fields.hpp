@@ -196,12 +196,12 @@ struct fields<loop_stall> {
   static constexpr auto about =
       "How long what was due had to wait for a context's thread in the measured part: see context.stalls()";
   static constexpr auto shape = layout::complete;
-  static constexpr auto list = std::tuple{
-      member{"longest_ns", &self::longest, "nothing waited longer"},
-      member{"cause", &self::cause,
-             "what the thread did meanwhile; unknown: a wait before the measured part was longer"},
-      member{"late_turns", &self::late_turns,
-             "turns of the loop that found something due which had waited for 1 ms (1,024 us) or longer"}};
+  static constexpr auto list =
+      std::tuple{member{"longest_ns", &self::longest, "nothing waited longer"},
+                 member{"cause", &self::cause,
+                        "what the thread did meanwhile; unknown: a wait before the measured part was longer"},
+                 member{"late_turns", &self::late_turns,
+                        "turns of the loop that found something due which had waited for 1 ms (1,024 us) or longer"}};
 };
 
 template <>

@@ -293,8 +293,8 @@ class [[nodiscard]] basic_context {
 
   /// How long what was due had to wait for the context's thread, since the context was created: the turns of run() and
   /// poll() that found something late, and the cause of the longest wait. It costs one reading of the clock in a turn
-  /// that may delay something, and another for what is posted. Over a completion port, operations that have completed do
-  /// not count. Call it on the context's thread. Allocates if the path of the file is longer than a string holds.
+  /// that may delay something, and another for what is posted. Over a completion port, operations that have completed
+  /// do not count. Call it on the context's thread. Allocates if the path of the file is longer than a string holds.
   stall_statistics stalls(detail::caller from = detail::caller::here()) const { return loop(from).stalls(); }
 
   /// The engine in use, its features, and why others are unavailable. Allocates.

@@ -508,7 +508,8 @@ PROMISE(bounced_write_options, asynchronous, "a bounced write takes its own opti
   CHECK(w.sync(file, qio::sync_kind::data));  // what has not started is no failed sync
 }
 
-PROMISE(bounced_destroyed, asynchronous, "destroying a bounced operation joins its transfers, and others get its slots") {
+PROMISE(bounced_destroyed, asynchronous,
+        "destroying a bounced operation joins its transfers, and others get its slots") {
   world<Where> small({.queue_depth = 4, .workers = 1});
   auto file = small.with(64 * block);
   auto pool = pool_of(2, block);

@@ -37,7 +37,8 @@ PROMISE(untorn_limits, everywhere,
   CHECK(limits.optimal <= limits.largest);
 }
 
-PROMISE(untorn_writes, everywhere, "an untorn write within the limits writes its bytes, and the others change nothing") {
+PROMISE(untorn_writes, everywhere,
+        "an untorn write within the limits writes its bytes, and the others change nothing") {
   auto file = w.with(4096);
   const auto limits = file.atomic_write_limits();
   if (limits.largest == 0) {

@@ -17,7 +17,7 @@ struct activity_state {
   /// of operations until it counts as busy.
   int slot = no_slot;
   bool may_have_slot = true;
-  bool waits_in_submission = false;     ///< see file_storage
+  bool waits_in_submission = false;  ///< see file_storage
   /// Longer reads through the page cache go to a thread of the kernel: see cached_reads in engine/linux.hpp.
   std::uint32_t longest_in_ring = 128 * 1024 - 1;
   static constexpr int each_write = 0;  ///< flags of each write, besides its own: none, for the twin

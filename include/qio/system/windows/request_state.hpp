@@ -27,11 +27,11 @@ struct activity_state {
   /// Writes that end here or before are carried out asynchronously: the valid data reached this far when it was last
   /// known, in bytes. 0 if that is unknown. Workers raise it.
   std::atomic<std::uint64_t> valid_end = 0;
-  std::atomic<bool> was_asked = false;  ///< the file system was asked how far the valid data reaches
+  std::atomic<bool> was_asked = false;              ///< the file system was asked how far the valid data reaches
   static void leave_reads_to_threads() noexcept {}  // matters to the twin
-  bool waits_in_submission = false;     ///< transfers are synchronous, whatever the handle: see file_storage
-  bool may_have_slot = true;            // for the twin
-  transfer_flags each_write = 0;        ///< flags of each write, besides its own
+  bool waits_in_submission = false;  ///< transfers are synchronous, whatever the handle: see file_storage
+  bool may_have_slot = true;         // for the twin
+  transfer_flags each_write = 0;     ///< flags of each write, besides its own
 
   /// For a handle that does not make its writes durable by itself.
   void flush_each_write() noexcept { each_write = durable; }

@@ -170,6 +170,7 @@ PROMISE(short_reads_elsewhere, each_engine_of_the_system,
   constexpr std::size_t bytes = 127 * 1024, reads = 8;  // one part of what is submitted at once
   memory some(reads * bytes);
   using operation = decltype(file.async_read_at(0, some.all()));
+  w.context->poll();  // from now on, operations go to the ring as they start
   std::array<qio::operation_slot<operation>, reads> slots;
   std::size_t left = reads;
   for (std::size_t i = 0; i < reads; ++i)

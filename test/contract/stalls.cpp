@@ -44,7 +44,7 @@ PROMISE(late_sleep, each_engine_of_the_system,
   CHECK(found.longest >= 40ms);
   CHECK(found.cause == qio::stall_cause::program);
   CHECK(found.path.empty());
-  CHECK(found.longer_than(30ms) == 1);
+  CHECK(found.longer_than(30ms) >= 1);
   const auto explained = w.context->explain();
   REQUIRE(explained.find("longest stall") != nullptr);
   CHECK(explained.find("longest stall")->value == std::to_string(found.longest / 1ms) + " ms");
@@ -74,19 +74,19 @@ PROMISE(late_post, each_engine_of_the_system,
 
 PROMISE(late_operation, workers_only,
         "an operation that completes while a callback computes is late, and stalls() shows it") {
-  REQUIRE(w.with(4096).close());
-  auto file =
-      w.open("data", access::read, creation::open_existing, {.inline_reads = qio::inline_transfers::never}).value();
-  auto sees = [&]() -> qio::task<> {
-    std::atomic<unsigned char> first{0};
-    auto read = file.async_read_at(0, std::as_writable_bytes(std::span(&first, 1)));
+  auto file = w.with(4096);
+  const auto other = qio::cached_file::open(w.where / "data", access::read).value();
+  auto computes = [&]() -> qio::task<> {
+    memory zero(1), seen(1);
+    auto write = file.async_write_at(0, zero.all());
     bool has_completed = false;
-    read.start([&](qio::result<std::size_t> answer) { has_completed = answer.has_value(); });
-    while (first == 0) std::this_thread::yield();  // a worker has stored it, and is about to complete the read
-    compute(100ms);
+    write.start([&](qio::result<std::size_t> answer) { has_completed = answer.has_value(); });
+    do REQUIRE(other.read_at(0, seen.all()));
+    while (seen.all()[0] != std::byte{0});  // until a worker has written it, and is about to complete the write
+    compute(300ms);                         // far longer than that takes
     while (!has_completed) static_cast<void>(co_await w.context->sleep_for(1ms));
   };
-  w.context->run(sees());
+  w.context->run(computes());
   CHECK(w.context->stalls().longest >= 50ms);
 }
 

@@ -4,6 +4,7 @@
 
 #if QIO_HAS_URING
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 
@@ -93,5 +94,19 @@ TEST_CASE("a failed open leaves a ring unchanged") {
   nonsense.flags = ~0u;
   CHECK(ring.open(entries, nonsense) < 0);
   CHECK_FALSE(ring.is_open());
+}
+
+TEST_CASE("a transfer that the kernel did not wait for is not finished, whatever else EAGAIN may mean") {
+  std::byte memory[8];
+  qio::file_activity activity;
+  for (const auto op : {qio::opcode::read, qio::opcode::write, qio::opcode::sync}) {
+    qio::request r;
+    r.op = op;
+    r.activity = &activity;
+    r.io = qio::detail::transfer(0, qio::mutable_buffer(memory, sizeof memory));
+    const bool is_transfer = op != qio::opcode::sync;
+    CHECK(qio::detail::ends_otherwise(r, -EAGAIN) != is_transfer);
+    CHECK(r.failed() != is_transfer);
+  }
 }
 #endif

@@ -797,8 +797,9 @@ class linux_engine : detail::no_hook {
   /// Part of `r` is done. The rest waits in the backlog, or goes to a worker if the kernel has none for it.
   QIO_COLD void resume_later(request& r, int answer) noexcept {
     ++elsewhere_;
-    if (!detail::lacks_kernel_worker(r, answer)) return push_to_backlog(r);
-    has_lacked_kernel_worker_ = true;
+    const bool lacks_worker = detail::lacks_kernel_worker(r, answer);
+    if (!lacks_worker && !detail::was_not_waited_for(r, answer)) return push_to_backlog(r);
+    has_lacked_kernel_worker_ |= lacks_worker;
     r.place = detail::uring_place::workers;
     workers_.submit(r);
   }

@@ -49,6 +49,18 @@ class repeated {
   std::thread thread_;
 };
 
+/// Clang 16's address sanitizer has an allocator whose locks a child inherits in whatever state they are: of 2,000
+/// children of a program that only calls malloc() in another thread, one hung.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool children_may_allocate = false;
+#elif defined(__has_feature)
+constexpr bool children_may_allocate = !__has_feature(address_sanitizer);
+#else
+constexpr bool children_may_allocate = true;
+#endif
+constexpr const char* no_allocation =
+    "under the address sanitizer, a child hangs in malloc() if another thread of its parent was in it";
+
 /// How many of many child processes fail to do `body`, or hang.
 template <class Body>
 int failures_in_children(Body body) {
@@ -132,6 +144,7 @@ TEST_CASE("a child process may sync a file, even if another thread of its parent
 }
 
 TEST_CASE("a child process may create a context, even if another thread of its parent was creating one") {
+  if (!children_may_allocate) QIO_SKIP(no_allocation);
   const repeated others([] { static_cast<void>(qio::context::create({.queue_depth = 4}).value()); });
   CHECK(failures_in_children([] {
           auto own = qio::context::create({.queue_depth = 4});
@@ -140,6 +153,7 @@ TEST_CASE("a child process may create a context, even if another thread of its p
 }
 
 TEST_CASE("a child process may fail to open a file, even if another thread of its parent was failing") {
+  if (!children_may_allocate) QIO_SKIP(no_allocation);
   const repeated others([] { static_cast<void>(qio::cached_file::open("no such file").error().message()); });
   const qio::error before = qio::cached_file::open("nor this one").error();
   CHECK(failures_in_children([&] {
@@ -149,6 +163,7 @@ TEST_CASE("a child process may fail to open a file, even if another thread of it
 }
 
 TEST_CASE("a child process may use a mapped file, even if another thread of its parent was resizing it") {
+  if (!children_may_allocate) QIO_SKIP(no_allocation);
   const qio_test::directory here;
   auto file = qio::mapped_file::open(here / "data", qio::access::read_write, qio::creation::always_new).value();
   const repeated others([&] {

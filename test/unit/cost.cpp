@@ -601,6 +601,35 @@ TEST_CASE("a blocking batch of misses asks the device for 64 reads before it wai
   CHECK(further >= 96);  // of 2 * 63: a page may arrive that was not asked for
 }
 
+TEST_CASE("a batch of misses that no ring gathers looks for hits until 32 reads are in flight") {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  if (::sysconf(_SC_PAGESIZE) != 4096) QIO_SKIP("for pages of 4 KiB");
+  if (!tells_hits()) QIO_SKIP(no_hits);
+  if (!keep_pages([](std::size_t) { return false; })) QIO_SKIP("this system keeps other pages than it was asked to");
+  const long looks = system_calls_of(
+      [] {
+        auto context = qio::context::create({.engine = qio::engine_kind::workers, .workers = 1});
+        auto file = qio::cached_file::open(context.value(), path, access::read, creation::open_existing,
+                                           {.pattern = qio::access_pattern::random});
+        if (!file) return false;
+        std::vector<std::byte> memory(most_pages * 4096);
+        std::vector<qio::read_request> reads(most_pages);
+        for (std::size_t i = 0; i < most_pages; ++i) {
+          reads[i].offset = i * 4096;
+          reads[i].buffer = std::span(memory).subspan(i * 4096, 4096);
+        }
+        marker();
+        const auto failures = context.value().run(file.value().async_read_many(reads));
+        marker();
+        return failures && failures.value() == 0;
+      },
+      &is_look);
+  if (looks < 0) QIO_SKIP("no ptrace here");
+  CHECK(looks >= 32);
+  CHECK(looks <= 40);  // a page may arrive that was not asked for
+}
+
 TEMPLATE_TEST_CASE("a sync does not ask for the file's times", "", qio::cached, qio::direct) {
   const removed_at_end cleaner;
   REQUIRE(write_file());

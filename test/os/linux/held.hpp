@@ -35,15 +35,18 @@ struct reads_at_once {
 template <class Context, class File>
 reads_at_once read_at_once(Context& context, File& file, std::size_t times) {
   using operation = qio::operation<typename File::engine_type, std::size_t>;
-  std::vector<std::array<std::byte, 4096>> memory(times);
+  struct alignas(4096) block {
+    std::array<std::byte, 4096> bytes;
+  };
+  std::vector<block> memory(times);
   std::vector<qio::operation_slot<operation>> reads(times);
   std::size_t whole = 0;
   for (std::size_t i = 0; i < times; ++i) {
-    reads[i].emplace([&] { return file.async_read_at(0, memory[i]); });
+    reads[i].emplace([&] { return file.async_read_at(0, memory[i].bytes); });
     reads[i]->start([&whole](qio::result<std::size_t> bytes) { whole += bytes && bytes.value() == 4096; });
   }
   context.run();
-  return {whole == times, memory.back().back()};
+  return {whole == times, memory.back().bytes.back()};
 }
 
 }  // namespace qio_test

@@ -124,7 +124,7 @@ class place {
     if (::stat(name.c_str(), &found) != 0) return {};
     return std::to_string(gnu_dev_major(found.st_rdev)) + ':' + std::to_string(gnu_dev_minor(found.st_rdev));
   }
-  /// Of a "fuse".
+  /// The process that serves it, if it is a "fuse"; otherwise -1.
   pid_t daemon() const { return daemon_ ? daemon_->process() : -1; }
 
   std::string path;

@@ -220,7 +220,7 @@ outcome slow_journal(const form& how) {
 outcome throttled_writers(const form& how) {
   const place where("ext4");
   if (!where.missing.empty()) return lacking(where.missing);
-  // Of a number of bytes and a ratio, the one that was set last counts, and the other is 0.
+  // Each limit is set as bytes or as a ratio: setting one of them makes the other 0.
   const std::string saved = where / "saved";
   const guard lowered(
       commanding("cd /proc/sys/vm && grep -H . dirty_bytes dirty_background_bytes dirty_ratio dirty_background_ratio | "
@@ -470,7 +470,7 @@ outcome leased(const form& how) {
 
 // --- 8. A control group that limits transfers; a suspended device ---
 
-// Of version 2 or 1, whichever has that controller.
+// In the hierarchy of version 2 if it has the io controller, otherwise in that of version 1.
 std::string limiting(const std::string& device, const std::string& test) {
   const std::string limit = "2097152";
   return "{ g=/sys/fs/cgroup/qio-stalls && grep -qw io /sys/fs/cgroup/cgroup.controllers && "

@@ -127,9 +127,9 @@ inline bool lacks_kernel_worker(const request& r, int answer) noexcept {
   return answer == -ECANCELED && !r.cancel_requested.load(std::memory_order_relaxed);
 }
 
-/// Whether the kernel returned a transfer that would have to wait, instead of waiting for it (a direct read on Linux
-/// 6.1, seen once in some ten runs of the contract suite). A file whose transfers may not wait is not on a context, so
-/// this is no result.
+/// Whether the kernel returned a transfer that would have to wait, instead of waiting for it: Linux 6.1 does so with a
+/// direct read beside writes of the same file. A file whose transfers may not wait is not on a context, so this is no
+/// result.
 inline bool was_not_waited_for(const request& r, int answer) noexcept {
   return answer == -EAGAIN && r.op <= opcode::write;
 }

@@ -19,11 +19,14 @@ struct tested_engine {
 };
 
 inline constexpr tested_engine ring{"ring", qio::engine_kind::ring};
+inline constexpr tested_engine aio{"aio", qio::engine_kind::aio};
 inline constexpr tested_engine workers{"workers", qio::engine_kind::workers};
 /// As a program gets it that asks for nothing. Only with this one, transfers are attempted inline.
 inline constexpr tested_engine by_default{"default", qio::engine_kind::any};
 
-#if QIO_HAS_URING || QIO_HAS_IOCP
+#if QIO_HAS_URING
+inline constexpr std::array each_engine{ring, aio, workers, by_default};
+#elif QIO_HAS_IOCP
 inline constexpr std::array each_engine{ring, workers, by_default};
 #else
 inline constexpr std::array each_engine{workers, by_default};

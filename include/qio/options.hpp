@@ -152,8 +152,13 @@ constexpr std::string_view name_of(wait_policy policy) noexcept {
 
 /// What carries out a context's operations.
 enum class engine_kind : std::uint8_t {
-  any,   ///< the ring, or workers where there is none; explain() says why
+  any,   ///< the ring, else on Linux AIO, else workers; explain() says why
   ring,  ///< io_uring, on Windows a completion port; without it, create() fails with the system's error
+  /// Linux AIO (io_submit(2)) for direct transfers that need not wait before they get to the device, and workers for
+  /// everything else. Without it, create() fails with the system's error; on other systems, with
+  /// std::errc::function_not_supported. A direct transfer that the kernel has taken is not interrupted: after a deadline
+  /// or a cancellation, it completes with its real result.
+  aio,
   /// Threads that make blocking calls: two thread switches for each operation. A system call that has begun is not
   /// interrupted: a deadline or a cancellation takes effect before it, or between two calls of a long transfer.
   workers,
@@ -161,11 +166,12 @@ enum class engine_kind : std::uint8_t {
 
 /// Options of basic_context::create(). Each engine uses those that apply to it.
 struct context_options {
-  /// What carries out the operations. If a ring can no longer be used (a seccomp filter was installed later), workers
-  /// take over. The simulated engine ignores it.
+  /// What carries out the operations. If a ring or AIO can no longer be used (a seccomp filter was installed later),
+  /// workers take over. The simulated engine ignores it.
   engine_kind engine = engine_kind::any;
-  /// io_uring: entries of the submission queue, rounded up to a power of two and down to what the kernel allows. More
-  /// operations than this may be in flight; they go to the kernel as entries become free.
+  /// io_uring: entries of the submission queue, rounded up to a power of two and down to what the kernel allows. Linux
+  /// AIO: transfers in the kernel at a time, at most 4096, and fewer if the system's limit is reached. More operations
+  /// than this may be in flight; they go to the kernel as entries become free.
   unsigned queue_depth = 256;
   /// The maximum number of worker threads. They carry out all operations where there is no ring, and
   /// whatever a ring cannot do, by blocking calls. Threads are started when first needed. 0 lets the library choose. At

@@ -16,7 +16,7 @@ QIO_BEGIN_NAMESPACE
 /// How many operations of a file were served on each path.
 struct file_statistics {
   std::uint64_t served_inline = 0;     ///< immediately, on the context's thread
-  std::uint64_t served_by_ring = 0;    ///< by io_uring, through a completion port, or simulated
+  std::uint64_t served_by_ring = 0;    ///< by io_uring or Linux AIO, through a completion port, or simulated
   std::uint64_t polled = 0;            ///< of those by io_uring: completed by polling the device
   std::uint64_t served_by_worker = 0;  ///< by a blocking call on a worker thread
   std::uint64_t bounced = 0;           ///< reads and writes that went through a bounce_pool: see bounced()

@@ -53,7 +53,7 @@ PROMISE(wake_handle, each_engine, "wake_handle() returns the same handle each ti
   const std::string engine = explained.find("engine")->value;
   const qio::fact* const polling = explained.find("polling");
   const bool polls = polling != nullptr && polling->value != "off";
-  if ((engine == "io_uring" && !polls) || engine == "pool") {
+  if ((engine == "io_uring" && !polls) || engine == "aio" || engine == "pool") {
     REQUIRE(handle);
     CHECK(!os::is_inherited(handle.value()));
     CHECK(w.context->wake_handle().value() == handle.value());

@@ -54,9 +54,13 @@ class ready_event {
  public:
   bool exists() const noexcept { return exists_.load(std::memory_order_relaxed); }
 
+  /// The event itself, for what sets it before somebody asks for its handle. False if the system has no descriptor left.
+  bool open() noexcept { return event_.is_open() || event_.open(); }
+  const platform::event& event() const noexcept { return event_; }
+
   /// Creates it the first time.
   result<platform::native_handle> handle() noexcept {
-    if (!exists() && !event_.open()) return platform::last_error();
+    if (!exists() && !open()) return platform::last_error();
     exists_.store(true, std::memory_order_release);
     return event_.handle();
   }

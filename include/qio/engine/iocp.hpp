@@ -41,6 +41,7 @@ class iocp : detail::no_hook {
   static result<std::unique_ptr<iocp>> create(const context_options& options) {
     if (auto accepted = detail::workers::check(options.workers); !accepted) return accepted.error();
     auto engine = std::unique_ptr<iocp>(new iocp(options));
+    if (options.engine == engine_kind::aio) return error(std::make_error_code(std::errc::function_not_supported));
     if (options.engine == engine_kind::workers) return engine;
     engine->port_ = platform::calls::CreateIoCompletionPort(platform::invalid_handle, nullptr, 0, 1);
     if (engine->port_ != nullptr) return engine;

@@ -5,6 +5,7 @@
 #include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
 #include <qio/configuration.hpp>
+#include <qio/engine/aio.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/engine/events.hpp>
 #include <qio/engine/polling.hpp>
@@ -49,7 +50,8 @@ constexpr bool passes_by_itself(int code) noexcept {
 }  // namespace detail
 
 /// One ring, for one thread, which is the one that calls begin() (IORING_SETUP_SINGLE_ISSUER, if the kernel supports
-/// it); or no ring, and worker threads that make blocking calls. create() chooses by context_options::engine.
+/// it); or no ring, but Linux AIO for direct transfers, and worker threads that make blocking calls; or only these.
+/// create() chooses by context_options::engine.
 ///
 /// With a ring, submit() only writes to the submission queue; wait() hands all of it to the kernel and waits, in one
 /// system call. Direct transfers are handed over four at a time. If a device got all at once, it would be idle while
@@ -73,11 +75,19 @@ class linux_engine : detail::no_hook {
   static result<std::unique_ptr<linux_engine>> create(const context_options& options) {
     if (auto accepted = detail::workers::check(options.workers); !accepted) return accepted.error();
     auto engine = std::unique_ptr<linux_engine>(new linux_engine(options));
-    if (options.engine == engine_kind::workers) return engine;
-    auto opened = engine->open_ring(options);
-    if (opened) return engine;
-    if (options.engine == engine_kind::ring) return opened.error();
-    engine->why_no_ring_ = detail::why_no_ring(opened.error());
+    const engine_kind wanted = options.engine;
+    if (wanted == engine_kind::any || wanted == engine_kind::ring) {
+      auto opened = engine->open_ring(options);
+      if (opened) return engine;
+      if (wanted == engine_kind::ring) return opened.error();
+      engine->why_no_ring_ = detail::why_no_ring(opened.error());
+    }
+    if (wanted == engine_kind::any || wanted == engine_kind::aio) {
+      auto opened = engine->open_aio(options);
+      if (opened) return engine;
+      if (wanted == engine_kind::aio) return opened.error();
+      engine->why_no_aio_ = detail::why_no_aio(opened.error());
+    }
     return engine;
   }
 
@@ -112,6 +122,7 @@ class linux_engine : detail::no_hook {
   }
 
   void end() noexcept {
+    aio_.close();
     if (!ring_.is_open()) return;
     // Fails if another thread owns the ring; then closing the ring releases everything.
     if (memory_.exists()) {
@@ -158,6 +169,7 @@ class linux_engine : detail::no_hook {
     if (is_plain_ && !first->activity->is_direct && detail::registered_files::has(*first->activity) &&
         ((fast_opcodes_ >> static_cast<unsigned>(first->op)) & 1) != 0)
       first = submit_many(first, *first->activity);
+    if (aio_.is_open()) return submit_all_to_aio(first);
     detail::submit_each(*this, first);
   }
 
@@ -165,6 +177,8 @@ class linux_engine : detail::no_hook {
 
   void cancel(request& r) noexcept {
     QIO_CHECK(r.is_held(), "a request was canceled that is not in flight");
+    if (r.place == detail::uring_place::aio) [[unlikely]]
+      return cancel_in_aio(r);
     if (!setup_.has(r.op) || r.place == detail::uring_place::workers) return workers_.cancel(r);
     if (r.cancel_requested.exchange(true, std::memory_order_relaxed)) return;
     if (r.place == detail::uring_place::polled_ring) return;  // which cannot cancel
@@ -188,6 +202,7 @@ class linux_engine : detail::no_hook {
         if (reads_.need_care && refusal_ == 0) care_for_reads();  // first, or what waits for a place takes each
         if (do_what_waits(completed)) limit = wait_limit::none();
       }
+      if (aio_.is_open()) return wait_with_aio(completed, limit);
       if (!begun_ || !ring_.is_open()) return wait_without_ring(completed, limit);
     }
     require_own_thread();
@@ -208,7 +223,7 @@ class linux_engine : detail::no_hook {
 
   // In this order: when another event loop sees the second, a turn sees the first.
   void wake() noexcept {
-    if (had_ring_)
+    if (wake_event_.is_open())
       wake_event_.set();
     else
       woken_.set();
@@ -271,8 +286,9 @@ class linux_engine : detail::no_hook {
 
   void explain(explanation& out) const {
     if (!had_ring_) {
-      workers_.explain(out);
+      aio_.is_open() ? aio_.explain(out) : workers_.explain(out);
       if (!why_no_ring_.empty()) out.add("fallback", "from io_uring", why_no_ring_);
+      if (!why_no_aio_.empty()) out.add("fallback", "from Linux AIO", why_no_aio_);
       return;
     }
     out.add("engine", "io_uring");
@@ -375,6 +391,17 @@ class linux_engine : detail::no_hook {
     return success();
   }
 
+  result<void> open_aio(const context_options& options) {
+    if (!wake_event_.open() || !ready_.open()) {
+      const error refusal = platform::last_error();
+      wake_event_.close();
+      return refusal;
+    }
+    auto opened = aio_.open(options.queue_depth, wake_event_, ready_.event());
+    if (!opened) wake_event_.close();
+    return opened;
+  }
+
   // --- the thread that the ring is bound to ---
 
   bool is_own_thread() const noexcept { return owner_ == detail::this_thread_number(); }
@@ -435,8 +462,34 @@ class linux_engine : detail::no_hook {
   QIO_COLD void submit_later(request& r) noexcept {
     watch_->begin_late();
     ++elsewhere_;
-    if (!setup_.has(r.op)) return workers_.submit(r);
-    push_to_backlog(r);
+    if (setup_.has(r.op)) return push_to_backlog(r);
+    if (!aio_.is_open() || !aio_.takes(r)) return workers_.submit(r);
+    aio_.submit(r);
+    if (aio_.pending() >= most_gathered && !is_gathering_) hand_over_to_aio();
+  }
+
+  /// As many as possible in one system call.
+  QIO_NOINLINE void submit_all_to_aio(request* first) noexcept {
+    is_gathering_ = true;
+    detail::submit_each(*this, first);
+    is_gathering_ = false;
+    if (aio_.pending() != 0) hand_over_to_aio();
+  }
+
+  void hand_over_to_aio() noexcept {
+    aio_.hand_over(*watch_, [this](request& r) { leave_to_worker(r); });
+  }
+
+  QIO_NOINLINE void leave_to_worker(request& r) noexcept {
+    r.place = detail::uring_place::workers;
+    workers_.submit(r);
+  }
+
+  QIO_COLD void cancel_in_aio(request& r) noexcept {
+    if (r.cancel_requested.exchange(true, std::memory_order_relaxed) || !aio_.cancel(r)) return;
+    r.fail_as_canceled();
+    r.queued = true;
+    cancelled_.push(r);
   }
 
   void push_to_backlog(request& r) noexcept {
@@ -800,8 +853,7 @@ class linux_engine : detail::no_hook {
     const bool lacks_worker = detail::lacks_kernel_worker(r, answer);
     if (!lacks_worker && !detail::was_not_waited_for(r, answer)) return push_to_backlog(r);
     has_lacked_kernel_worker_ |= lacks_worker;
-    r.place = detail::uring_place::workers;
-    workers_.submit(r);
+    leave_to_worker(r);
   }
 
   /// The entry that listened for wake() is complete.
@@ -943,6 +995,36 @@ class linux_engine : detail::no_hook {
       std::this_thread::yield();
   }
 
+  // --- Linux AIO ---
+
+  /// One wait for transfers, for wake(), and so for workers and timers. Called by any thread before begin().
+  QIO_NOINLINE void wait_with_aio(completed_requests& completed, wait_limit limit) noexcept {
+    if (aio_.has_completions() || !arrivals_.empty()) watch_->found_due();
+    finish_cancelled(completed);
+    hand_over_to_aio();
+    if (limit.may_wait() && completed.empty() && !aio_.has_completions() && arrivals_.empty()) {
+      ++waits_.asleep;
+      if (aio_.can_wait())
+        aio_.wait(limit);
+      else  // what the kernel had taken completes in memory
+        wait_for_event(aio_.in_flight() == 0 ? limit : sooner(limit, std::chrono::milliseconds(1)));
+    }
+    const bool woken = aio_.take_completions([&](request& r, bool is_finished) {
+      if (!is_finished) {
+        if (!r.cancel_requested.load(std::memory_order_relaxed)) return leave_to_worker(r);
+        r.fail_as_canceled();
+      }
+      ++r.activity->statistics.served_by_ring;
+      finish_elsewhere(r, completed);
+    });
+    if (woken || !aio_.can_wait()) wake_event_.reset();
+    take_arrivals(completed);
+  }
+
+  static wait_limit sooner(wait_limit limit, std::chrono::milliseconds from_now) noexcept {
+    return wait_limit::until(detail::lesser_of(limit.time, detail::clock::now() + from_now));
+  }
+
   // --- from the workers ---
 
   void take_arrivals(completed_requests& completed) noexcept {
@@ -965,6 +1047,7 @@ class linux_engine : detail::no_hook {
   bool is_plain_ = true;       // it neither polls nor waits awake
   bool spins_ = false;
   bool begun_ = false;
+  bool is_gathering_ = false;  // submit_all() is about to hand over what is submitted
   bool is_listening_ = false;  // an entry of the ring, to wake_event_
   completion_room room_;
   cached_reads reads_;
@@ -976,6 +1059,7 @@ class linux_engine : detail::no_hook {
   detail::queue<request> cancels_;    // in the ring, canceled when there is a place
   detail::queue<request> cancelled_;  // canceled in the backlog, not yet reported
   detail::polled_ring polled_;
+  detail::aio aio_;
   int refusal_ = 0;  // the system's error number, once the kernel no longer lets the process enter the ring
   wait_statistics waits_;
   std::size_t slow_in_flight_ = 0;  // requests that must be waited for asleep; counted if it spins
@@ -988,6 +1072,7 @@ class linux_engine : detail::no_hook {
   bool sets_ready_ = false;  // the kernel, for each completion
   bool has_lacked_kernel_worker_ = false;
   std::string why_no_ring_;  // if one was asked for
+  std::string why_no_aio_;   // the same
   platform::event wake_event_;
   detail::auto_reset_event woken_;  // for an engine that never had a ring
   detail::ready_event ready_;

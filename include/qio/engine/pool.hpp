@@ -26,7 +26,8 @@ class pool : detail::no_hook {
 
   static result<std::unique_ptr<pool>> create(const context_options& options) {
     if (auto accepted = detail::workers::check(options.workers); !accepted) return accepted.error();
-    if (options.engine == engine_kind::ring) return error(std::make_error_code(std::errc::function_not_supported));
+    if (options.engine == engine_kind::ring || options.engine == engine_kind::aio)
+      return error(std::make_error_code(std::errc::function_not_supported));
     auto engine = std::make_unique<pool>(options);
     engine->was_chosen_ = options.engine == engine_kind::workers;
     return engine;

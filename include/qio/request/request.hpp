@@ -239,9 +239,9 @@ class inline_turn;  // of the loop
 /// requests that the engine has, and one more if it is about to get some.
 using inline_attempt = bool (*)(request&, inline_turn& turn, std::size_t in_flight) noexcept;
 
-/// What carries out a request that the engine over io_uring holds, if its ring supports the operation. `kernel_thread`:
-/// the ring, which leaves it to a thread of the kernel from the start.
-enum class uring_place : std::uint8_t { ring, kernel_thread, polled_ring, workers };
+/// What carries out a request that Linux's engine holds, if its ring supports the operation, or it has no ring.
+/// `kernel_thread`: the ring, which leaves it to a thread of the kernel from the start.
+enum class uring_place : std::uint8_t { ring, kernel_thread, polled_ring, aio, workers };
 
 }  // namespace detail
 

@@ -125,6 +125,12 @@ class file_storage {
   /// cache there, and XFS then waits for a write of the same file (seen on Linux 6.12 and 6.18).
   bool waits_after_miss() const noexcept { return type_ == XFS_SUPER_MAGIC; }
 
+  /// Of a direct file: whether io_submit(2) does not wait for a write that does not extend the file. Anything but a
+  /// regular file is a block device.
+  bool writes_directly_at_once() const noexcept {
+    return is_known_ && (!place_.is_of_regular || type_ == EXT4_SUPER_MAGIC || type_ == XFS_SUPER_MAGIC);
+  }
+
  private:
   // Other file systems may contact a server (NFS, FUSE) or are unknown. Those of an overlay end in memory if those of
   // its layers do, which the system does not report.

@@ -20,6 +20,13 @@ File direct_or_none(qio::result<File> answer) {
   return std::move(answer).value();
 }
 
+/// A context over this engine. Ends the program where there is none.
+inline qio::context context_over(qio::engine_kind engine) {
+  auto made = qio::context::create({.engine = engine});
+  if (!made) cannot_be_had("the engine", made.error().message().c_str());
+  return std::move(made).value();
+}
+
 /// `Buffer`: qio::aligned_buffer, or a span of bytes.
 template <class File, class Buffer>
 qio::task<> read_in_turn(File& file, Buffer& buffer, round& round) {

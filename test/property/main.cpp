@@ -274,7 +274,7 @@ int play_all(const arguments& wanted) {
 int main(int argc, char** argv) {
   property::arguments wanted;
   CLI::App program("Random operations on one file, compared with a model in memory", "property");
-  program.add_option("--engine", wanted.engine, "blocking, ring, workers, default or simulated. Default: all");
+  program.add_option("--engine", wanted.engine, "blocking, ring, aio, workers, default or simulated. Default: all");
   program.add_option("--seed", wanted.seed, "The first seed")->capture_default_str();
   program.add_option("--seeds", wanted.seeds, "The number of seeds, from --seed on")->capture_default_str();
   program.add_option("--steps", wanted.steps, "Steps per sequence, each of one to eight operations")

@@ -233,6 +233,9 @@ TEMPLATE_TEST_CASE("asynchronous transfers allocate nothing", "", qio::cached, q
   REQUIRE(write_file());
   allocates_nothing<TestType>(qio::engine_kind::any);
   allocates_nothing<TestType>(qio::engine_kind::workers);
+#if QIO_HAS_URING
+  allocates_nothing<TestType>(qio::engine_kind::aio);
+#endif
 }
 
 #if QIO_HAS_URING
@@ -452,6 +455,43 @@ TEST_CASE("a read costs one system call: inline from the cache, or by the ring f
   if (cached < 0 || direct < 0) QIO_SKIP("no ptrace, no io_uring or no direct I/O here");
   CHECK(cached == 50);
   CHECK(direct == 50);
+}
+
+TEST_CASE("with Linux AIO, a direct read costs two system calls, and a batch is handed over by one") {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  static constexpr auto on_aio = [](auto&& body, bool (*is_counted)(const call_info&)) {
+    return system_calls_of(
+        [&] {
+          auto context = qio::context::create({.engine = qio::engine_kind::aio});
+          if (!context) return false;
+          auto file = open<qio::direct>(context.value());
+          if (!file) return false;
+          marker();
+          bool right = true;
+          for (int i = 0; i < 50; ++i) right = body(context.value(), file.value()) && right;
+          marker();
+          return right;
+        },
+        is_counted);
+  };
+  const auto is_hand_over = [](const call_info& call) { return call.nr == SYS_io_submit; };
+  const long calls =
+      on_aio([](auto& context, auto& file) { return context.run(file.async_read_at(4096, part(0))).value() == 4096; },
+             &any_call);
+  if (calls < 0) QIO_SKIP("no ptrace, no Linux AIO or no direct I/O here");
+  CHECK(calls <= 100);  // fewer if a read completes before it is waited for
+  CHECK(on_aio([](auto& context, auto& file) { return read_batch(context, file, 32); }, is_hand_over) == 50 * 32 / 4);
+  const auto batch = [](auto& context, auto& file) {
+    std::array<qio::read_request, 32> reads;
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      reads[i].offset = i * 4096;
+      reads[i].buffer = part(i);
+    }
+    const auto failures = context.run(file.async_read_many(reads));
+    return failures && failures.value() == 0;
+  };
+  CHECK(on_aio(batch, is_hand_over) == 50);
 }
 
 TEST_CASE("32 direct reads are handed to the device four at a time") {

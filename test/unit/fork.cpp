@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -174,6 +175,19 @@ TEST_CASE("a child process may use a mapped file, even if another thread of its 
           auto read = block_of('0');
           return file.read_at(100 * block, read) && file.write_at(0, block_of('a')) ? 0 : 1;
         }) == 0);
+}
+
+TEST_CASE("a child process has no memory that its parent shares with Linux AIO") {
+  const auto has_that_memory = [] {
+    std::ifstream mappings("/proc/self/maps");
+    for (std::string each; std::getline(mappings, each);)
+      if (each.find("[aio]") != std::string::npos) return 1;
+    return 0;
+  };
+  auto context = qio::context::create({.engine = qio::engine_kind::aio});
+  if (!context) QIO_SKIP("no Linux AIO: " + context.error().message());
+  CHECK(has_that_memory() == 1);
+  CHECK(qio_test::in_child(has_that_memory) == 0);
 }
 
 TEST_CASE("a child process has no descriptor of its parent's contexts") {

@@ -89,8 +89,8 @@ class [[nodiscard]] basic_context {
  public:
   using engine_type = Engine;  ///< what carries out its operations
 
-  /// If io_uring or the completion port is unavailable, worker threads carry out everything, and explain() says why;
-  /// with engine_kind::ring, this fails with the system's error instead. Fails with std::errc::not_enough_memory if
+  /// If io_uring or the completion port is unavailable, Linux AIO carries out direct transfers, and worker threads the
+  /// rest or everything; explain() says why. With engine_kind::ring, this fails with the system's error instead. Fails with std::errc::not_enough_memory if
   /// registered_bytes cannot be allocated, and throws std::bad_alloc if there is no memory for the context itself.
   static result<basic_context> create(const context_options& options = {}) {
     auto engine = Engine::create(options);
@@ -340,7 +340,8 @@ class [[nodiscard]] basic_context {
   std::shared_ptr<detail::loop<Engine>> loop_;
 };
 
-/// Uses io_uring or a completion port where it is available, otherwise worker threads: see context_options::engine.
+/// Uses io_uring or a completion port where it is available, otherwise Linux AIO or worker threads: see
+/// context_options::engine.
 using context = basic_context<default_engine>;
 
 QIO_END_NAMESPACE

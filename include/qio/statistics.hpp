@@ -51,7 +51,7 @@ enum class stall_cause : std::uint8_t {
   writing,     ///< an inline write that waited
   opening,     ///< an inline open that waited
   closing,     ///< an inline close that waited
-  submitting,  ///< the submission of reads through the page cache to the ring
+  submitting,  ///< the submission of reads through the page cache to the ring, or of direct writes to Linux AIO
 };
 
 /// "program", "reading" ...

@@ -41,7 +41,8 @@ inline std::string why_no_aio(const error& refusal) {
 
 /// Linux AIO completes direct transfers asynchronously if the file system need not wait before it can ask the device.
 /// It has no way to say so in advance, and would wait in io_submit(2). So it gets
-/// - reads, with RWF_NOWAIT: the kernel returns those that would have to wait (for the map of the file's blocks, a lock,
+/// - reads, with RWF_NOWAIT: the kernel returns those that would have to wait (for the map of the file's blocks, a
+/// lock,
 ///   or a place in the device's queue), and workers carry them out;
 /// - writes within the file, on ext4 and XFS, and to block devices. RWF_NOWAIT would return most of them, because they
 ///   change the file's time. ext4 carries out a write that extends the file within io_submit(2), and btrfs every write.
@@ -51,8 +52,8 @@ inline std::string why_no_aio(const error& refusal) {
 /// that is set.
 class aio {
  public:
-  /// For up to `depth` requests in the kernel at a time, or as many as all processes together leave (fs.aio-max-nr, 65,536
-  /// by default), but at least 8; others wait here. The events outlive this.
+  /// For up to `depth` requests in the kernel at a time, or as many as all processes together leave (fs.aio-max-nr,
+  /// 65,536 by default), but at least 8; others wait here. The events outlive this.
   result<void> open(unsigned depth, const platform::event& wakes, const platform::event& signals) {
     constexpr unsigned most = 4096;
     room_ = greater_of(lesser_of(depth, most), 1u) + 1;
@@ -159,8 +160,8 @@ class aio {
   /// Whether wait() can be used: the kernel allows it, and an entry listens for `wakes` there.
   bool can_wait() const noexcept { return refusal_ == 0 && is_listening_ && queue_.pending() == 0; }
 
-  /// Calls `take(request&, is_finished)` for each completion: the request is no longer here, and if it is not finished, a
-  /// worker must carry out what is left, or repeat it. True if `wakes` was set.
+  /// Calls `take(request&, is_finished)` for each completion: the request is no longer here, and if it is not finished,
+  /// a worker must carry out what is left, or repeat it. True if `wakes` was set.
   template <class Take>
   bool take_completions(Take&& take) noexcept {
     bool woken = false;

@@ -5,8 +5,10 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
+#include <qio/system/posix/process.hpp>
 
 #include <linux/aio_abi.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -39,13 +41,22 @@ class aio_queue {
   ~aio_queue() { close(); }
 
   /// For so many entries in the kernel at a time. Returns 0 or a negated system error: EAGAIN if all processes together
-  /// would have more than /proc/sys/fs/aio-max-nr.
+  /// would have more than /proc/sys/fs/aio-max-nr. Child processes do not inherit the memory, by which they could write
+  /// completions for their parent.
   int open(unsigned entries) noexcept {
+    const platform::without_fork none;
     aio_context_t made = 0;
     if (::syscall(__NR_io_setup, entries, &made) != 0) return -errno;
     context_ = made;
-    const auto* const found = reinterpret_cast<shared*>(static_cast<std::uintptr_t>(made));
-    if (found->magic == shared::known_magic && found->incompatible_features == 0) shared_ = const_cast<shared*>(found);
+    auto* const found = reinterpret_cast<shared*>(static_cast<std::uintptr_t>(made));
+    if (found->magic != shared::known_magic || found->incompatible_features != 0) return 0;
+    // The kernel rounds up to whole pages itself, as madvise(2) does.
+    if (::madvise(found, sizeof(shared) + found->entries * sizeof(io_event), MADV_DONTFORK) != 0) {
+      const int refusal = -errno;
+      close();
+      return refusal;
+    }
+    shared_ = found;
     return 0;
   }
 
@@ -95,8 +106,8 @@ class aio_queue {
 
   /// Of those in shared memory.
   bool has_completions() const noexcept {
-    return shared_ != nullptr && of(shared_->head).load(std::memory_order_relaxed) !=
-                                     of(shared_->tail).load(std::memory_order_acquire);
+    return shared_ != nullptr &&
+           of(shared_->head).load(std::memory_order_relaxed) != of(shared_->tail).load(std::memory_order_acquire);
   }
 
   struct time_left {  // as the system call takes it on all architectures
@@ -136,8 +147,8 @@ class aio_queue {
   static std::atomic_ref<std::uint32_t> of(std::uint32_t& shared) noexcept { return std::atomic_ref(shared); }
 
   int get(long wanted, const time_left* limit) noexcept {
-    const long taken = ::syscall(__NR_io_getevents, context_, wanted, static_cast<long>(events_.size()), events_.data(),
-                                 limit);
+    const long taken =
+        ::syscall(__NR_io_getevents, context_, wanted, static_cast<long>(events_.size()), events_.data(), limit);
     if (taken < 0) return -errno;
     taken_ = static_cast<unsigned>(taken);
     return 0;

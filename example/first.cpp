@@ -24,7 +24,7 @@ qio::task<qio::result<void>> copy_pieces(qio::async_direct_file& from, qio::asyn
 }
 
 qio::result<void> copy(const char* source, const char* target) {
-  auto context = qio::context::create().value();  // io_uring, or worker threads: context.explain() says which, and why
+  auto context = qio::context::create().value();  // io_uring, AIO or threads: context.explain() says which, and why
   auto from = qio::direct_file::open(context, source, qio::access::read, qio::creation::open_existing,
                                      {.fallback = qio::if_unavailable::use_cache});  // on tmpfs, for example
   if (!from) return from.error();

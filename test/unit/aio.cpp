@@ -51,7 +51,6 @@ struct direct_blocks {
       if (each != std::byte(what)) return false;
     return true;
   }
-  bool has_this_engine() const { return context->explain().find("engine")->value == "aio"; }
 
   const qio_test::directory where;
   const std::string path = where / "file";
@@ -74,7 +73,8 @@ bool is_known_to_write_at_once(const std::string& path) {
 TEST_CASE("Linux AIO carries out direct reads, and workers the syncs and cached transfers of the same context") {
   direct_blocks blocks(4);
   if (!blocks.missing.empty()) QIO_SKIP(blocks.missing);
-  CHECK(blocks.has_this_engine());
+  CHECK(blocks.context->explain().find("engine")->value == "aio");
+  CHECK(blocks.context->explain().find("completions")->value == "from shared memory");
   REQUIRE(blocks.context->run(blocks.file->async_sync()));
   const std::uint64_t before = blocks.file->statistics().served_by_worker;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -125,7 +125,8 @@ TEST_CASE("writes within a file go to Linux AIO, and those that extend it to a w
     CHECK(blocks.file->statistics().served_by_ring == within);
     CHECK(blocks.file->statistics().served_by_worker == extending);
   };
-  for (const step& each : {step{1, true}, step{2, false}, step{2, true}, step{0, true}, step{3, false}}) write(each);
+  for (const step& each : {step{1, true}, step{2, false}, step{2, true}, step{0, true}, step{3, false}, step{3, true}})
+    write(each);
   // What is known of the size ends with a resize by this file.
   REQUIRE(blocks.file->resize(block));
   write({3, false});
@@ -160,6 +161,7 @@ TEST_CASE("transfers for which Linux AIO has no room wait, and can be canceled t
   for (std::size_t i = 1; i < reads.size(); i += 2) reads[i].reset();
   blocks.context->run();
   CHECK(whole == 4);
+  CHECK(blocks.file->statistics().served_by_ring == 4);
   for (std::size_t i = 0; i < reads.size(); i += 2) CHECK(blocks.holds(i, i));
 }
 
@@ -195,6 +197,48 @@ TEST_CASE("what Linux AIO refuses because of its file system goes to workers") {
     read.unlink();
   }
   aio.close();
+  ::close(handle);
+}
+
+TEST_CASE("completions of Linux AIO are found in shared memory, and by system calls where its layout is unknown") {
+  const int handle = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  REQUIRE(handle >= 0);
+  for (const bool shares : {true, false}) {
+    CAPTURE(shares);
+    qio::detail::aio_queue queue;
+    if (const int made = queue.open(64); made != 0) QIO_SKIP("no Linux AIO: " + std::generic_category().message(-made));
+    if (!shares) queue.distrust_shared_completions();
+    CHECK(queue.has_shared_completions() == shares);
+    std::array<std::byte, 64> memory;
+    std::uint64_t put = 0, taken = 0;
+    bool right = true;
+    const auto take = [&](std::uint64_t data, std::int64_t answer) {
+      right = right && data == taken++ && answer == 64;  // from the page cache, so in order
+    };
+    for (const unsigned count : {1u, 50u, 64u, 64u, 3u, 64u}) {  // so that the positions wrap around
+      for (unsigned i = 0; i < count; ++i) {
+        iocb& entry = queue.next_entry();
+        entry.aio_data = put++;
+        entry.aio_lio_opcode = IOCB_CMD_PREAD;
+        entry.aio_fildes = static_cast<std::uint32_t>(handle);
+        entry.aio_buf = reinterpret_cast<std::uintptr_t>(memory.data());
+        entry.aio_nbytes = memory.size();
+      }
+      CHECK(queue.pending() == count);
+      CHECK(queue.is_full() == (count == 64));
+      while (queue.pending() != 0) REQUIRE(queue.submit() > 0);
+      CHECK(queue.has_completions() == shares);
+      CHECK(queue.wait(nullptr) == 0);
+      queue.take_completions(take);
+      CHECK(taken == put);
+      CHECK_FALSE(queue.has_completions());
+    }
+    CHECK(right);
+    const qio::detail::aio_queue::time_left soon{0, 1000};
+    CHECK(queue.wait(&soon) == 0);
+    queue.take_completions(take);
+    CHECK(taken == put);
+  }
   ::close(handle);
 }
 

@@ -68,6 +68,8 @@ class aio_queue {
 
   bool is_open() const noexcept { return context_ != 0; }
   bool has_shared_completions() const noexcept { return shared_ != nullptr; }
+  /// As where their layout is unknown.
+  void distrust_shared_completions() noexcept { shared_ = nullptr; }
 
   // --- submission ---
 

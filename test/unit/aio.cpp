@@ -1,10 +1,12 @@
 // Linux AIO: which transfers it carries out, and what happens to those that it does not.
 #include "catch.hpp"
+#include "child_process.hpp"
 #include "directory.hpp"
 #include <qio/qio.hpp>
 
 #if QIO_HAS_URING
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -133,6 +135,19 @@ TEST_CASE("writes within a file go to Linux AIO, and those that extend it to a w
   write({1, true});
   CHECK(blocks.file->read_at(3 * block, blocks.part(1)).value() == block);
   CHECK(blocks.holds(1, 103));
+}
+
+TEST_CASE("a direct write beyond the process's limit on the size of files fails, and raises no signal") {
+  CHECK(qio_test::in_child([] {
+          direct_blocks blocks(4);
+          if (!blocks.missing.empty()) return 0;
+          const rlimit two_blocks{2 * block, 2 * block};
+          if (::setrlimit(RLIMIT_FSIZE, &two_blocks) != 0) return 1;
+          const auto within = blocks.context->run(blocks.file->async_write_at(block, blocks.part(0)));
+          if (!within || within.value() != block) return 2;
+          const auto beyond = blocks.context->run(blocks.file->async_write_at(2 * block, blocks.part(0)));
+          return !beyond && beyond.error() == std::errc::file_too_large ? 0 : 3;
+        }) == 0);
 }
 
 TEST_CASE("a direct read that would wait before it reaches the device goes from Linux AIO to a worker") {

@@ -211,6 +211,7 @@ class aio {
       if (clock::now() < pause_end_) return false;
       pause_end_ = {};
     }
+    if (platform::has_file_size_limit()) return false;
     return r.io.offset() + r.io.total() <= file.known_size.load(std::memory_order_relaxed) || is_within(r);
   }
   /// Asks for the file's size, which nobody knows to be large enough.

@@ -90,8 +90,9 @@ class [[nodiscard]] basic_context {
   using engine_type = Engine;  ///< what carries out its operations
 
   /// If io_uring or the completion port is unavailable, Linux AIO carries out direct transfers, and worker threads the
-  /// rest or everything; explain() says why. With engine_kind::ring, this fails with the system's error instead. Fails with std::errc::not_enough_memory if
-  /// registered_bytes cannot be allocated, and throws std::bad_alloc if there is no memory for the context itself.
+  /// rest or everything; explain() says why. With engine_kind::ring, this fails with the system's error instead. Fails
+  /// with std::errc::not_enough_memory if registered_bytes cannot be allocated, and throws std::bad_alloc if there is
+  /// no memory for the context itself.
   static result<basic_context> create(const context_options& options = {}) {
     auto engine = Engine::create(options);
     if (!engine) return engine.error();

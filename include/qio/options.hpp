@@ -156,8 +156,8 @@ enum class engine_kind : std::uint8_t {
   ring,  ///< io_uring, on Windows a completion port; without it, create() fails with the system's error
   /// Linux AIO (io_submit(2)) for direct transfers that need not wait before they get to the device, and workers for
   /// everything else. Without it, create() fails with the system's error; on other systems, with
-  /// std::errc::function_not_supported. A direct transfer that the kernel has taken is not interrupted: after a deadline
-  /// or a cancellation, it completes with its real result.
+  /// std::errc::function_not_supported. A direct transfer that the kernel has taken is not interrupted: after a
+  /// deadline or a cancellation, it completes with its real result.
   aio,
   /// Threads that make blocking calls: two thread switches for each operation. A system call that has begun is not
   /// interrupted: a deadline or a cancellation takes effect before it, or between two calls of a long transfer.

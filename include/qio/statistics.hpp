@@ -20,11 +20,11 @@ struct file_statistics {
   std::uint64_t polled = 0;            ///< of those by io_uring: completed by polling the device
   std::uint64_t served_by_worker = 0;  ///< by a blocking call on a worker thread
   std::uint64_t bounced = 0;           ///< reads and writes that went through a bounce_pool: see bounced()
-  /// Operations that made the context's thread wait: inline ones (see open_options::inline_reads); reads through the page
-  /// cache, of which so many were submitted to the ring at once (about 50 of 4 KiB) that this waited for 0.5 ms or longer
-  /// (of several that are submitted together, one counts); and direct writes, if their submission to Linux AIO waited for
-  /// as long. Opens, closes, and writes known to need no page read count from 200 us on, others from 20 us plus twice the
-  /// time of the copy on.
+  /// Operations that made the context's thread wait: inline ones (see open_options::inline_reads); reads through the
+  /// page cache, of which so many were submitted to the ring at once (about 50 of 4 KiB) that this waited for 0.5 ms or
+  /// longer (of several that are submitted together, one counts); and direct writes, if their submission to Linux AIO
+  /// waited for as long. Opens, closes, and writes known to need no page read count from 200 us on, others from 20 us
+  /// plus twice the time of the copy on.
   std::uint64_t blocked_submissions = 0;
 };
 

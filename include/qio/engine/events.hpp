@@ -54,7 +54,8 @@ class ready_event {
  public:
   bool exists() const noexcept { return exists_.load(std::memory_order_relaxed); }
 
-  /// The event itself, for what sets it before somebody asks for its handle. False if the system has no descriptor left.
+  /// The event itself, for what sets it before somebody asks for its handle. False if the system has no descriptor
+  /// left.
   bool open() noexcept { return event_.is_open() || event_.open(); }
   const platform::event& event() const noexcept { return event_; }
 

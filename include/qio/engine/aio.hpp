@@ -74,9 +74,6 @@ class aio {
     queue_.close();
   }
 
-  bool is_open() const noexcept { return queue_.is_open(); }
-  /// The system's error, once the kernel no longer lets the process use it.
-  int refusal() const noexcept { return refusal_; }
   /// Requests that are here or in the kernel.
   std::size_t in_flight() const noexcept { return in_flight_; }
 

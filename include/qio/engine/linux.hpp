@@ -122,7 +122,8 @@ class linux_engine : detail::no_hook {
   }
 
   void end() noexcept {
-    aio_.close();
+    if (has_aio_) aio_.close();
+    has_aio_ = false;
     if (!ring_.is_open()) return;
     // Fails if another thread owns the ring; then closing the ring releases everything.
     if (memory_.exists()) {
@@ -169,7 +170,8 @@ class linux_engine : detail::no_hook {
     if (is_plain_ && !first->activity->is_direct && detail::registered_files::has(*first->activity) &&
         ((fast_opcodes_ >> static_cast<unsigned>(first->op)) & 1) != 0)
       first = submit_many(first, *first->activity);
-    if (aio_.is_open()) return submit_all_to_aio(first);
+    if (has_aio_) [[unlikely]]
+      return submit_all_to_aio(first);
     detail::submit_each(*this, first);
   }
 
@@ -202,7 +204,7 @@ class linux_engine : detail::no_hook {
         if (reads_.need_care && refusal_ == 0) care_for_reads();  // first, or what waits for a place takes each
         if (do_what_waits(completed)) limit = wait_limit::none();
       }
-      if (aio_.is_open()) return wait_with_aio(completed, limit);
+      if (has_aio_) return wait_with_aio(completed, limit);
       if (!begun_ || !ring_.is_open()) return wait_without_ring(completed, limit);
     }
     require_own_thread();
@@ -286,7 +288,12 @@ class linux_engine : detail::no_hook {
 
   void explain(explanation& out) const {
     if (!had_ring_) {
-      aio_.is_open() ? aio_.explain(out) : workers_.explain(out);
+      if (has_aio_) {
+        aio_.explain(out);
+        out.add("workers", std::to_string(workers_.count()));
+      } else {
+        workers_.explain(out);
+      }
       if (!why_no_ring_.empty()) out.add("fallback", "from io_uring", why_no_ring_);
       if (!why_no_aio_.empty()) out.add("fallback", "from Linux AIO", why_no_aio_);
       return;
@@ -398,6 +405,7 @@ class linux_engine : detail::no_hook {
       return refusal;
     }
     auto opened = aio_.open(options.queue_depth, wake_event_, ready_.event());
+    has_aio_ = bool(opened);
     if (!opened) wake_event_.close();
     return opened;
   }
@@ -463,7 +471,7 @@ class linux_engine : detail::no_hook {
     watch_->begin_late();
     ++elsewhere_;
     if (setup_.has(r.op)) return push_to_backlog(r);
-    if (!aio_.is_open() || !aio_.takes(r)) return workers_.submit(r);
+    if (!has_aio_ || !aio_.takes(r)) return workers_.submit(r);
     aio_.submit(r);
     if (aio_.pending() >= most_gathered && !is_gathering_) hand_over_to_aio();
   }
@@ -1047,6 +1055,7 @@ class linux_engine : detail::no_hook {
   bool is_plain_ = true;       // it neither polls nor waits awake
   bool spins_ = false;
   bool begun_ = false;
+  bool has_aio_ = false;       // in place of a ring
   bool is_gathering_ = false;  // submit_all() is about to hand over what is submitted
   bool is_listening_ = false;  // an entry of the ring, to wake_event_
   completion_room room_;

@@ -87,7 +87,8 @@ int writes_as_who_it_is(qio::context& made_by_root, bool (*give_up)()) {
 template <class Check>
 int in_children(Check check) {
   int worst = 0;
-  for (const auto engine : {qio::engine_kind::ring, qio::engine_kind::workers, qio::engine_kind::any}) {
+  for (const auto engine :
+       {qio::engine_kind::ring, qio::engine_kind::aio, qio::engine_kind::workers, qio::engine_kind::any}) {
     const fault::scratch directory;
     const int answer = qio_test::in_child([&] {
       if (::chmod(directory.path.c_str(), 0755) != 0 || ::chdir(directory.path.c_str()) != 0 || !make_files()) return 1;

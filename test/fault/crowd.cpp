@@ -130,7 +130,7 @@ void each_other(bool even, Start start) {
 }  // namespace
 
 TEST_CASE("ten thousand files and a hundred thousand operations go through a small ring") {
-  const auto engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers);
+  const auto engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::aio, qio::engine_kind::workers);
   if (const std::string why = why_not_so_many_files(); !why.empty()) QIO_SKIP(why);
   auto context = qio::context::create({.engine = engine, .queue_depth = queue_depth});
   if (!context) QIO_SKIP(context.error().message());
@@ -159,7 +159,7 @@ TEST_CASE("ten thousand files and a hundred thousand operations go through a sma
 }
 
 TEST_CASE("ten thousand files are closed with a hundred thousand operations in flight") {
-  const auto engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers);
+  const auto engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::aio, qio::engine_kind::workers);
   if (const std::string why = why_not_so_many_files(); !why.empty()) QIO_SKIP(why);
   auto context = qio::context::create({.engine = engine, .queue_depth = queue_depth});
   if (!context) QIO_SKIP(context.error().message());

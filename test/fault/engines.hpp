@@ -7,7 +7,7 @@ namespace fault {
 
 template <class Check>
 void on_every_engine(Check check) {
-  for (const auto kind : {qio::engine_kind::ring, qio::engine_kind::workers}) {
+  for (const auto kind : {qio::engine_kind::ring, qio::engine_kind::aio, qio::engine_kind::workers}) {
     auto context = qio::context::create({.engine = kind});
     if (context) check(context.value());
   }

@@ -136,7 +136,7 @@ int serves_everything(qio::engine_kind engine, const std::string& path) {
 }  // namespace
 
 TEST_CASE("a file larger than a container's memory is read and written, in each mode") {
-  const auto engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers);
+  const auto engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::aio, qio::engine_kind::workers);
   const fault::scratch directory;
   const limited_group group;
   if (!group.missing.empty()) QIO_SKIP(group.missing);
@@ -156,7 +156,7 @@ TEST_CASE("a file larger than a container's memory is read and written, in each 
 }
 
 TEST_CASE("a failed allocation is reported as an error, and everything else still works") {
-  const auto engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::workers);
+  const auto engine = GENERATE(qio::engine_kind::ring, qio::engine_kind::aio, qio::engine_kind::workers);
   const fault::scratch directory;
   const std::string path = directory.path + "/file";
   CHECK(qio_test::in_child([&] {

@@ -151,7 +151,7 @@ TEST_CASE("a read that waits for swapped out pages of a tmpfs file is right, and
   if (fault::output_of("cat /sys/module/zswap/parameters/enabled") == "Y") QIO_SKIP("zswap keeps the pages in memory");
   const reclaimable_file file(mounted.path + "/file");
   if (!file.missing.empty()) QIO_SKIP(file.missing);
-  for (const auto engine : {qio::engine_kind::ring, qio::engine_kind::workers}) {
+  for (const auto engine : {qio::engine_kind::ring, qio::engine_kind::aio, qio::engine_kind::workers}) {
     // To somebody else, who may not write to the file, mincore(2) says of every page that it is in memory.
     for (const bool as_owner : {true, false}) {
       CAPTURE(as_owner);

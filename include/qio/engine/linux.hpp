@@ -170,8 +170,6 @@ class linux_engine : detail::no_hook {
     if (is_plain_ && !first->activity->is_direct && detail::registered_files::has(*first->activity) &&
         ((fast_opcodes_ >> static_cast<unsigned>(first->op)) & 1) != 0)
       first = submit_many(first, *first->activity);
-    if (has_aio_) [[unlikely]]
-      return submit_all_to_aio(first);
     detail::submit_each(*this, first);
   }
 
@@ -473,15 +471,7 @@ class linux_engine : detail::no_hook {
     if (setup_.has(r.op)) return push_to_backlog(r);
     if (!has_aio_ || !aio_.takes(r)) return workers_.submit(r);
     aio_.submit(r);
-    if (aio_.pending() >= most_gathered && !is_gathering_) hand_over_to_aio();
-  }
-
-  /// As many as possible in one system call.
-  QIO_NOINLINE void submit_all_to_aio(request* first) noexcept {
-    is_gathering_ = true;
-    detail::submit_each(*this, first);
-    is_gathering_ = false;
-    if (aio_.pending() != 0) hand_over_to_aio();
+    if (aio_.pending() >= most_gathered) hand_over_to_aio();
   }
 
   void hand_over_to_aio() noexcept {
@@ -1056,7 +1046,6 @@ class linux_engine : detail::no_hook {
   bool spins_ = false;
   bool begun_ = false;
   bool has_aio_ = false;       // in place of a ring
-  bool is_gathering_ = false;  // submit_all() is about to hand over what is submitted
   bool is_listening_ = false;  // an entry of the ring, to wake_event_
   completion_room room_;
   cached_reads reads_;

@@ -73,7 +73,7 @@ class aio_queue {
 
   // --- submission ---
 
-  static constexpr unsigned capacity = 64;
+  static constexpr unsigned capacity = 16;
 
   unsigned pending() const noexcept { return end_ - first_; }
   std::span<const iocb> pending_entries() const noexcept { return std::span(entries_).subspan(first_, pending()); }
@@ -162,7 +162,7 @@ class aio_queue {
   unsigned taken_ = 0;            // of events_
   std::array<iocb*, capacity> list_;
   std::array<iocb, capacity> entries_;
-  std::array<io_event, 32> events_;
+  std::array<io_event, 16> events_;
 };
 
 }  // namespace detail

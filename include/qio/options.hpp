@@ -32,8 +32,8 @@ enum class inline_transfers : std::uint8_t {
 enum class inline_work : std::uint8_t {
   by_file,  ///< as each file's options say: see inline_transfers
   /// Never, whatever the files' options say: each transfer that is not direct, each open and each close goes to a
-  /// thread of the kernel or of the context. For programs whose context must not stall. A read that the page cache
-  /// could serve takes several times as long: see docs/stalls.md.
+  /// thread of the kernel or of the context; without a ring, each direct write, too. For programs whose context must
+  /// not stall. A read that the page cache could serve takes several times as long: see docs/stalls.md.
   never,
 };
 

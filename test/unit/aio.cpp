@@ -137,6 +137,20 @@ TEST_CASE("writes within a file go to Linux AIO, and those that extend it to a w
   CHECK(blocks.holds(1, 103));
 }
 
+TEST_CASE("workers carry out direct writes where nothing may make the context's thread wait") {
+  const qio_test::directory where;
+  auto context = qio::context::create({.engine = qio::engine_kind::aio, .inline_work = qio::inline_work::never});
+  if (!context) QIO_SKIP("no Linux AIO: " + context.error().message());
+  auto file =
+      qio::direct_file::open(context.value(), where / "file", qio::access::read_write, qio::creation::always_new);
+  if (!file) QIO_SKIP("no direct files: " + file.error().message());
+  auto memory = qio::aligned_buffer::allocate(block, block).value();
+  for (int i = 0; i < 2; ++i) CHECK(context.value().run(file.value().async_write_at(0, memory)).value() == block);
+  CHECK(file.value().statistics().served_by_worker == 2);
+  CHECK(context.value().run(file.value().async_read_at(0, memory)).value() == block);
+  CHECK(file.value().statistics().served_by_ring == 1);
+}
+
 TEST_CASE("a direct write beyond the process's limit on the size of files fails, and raises no signal") {
   CHECK(qio_test::in_child([] {
           direct_blocks blocks(4);
@@ -190,7 +204,7 @@ TEST_CASE("what Linux AIO refuses because of its file system goes to workers") {
   qio::platform::event wakes, signals;
   REQUIRE(wakes.open());
   REQUIRE(signals.open());
-  REQUIRE(aio.open(4, wakes, signals));
+  REQUIRE(aio.open(4, qio::inline_work::by_file, wakes, signals));
   std::array<std::byte, 64> memory;
   qio::file_activity activity;
   activity.is_direct = true;

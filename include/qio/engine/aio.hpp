@@ -8,6 +8,7 @@
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/explanation.hpp>
+#include <qio/options.hpp>
 #include <qio/request/request.hpp>
 #include <qio/result.hpp>
 #include <qio/system/linux/aio.hpp>
@@ -53,7 +54,8 @@ class aio {
  public:
   /// For up to `depth` requests in the kernel at a time, or as many as all processes together leave (fs.aio-max-nr,
   /// 65,536 by default), but at least 8; others wait here. The events outlive this.
-  result<void> open(unsigned depth, const platform::event& wakes, const platform::event& signals) {
+  result<void> open(unsigned depth, inline_work wanted, const platform::event& wakes, const platform::event& signals) {
+    writes_ = wanted != inline_work::never;
     constexpr unsigned most = 4096;
     room_ = greater_of(lesser_of(depth, most), 1u) + 1;
     int made = queue_.open(room_);
@@ -183,6 +185,7 @@ class aio {
               "the kernel started to refuse it after the context was created (a seccomp filter?): " +
                   platform::system_error(refusal_).message() + "; workers carry out everything");
     out.add("requests in the kernel", "at most " + std::to_string(room_ - 1));
+    if (!writes_) out.add("direct writes", "by workers", "context_options::inline_work is never");
     out.add("completions", queue_.has_shared_completions() ? "from shared memory" : "by system calls");
   }
 
@@ -202,7 +205,7 @@ class aio {
 
   bool takes_write(const request& r) noexcept {
     platform::activity_state& file = r.activity->system;
-    if (!file.aio_writes) return false;
+    if (!writes_ || !file.aio_writes) return false;
     if (pause_end_ != clock::time_point()) [[unlikely]] {
       if (clock::now() < pause_end_) return false;
       pause_end_ = {};
@@ -254,7 +257,8 @@ class aio {
   }
 
   /// Some of what is pending are writes, which may wait in spite of all. A wait begins a pause, in which workers write,
-  /// so that such waits cost the context's thread at most a seventeenth of its time.
+  /// so that such waits cost the context's thread at most a seventeenth of its time. In a file that others may open, it
+  /// is the last: they could make each write wait.
   int submit_writes(turn_watch& watch) noexcept {
     constexpr std::chrono::microseconds longest{500};
     const platform::thread_switches before = platform::switches_of_this_thread();
@@ -267,6 +271,7 @@ class aio {
     watch.note_slow(stall_cause::submitting, file.path, end - begin);
     if (platform::switches_of_this_thread().voluntary == before.voluntary) return taken;  // it waited for a CPU
     pause_end_ = end + 16 * (end - begin);
+    if (file.system.is_open_to_others) file.system.aio_writes = false;
     ++file.statistics.blocked_submissions;
     return taken;
   }
@@ -322,6 +327,7 @@ class aio {
   unsigned in_kernel_ = 0;
   std::size_t in_flight_ = 0;
   bool is_listening_ = false;
+  bool writes_ = true;
   int wakes_ = -1, signals_ = -1;
   int refusal_ = 0;
   file_activity* last_write_ = nullptr;  // of pending entries; null if they are all reads

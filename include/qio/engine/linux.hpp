@@ -402,7 +402,7 @@ class linux_engine : detail::no_hook {
       wake_event_.close();
       return refusal;
     }
-    auto opened = aio_.open(options.queue_depth, wake_event_, ready_.event());
+    auto opened = aio_.open(options.queue_depth, options.inline_work, wake_event_, ready_.event());
     has_aio_ = bool(opened);
     if (!opened) wake_event_.close();
     return opened;

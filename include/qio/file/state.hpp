@@ -401,7 +401,7 @@ struct file_state {
     activity.file_system = pause_number(where);
     activity.writes.is_open_to_others = where.is_open_to_others();
     activity.system.waits_in_submission = where.waits_in_submission();
-    if constexpr (Mode::is_direct) activity.system.aio_writes = where.writes_directly_at_once();
+    activity.system.note_storage(where);
     if (where.waits_after_miss()) activity.engine_gathers = false;
     if (where.waits_after_miss() || where.waits_in_submission()) activity.system.leave_reads_to_threads();
     if (activity.engine_gathers) activity.most_in_flight = 0;

@@ -21,13 +21,20 @@ struct activity_state {
   bool waits_in_submission = false;  ///< see file_storage
   /// Longer reads through the page cache go to a thread of the kernel: see cached_reads in engine/linux.hpp.
   std::uint32_t longest_in_ring = 128 * 1024 - 1;
-  bool aio_reads = true;    ///< Linux AIO reads a direct file without waiting, as far as is known
-  bool aio_writes = false;  ///< ... and writes within it: see file_storage::writes_directly_at_once()
+  bool aio_reads = true;          ///< Linux AIO reads a direct file without waiting, as far as is known
+  bool aio_writes = false;        ///< ... and writes within it: see file_storage::writes_directly_at_once()
+  bool is_open_to_others = true;  ///< see file_storage
   /// The size of a direct file when it was last asked for, in bytes. A resize on a worker may lower it.
   std::atomic<std::uint64_t> known_size = 0;
   static constexpr int each_write = 0;  ///< flags of each write, besides its own: none, for the twin
 
   void leave_reads_to_threads() noexcept { longest_in_ring = 0; }
+  /// Where the file's data is.
+  template <class Storage>
+  void note_storage(const Storage& of) noexcept {
+    aio_writes = of.writes_directly_at_once();
+    is_open_to_others = of.is_open_to_others();
+  }
   /// The file has been resized to `bytes`.
   void note_size(std::uint64_t bytes) noexcept {
     std::uint64_t known = known_size.load(std::memory_order_relaxed);

@@ -29,6 +29,8 @@ struct activity_state {
   std::atomic<std::uint64_t> valid_end = 0;
   std::atomic<bool> was_asked = false;              ///< the file system was asked how far the valid data reaches
   static void leave_reads_to_threads() noexcept {}  // matters to the twin
+  template <class Storage>
+  static void note_storage(const Storage&) noexcept {}  // the same
   bool waits_in_submission = false;  ///< transfers are synchronous, whatever the handle: see file_storage
   bool may_have_slot = true;         // for the twin
   transfer_flags each_write = 0;     ///< flags of each write, besides its own

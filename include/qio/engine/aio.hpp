@@ -40,13 +40,15 @@ inline std::string why_no_aio(const error& refusal) {
 }
 
 /// Linux AIO completes direct transfers asynchronously if the file system need not wait before it can ask the device.
-/// It has no way to say so in advance, and would wait in io_submit(2). So it gets
-/// - reads, with RWF_NOWAIT: the kernel returns those that would have to wait (for the map of the file's blocks, a
-/// lock,
-///   or a place in the device's queue), and workers carry them out;
-/// - writes within the file, on ext4 and XFS, and to block devices. RWF_NOWAIT would return most of them, because they
-///   change the file's time. ext4 carries out a write that extends the file within io_submit(2), and btrfs every write.
-/// Whatever it does not take is for workers. A transfer that the kernel has taken cannot be canceled (io_cancel(2)).
+/// Otherwise it waits in io_submit(2). So it gets two kinds of transfers, and workers the others:
+///
+/// Reads, with RWF_NOWAIT. The kernel returns those that would have to wait (for the map of the file's blocks, a lock,
+/// or a place in the device's queue), and workers carry them out.
+///
+/// Writes within the file, on ext4 and XFS, and to block devices. RWF_NOWAIT would return most of them, because they
+/// change the file's time. ext4 carries out a write that extends the file within io_submit(2), and btrfs every write.
+///
+/// A transfer that the kernel has taken cannot be canceled (io_cancel(2)).
 ///
 /// Every completion sets the event `signals`. One entry always listens for the event `wakes`, so that a wait ends when
 /// that is set.
@@ -89,7 +91,8 @@ class aio {
 
   /// The next hand_over() gives it to the kernel, if there is room.
   void submit(request& r) noexcept {
-    QIO_CHECK(takes(r) && !r.queued, "a request was submitted to Linux AIO that it does not take, or that it has");
+    QIO_CHECK(r.activity->is_direct && r.op <= opcode::write && !r.queued && r.place == uring_place::ring,
+              "a request was submitted to Linux AIO that it does not take, or that is elsewhere");
     r.place = uring_place::aio;
     ++in_flight_;
     if (in_kernel_ + queue_.pending() >= room_ || queue_.is_full() || !waiting_.empty()) {
@@ -102,7 +105,6 @@ class aio {
 
   /// Entries for the next hand_over().
   unsigned pending() const noexcept { return queue_.pending(); }
-  bool is_full() const noexcept { return queue_.is_full(); }
 
   /// True if `r` had not been given to the kernel, nor was about to be. Then it is no longer here.
   bool cancel(request& r) noexcept {

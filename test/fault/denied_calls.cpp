@@ -48,6 +48,7 @@ struct denial {
 
 const std::vector<denial>& denials() {
   static const std::vector<denial> all{
+      {"clone3", {__NR_clone3}},  // with EPERM, the C library starts no thread
       {"eventfd2", {__NR_eventfd2}, waking},
       {"fadvise64", {__NR_fadvise64}},
       {"fdatasync", {__NR_fdatasync}, syncing},
@@ -113,6 +114,9 @@ int use_files(qio::context& context, const std::string& directory, const denial&
     if (const int failed = transfer(context, cached.value()); failed != 0) return failed;
     const auto written_back = context.run(cached.value().async_start_writeback(0, 4096));
     if (!is_as_expected(written_back, !has_ring && denied.fails(writing_back), code)) return 11;
+    const std::vector<std::byte> line(512, std::byte{1});
+    const auto durable = context.run(cached.value().async_write_at(0, line, {.durable = true}));
+    if (!durable || durable.value() != line.size()) return 20;
     if (!is_as_expected(context.run(cached.value().async_sync(qio::sync_kind::data_and_size)),
                         !has_ring && denied.fails(syncing), code))
       return 12;

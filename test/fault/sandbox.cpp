@@ -39,23 +39,25 @@ int read_and_write(const std::string& path) {
 
 struct variant {
   const char* name;
-  int code;
-  bool only_enter;
+  bool (*forbid)();
 };
 
 }  // namespace
 
 #if QIO_HAS_URING && !defined(__SANITIZE_THREAD__)
-TEST_CASE("if io_uring is forbidden, the context falls back to workers, and explain() says why") {
+TEST_CASE("if io_uring is forbidden, the context has Linux AIO and workers, and explain() says why") {
   const fault::scratch directory;
-  for (const variant each :
-       {variant{"EPERM", EPERM, false}, variant{"ENOSYS", ENOSYS, false}, variant{"entering forbidden", EPERM, true}}) {
+  const bool has_aio = qio::context::create({.engine = qio::engine_kind::aio}).has_value();
+  for (const variant each : {variant{"EPERM", [] { return fault::forbid_io_uring(EPERM, false); }},
+                             variant{"ENOSYS", [] { return fault::forbid_io_uring(ENOSYS, false); }},
+                             variant{"entering forbidden", [] { return fault::forbid_io_uring(EPERM, true); }},
+                             variant{"Docker's default profile", &fault::forbid_as_docker}}) {
     CAPTURE(each.name);
     const int answer = qio_test::in_child([&] {
-      if (!fault::forbid_io_uring(each.code, each.only_enter)) return 1;
+      if (!each.forbid()) return 1;
       if (qio::context::create({.engine = qio::engine_kind::ring})) return 2;
       const auto facts = qio::context::create().value().explain();
-      if (facts.find("engine") == nullptr || facts.find("engine")->value != "pool") return 3;
+      if (facts.find("engine") == nullptr || facts.find("engine")->value != (has_aio ? "aio" : "pool")) return 3;
       const qio::fact* const fallback = facts.find("fallback");
       if (fallback == nullptr || fallback->value != "from io_uring") return 4;
       if (fallback->reason.find("seccomp") == std::string::npos) return 5;

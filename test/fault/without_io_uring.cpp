@@ -1,5 +1,6 @@
-// without_io_uring EPERM|ENOSYS|enter PROGRAM ARGUMENT...: runs a program that may not use io_uring, as in a container.
-// With "enter", it may create a ring, but not use it.
+// without_io_uring docker|EPERM|ENOSYS|enter PROGRAM ARGUMENT...: runs a program that may not use io_uring, as in a
+// container. With "docker", it may make only the system calls that Docker's default profile allows. With "enter", it
+// may create a ring, but not use it.
 #include "forbid.hpp"
 
 #include <unistd.h>
@@ -10,12 +11,12 @@
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: %s EPERM|ENOSYS|enter PROGRAM ARGUMENT...\n", argv[0]);
+    std::fprintf(stderr, "usage: %s docker|EPERM|ENOSYS|enter PROGRAM ARGUMENT...\n", argv[0]);
     return 2;
   }
-  const bool only_enter = std::strcmp(argv[1], "enter") == 0;
-  const int answer = std::strcmp(argv[1], "ENOSYS") == 0 ? ENOSYS : EPERM;
-  if (!fault::forbid_io_uring(answer, only_enter)) {
+  const auto is_asked_for = [&](const char* name) { return std::strcmp(argv[1], name) == 0; };
+  const int answer = is_asked_for("ENOSYS") ? ENOSYS : EPERM;
+  if (!(is_asked_for("docker") ? fault::forbid_as_docker() : fault::forbid_io_uring(answer, is_asked_for("enter")))) {
     std::perror("seccomp");
     return 2;
   }

@@ -59,16 +59,20 @@ class aio {
   result<void> open(unsigned depth, inline_work wanted, const platform::event& wakes, const platform::event& signals) {
     writes_ = wanted != inline_work::never;
     constexpr unsigned most = 4096;
-    room_ = greater_of(lesser_of(depth, most), 1u) + 1;
-    int made = queue_.open(room_);
-    for (; made == -EAGAIN && room_ > 16; made = queue_.open(room_)) room_ /= 2;
+    unsigned requests = greater_of(lesser_of(depth, most), 1u);
+    int made = queue_.open(requests + 1);
+    for (; made == -EAGAIN && requests >= 16; made = queue_.open(requests + 1)) requests /= 2;
     if (made < 0) return platform::system_error(-made);
+    room_ = requests + 1;
     wakes_ = wakes.handle();
     signals_ = signals.handle();
     listen();
-    if (const int taken = queue_.submit(); taken < 1) {
+    const aio_queue::time_left none{};
+    int answer = queue_.submit();
+    if (answer >= 0) answer = queue_.wait(&none);  // a filter may forbid this, too
+    if (answer < 0 && answer != -EINTR) {
       queue_.close();
-      return platform::system_error(-taken);
+      return platform::system_error(-answer);
     }
     in_kernel_ = 1;
     return success();
@@ -294,7 +298,7 @@ class aio {
       const std::uint64_t data = queue_.take_back();
       if (data == listening) {
         is_listening_ = false;
-        refusal_ = -answer;
+        if (answer != -EAGAIN) refusal_ = -answer;
         continue;
       }
       request& r = request_of(data);

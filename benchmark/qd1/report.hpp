@@ -235,6 +235,9 @@ struct service {
   std::optional<qd1::loop_stall> stall = {};  ///< of the contexts; none: there were none
 };
 
+/// Whether `by_ring` counts what Linux AIO carried out.
+inline bool is_by_linux_aio(const service& service) { return service.engine == "aio"; }
+
 /// "io_uring", "io_uring, polled, in registered memory"
 inline std::string engine_text(const service& service) {
   std::string text = service.engine;

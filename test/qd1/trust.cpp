@@ -410,6 +410,14 @@ TEST_CASE("trap 19: who served instead is said, and why") {
   CHECK_THAT(qd1::summary(report), Contains("not " + preferred + ": seccomp forbids io_uring"));
 }
 
+TEST_CASE("trap 19: what Linux AIO carried out is not said to have gone through a ring") {
+  qd1::report report;
+  report.series.push_back(series_of(1'000, 1'000));
+  report.series.front().work.form = qd1::form::asynchronous;
+  report.series.front().service = {.engine = "aio", .reason = {}, .by_ring = 9, .by_worker = 1};
+  CHECK_THAT(qd1::table(report), Contains("aio 90%") && Contains("worker 10%") && !Contains("ring"));
+}
+
 TEST_CASE("trap 19: of a context without io_uring and Linux AIO, both reasons are given") {
   qd1::report report;
   report.series.push_back(series_of(1'000, 1'000));

@@ -35,7 +35,7 @@ std::string path_text(const service& service) {
     text += fmt::format("  {} {:.3g}%", path, part);
   };
   add(service.by_inline, "inline");
-  add(service.by_ring, "ring");
+  add(service.by_ring, is_by_linux_aio(service) ? "aio" : "ring");
   add(service.by_worker, "worker");
   return text;
 }

@@ -222,18 +222,21 @@ inline void add_stall(std::optional<loop_stall>& to, const std::optional<loop_st
 
 /// What actually carried out the operations.
 struct service {
-  std::string engine;           ///< "io_uring", "pool", or "system calls", "memory copies" of the blocking form
+  std::string engine;           ///< "io_uring", "aio", "pool", or of blocking calls "system calls", "memory copies"
   std::string reason;           ///< why not the engine that was requested
   std::uint64_t by_call = 0;    ///< blocking calls
   std::uint64_t by_inline = 0;  ///< asynchronous, served at once by an attempt that cannot wait
-  std::uint64_t by_ring = 0;
-  std::uint64_t by_worker = 0;
+  std::uint64_t by_ring = 0;    ///< by io_uring or Linux AIO, through a completion port
+  std::uint64_t by_worker = 0;  ///< by blocking calls on threads of the context
   /// Requested and available ("polled", "in registered memory"), to at least some of the workers.
   std::vector<std::string> features = {};
   /// Requested and unavailable, with the reason: "polled: the device has no queue that can be polled".
   std::vector<std::string> lacking = {};
   std::optional<qd1::loop_stall> stall = {};  ///< of the contexts; none: there were none
 };
+
+/// Whether `by_ring` counts what Linux AIO carried out.
+inline bool is_by_linux_aio(const service& service) { return service.engine == "aio"; }
 
 /// "io_uring", "io_uring, polled, in registered memory"
 inline std::string engine_text(const service& service) {
@@ -423,7 +426,7 @@ struct settings {
   std::uint64_t samples = 0;    ///< at most, a series
   double seconds = 0;           ///< at most, a series
   std::uint64_t rounds = 0;     ///< in which each series was measured
-  std::string engine;           ///< "auto", "uring", "pool"
+  std::string engine;           ///< "auto", "uring", "aio", "iocp", "pool"
   std::uint64_t seed = 0;
   std::vector<std::string> targets = {};  ///< of qd1 depth: as given
   std::vector<double> percentiles = {};   ///< as requested, as fractions; empty: the standard ones

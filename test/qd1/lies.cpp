@@ -12,6 +12,7 @@
 #include "mounts.hpp"
 #include "output/table.hpp"
 #include "platform/file.hpp"
+#include <qio/context.hpp>
 
 #include <nlohmann/json.hpp>
 #include <sched.h>
@@ -406,17 +407,64 @@ TEST_CASE("trap 18: another frequency in some rounds is reported, and slowing fo
   CHECK_THAT(noted(3'400, 3'400, 7), Contains("throttled for heat 7 times"));
 }
 
+const std::array each_load{"run --ops read" + small, std::string("depth --depths 2 --file-size 1M --time 100ms")};
+
+// `what`: as without_io_uring takes it.
+outcome run_without(const directory& in, const std::string& what, const std::string& arguments) {
+  return run_qd1(in, "--version >version && '" QD1_WITHOUT_IO_URING "' " + what + " '" QD1_PROGRAM "' " + arguments);
+}
+
+bool has_linux_aio() { return qio::context::create({.engine = qio::engine_kind::aio}).has_value(); }
+
 TEST_CASE("trap 19: where io_uring is forbidden the report says who served, and io_uring asked for is refused") {
   const directory here;
-  const auto forbidden = [&](const std::string& arguments) {
-    return run_qd1(here, "--version >version && '" QD1_WITHOUT_IO_URING "' EPERM '" QD1_PROGRAM "' " + arguments);
-  };
-  const outcome served = forbidden("run --modes cached --ops read" + small);
+  const outcome served = run_without(here, "EPERM", "run --modes cached --ops read" + small);
   CHECK(served.status == 0);
-  CHECK_THAT(unbroken(served.out), Contains("pool") && Contains("not io_uring: ") && Contains("seccomp"));
-  const outcome refused = forbidden("run --modes cached --ops read --engine uring" + small);
-  CHECK(refused.status == 4);
-  CHECK_THAT(unbroken(refused.out), Contains("INVALID: cached read, asynchronous") && Contains("--engine uring"));
+  CHECK_THAT(unbroken(served.out), Contains(has_linux_aio() ? "aio" : "pool") && Contains("not io_uring: ") &&
+                                       Contains("seccomp") && !Contains("not Linux AIO"));
+  for (const std::string& command : each_load) {
+    const outcome refused = run_without(here, "EPERM", command + " --modes cached --engine uring");
+    INFO(command << refused.out);
+    CHECK(refused.status == 4);
+    CHECK_THAT(unbroken(refused.out), Contains("INVALID") && Contains("--engine uring was requested"));
+  }
+}
+
+TEST_CASE("trap 19: where io_uring is forbidden, Linux AIO carries out direct transfers, and workers the others") {
+  if (!has_linux_aio()) QIO_SKIP("Linux AIO is unavailable here");
+  const directory here;
+  for (const std::string& command : each_load) {
+    for (const std::string engine : {"auto", "aio"}) {
+      const outcome found = run_without(
+          here, "EPERM", command + " --modes direct,cached --reads cold --json report.json --engine " + engine);
+      INFO(command << engine << found.out << found.err);
+      CHECK(found.status == 0);
+      for (const auto& each : nlohmann::json::parse(contents(here.path / "report.json")).at("qio").at("series")) {
+        if (each.at("work").at("form") != "asynchronous" || each.at("not_available") != "") continue;
+        const auto& service = each.at("service");
+        CHECK(service.at("engine") == "aio");
+        CHECK((service.at("reason") == "") == (engine == "aio"));
+        const bool is_direct = each.at("work").at("mode") == "direct";
+        if (!is_direct || os::tells_device(here.path.string()))  // an overlay cannot tell whether a read would wait
+          CHECK((service.at("by_ring") > 0) == is_direct);
+      }
+    }
+  }
+}
+
+TEST_CASE("trap 19: where Linux AIO is forbidden, too, both reasons are given, and AIO asked for is refused") {
+  const directory here;
+  const outcome served = run_without(here, "aio", "run --modes cached --ops read" + small);
+  CHECK(served.status == 0);
+  CHECK_THAT(unbroken(served.out),
+             Contains("pool") && Contains("not io_uring: a seccomp filter") && Contains("; not Linux AIO: "));
+  for (const std::string& command : each_load) {
+    const outcome refused = run_without(here, "aio", command + " --modes cached --engine aio");
+    INFO(command << refused.out);
+    CHECK(refused.status == 4);
+    CHECK_THAT(unbroken(refused.out), Contains("INVALID") && Contains("--engine aio was requested"));
+    CHECK_THAT(unbroken(refused.out), Contains("not available: aio: ") && !Contains("not io_uring"));
+  }
 }
 
 // A control group with so much memory.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Files and devices that only Linux has.
+#include "commands/commands.hpp"
 #include "failure.hpp"
 #include "platform/memory_group.hpp"
 #include "platform/queue_setting.hpp"
@@ -34,6 +35,20 @@ TEST_CASE("the manual beside the scripts is that of this qd1 (else: qd1 manual t
   const fs::path root = fs::path(QD1_REPORTS).parent_path().parent_path().parent_path();
   const directory here;
   CHECK(contents(root / "benchmark" / "qd1" / "manual.txt") == run_qd1(here, "manual text").out);
+}
+
+TEST_CASE("every command with --engine takes each way of Linux's engine") {
+  std::vector<qd1::command> all;
+  qd1::add_all_commands(all);
+  std::size_t found = 0;
+  for (const qd1::command& command : all)
+    for (const qd1::option& each : command.options.all()) {
+      if (each.name != "--engine") continue;
+      ++found;
+      INFO(command.name);
+      CHECK(each.choices == std::vector<std::string>{"auto", "uring", "aio", "pool"});
+    }
+  CHECK(found == 2);
 }
 
 TEST_CASE("direct in memory is not available, the other modes are") {

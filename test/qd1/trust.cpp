@@ -10,10 +10,12 @@
 #include "measure/pace.hpp"
 #include "measure/repeat.hpp"
 #include "measure/series_seed.hpp"
+#include "measure/service.hpp"
 #include "measure/steadiness.hpp"
 #include "measure/tally.hpp"
 #include "measure/totals.hpp"
 #include "measure/verification.hpp"
+#include "output/summary.hpp"
 #include "output/table.hpp"
 #include "platform/file.hpp"
 #include "platform/names.hpp"
@@ -402,8 +404,55 @@ TEST_CASE("trap 19: who served instead is said, and why") {
   report.series.push_back(series_of(1'000, 1'000));
   report.series.front().work.form = qd1::form::asynchronous;
   report.series.front().service = {"pool", "seccomp forbids io_uring", 0, 0, 0, 10};
-  CHECK_THAT(qd1::table(report), Contains("pool") && Contains(std::string("not ") + qd1::platform::own_engine +
-                                                              ": seccomp forbids io_uring"));
+  const std::string preferred(qd1::platform::engines.front().name);
+  CHECK_THAT(qd1::table(report), Contains("pool") && Contains("worker 100%") &&
+                                     Contains("not " + preferred + ": seccomp forbids io_uring"));
+  CHECK_THAT(qd1::summary(report), Contains("not " + preferred + ": seccomp forbids io_uring"));
+}
+
+TEST_CASE("trap 19: what Linux AIO carried out is not said to have gone through a ring") {
+  qd1::report report;
+  report.series.push_back(series_of(1'000, 1'000));
+  report.series.front().work.form = qd1::form::asynchronous;
+  report.series.front().service = {.engine = "aio", .reason = {}, .by_ring = 9, .by_worker = 1};
+  CHECK_THAT(qd1::table(report), Contains("aio 90%") && Contains("worker 10%") && !Contains("ring"));
+}
+
+TEST_CASE("trap 19: of a context without io_uring and Linux AIO, both reasons are given") {
+  qd1::report report;
+  report.series.push_back(series_of(1'000, 1'000));
+  report.series.front().work.form = qd1::form::asynchronous;
+  qio::explanation facts;
+  facts.add("engine", "pool", "8 threads");
+  facts.add("fallback", "from io_uring", "it is switched off");
+  facts.add("fallback", "from Linux AIO", "the limit is reached");
+  report.series.front().service = qd1::service_by(facts);
+  CHECK(report.series.front().service.engine == "pool");
+  CHECK_THAT(unbroken(qd1::table(report)), Contains(": it is switched off; not Linux AIO: the limit is reached"));
+}
+
+TEST_CASE("trap 19: the figures of another engine than the one that --engine names are refused") {
+  const auto refusal = [](const std::string& requested, const std::string& engine, const std::string& reason) {
+    qd1::report report;
+    report.settings.engine = requested;
+    report.series.push_back(series_of(1'000, 1'000));
+    report.series.front().work.form = qd1::form::asynchronous;
+    report.series.front().service = {.engine = engine, .reason = reason};
+    qd1::judge_conditions(report);
+    const std::vector<std::string>& found = report.series.front().invalid;
+    return found.empty() ? std::string() : found.front();
+  };
+  for (const qd1::platform::engine& each : qd1::platform::engines) {
+    const std::string option(each.option), name(each.name);
+    INFO(option);
+    CHECK(refusal(option, name, "").empty());
+    CHECK(refusal("auto", name, "").empty());
+    const std::string expected = "--engine " + option + " was requested, but is unavailable: it is forbidden";
+    CHECK(refusal(option, "another", "it is forbidden") == expected);
+    CHECK(refusal(option, "", "it is forbidden") == expected);    // there was no context
+    CHECK(refusal(option, name, "it is forbidden") == expected);  // of one of several workers
+    CHECK(refusal("auto", "another", "it is forbidden").empty());
+  }
 }
 
 }  // namespace

@@ -101,8 +101,9 @@ option& add_file_size(options& to, std::optional<std::uint64_t>& bytes) {
 }
 
 void add_engine(options& to, std::string& engine) {
-  to.word("--engine", engine, {"auto", std::string(platform::own_engine_option), "pool"},
-          fmt::format("Async engine; auto prefers {}", platform::own_engine));
+  std::vector<std::string> words{"auto"};
+  for (const platform::engine& each : platform::engines) words.emplace_back(each.option);
+  to.word("--engine", engine, std::move(words), "Async engine; auto takes the first of the others that is available");
 }
 
 void add_rounds(options& to, std::uint64_t& rounds) {

@@ -78,7 +78,7 @@ void add_missing(std::vector<std::string>& to, const std::vector<std::string>& m
 // A worker may have what another has not: memory that is locked counts for all of them.
 void add(service& to, const service& more) {
   to.engine = more.engine;
-  to.reason = more.reason;
+  if (!more.reason.empty()) to.reason = more.reason;
   to.by_call += more.by_call;
   to.by_inline += more.by_inline;
   to.by_ring += more.by_ring;

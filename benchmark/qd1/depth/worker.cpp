@@ -4,10 +4,14 @@
 #include "depth/in_flight.hpp"
 #include "machine/find.hpp"
 #include "measure/offset_order.hpp"
+#include "measure/service.hpp"
 #include "measure/stalls.hpp"
 #include "measure/with_mode.hpp"
+#include "platform/names.hpp"
 #include "platform/process.hpp"
 #include <qio/qio.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -46,7 +50,7 @@ void fill(std::span<std::byte> blocks, std::uint64_t seed) {
 
 qio::context_options options_for(const engine_choice& engine, const work& work) {
   qio::context_options options;
-  if (engine.name == "pool") options.engine = qio::engine_kind::workers;
+  if (const platform::engine* const wanted = platform::engine_named(engine.name)) options.engine = wanted->kind;
   options.queue_depth = static_cast<unsigned>(work.load.depth);
   if (engine.registered) options.registered_bytes = block_bytes(work);
   if (engine.waiting == "spin") options.waiting = qio::wait_policy::spin;
@@ -84,23 +88,20 @@ void worker::work_in_context() {
   auto created = qio::context::create(options_for(duty_.engine, duty_.work));
   if (!created) {
     not_available_ = created.error().message();
+    if (const platform::engine* const wanted = platform::engine_named(duty_.engine.name)) {
+      service_.reason = not_available_;
+      not_available_ = fmt::format("{}: {}", wanted->name, service_.reason);
+    }
     return;
   }
   auto& context = created.value();
-  note_service(context);
+  service_ = service_by(context.explain());
   work_by_mode(context);
 }
 
 template <class... Context>
 void worker::work_by_mode(Context&... context) {
   with_mode(duty_.work.mode, [&]<class Mode> { work_on<Mode>(context...); });
-}
-
-template <class Context>
-void worker::note_service(const Context& context) {
-  const qio::explanation facts = context.explain();
-  service_.engine = facts.find("engine")->value;
-  if (const qio::fact* const fallback = facts.find("fallback")) service_.reason = fallback->reason;
 }
 
 void worker::note_feature(const std::string& name, bool had, const std::string& why_not) {

@@ -16,7 +16,7 @@ namespace qd1 {
 
 /// How the asynchronous operations of a load are served.
 struct engine_choice {
-  std::string name = "auto";      ///< "auto", "uring", "pool"
+  std::string name = "auto";      ///< "auto", or one of platform::engines
   std::string waiting = "sleep";  ///< "sleep", "spin"
   bool polled = false;            ///< the device is polled for completions, where it has queues for that
   bool registered = false;        ///< transfers are in memory that the context has registered
@@ -58,8 +58,6 @@ class worker {
   template <class Mode, class... Context>
   void work_on(Context&... context);
   void work_in_context();
-  template <class Context>
-  void note_service(const Context& context);
   void note_feature(const std::string& name, bool had, const std::string& why_not);
   template <class Context>
   void note_features(const Context& context);

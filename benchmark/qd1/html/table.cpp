@@ -147,7 +147,8 @@ std::string path_taken(const service& by) {
   };
   std::vector<std::string> found;
   for (const way& each :
-       {way{"inline", by.by_inline}, way{"through the ring", by.by_ring}, way{"on worker threads", by.by_worker}})
+       {way{"inline", by.by_inline}, way{is_by_linux_aio(by) ? "by Linux AIO" : "through the ring", by.by_ring},
+        way{"on worker threads", by.by_worker}})
     if (each.count != 0) found.push_back(fmt::format("{} {}", count_text(each.count), each.name));
   if (found.empty()) return engine_text(by);
   return fmt::format("{}: {}", engine_text(by), fmt::join(found, ", "));

@@ -177,7 +177,8 @@ void on_io_uring(const limit_facts& limits, all_advice& out) {
   if (limits.io_uring == "restricted" || limits.io_uring == "forbidden")
     out.push_back(
         {severity::warning, fmt::format("io_uring is {}", *limits.io_uring),
-         "Where it may not be used, asynchronous operations are served by threads, which costs microseconds each.",
+         "Where it may not be used, Linux AIO carries out direct transfers, and threads the rest, which costs "
+         "microseconds each.",
          "sysctl kernel.io_uring_disabled=0"});
   // 8 MiB is what Linux gives since 5.16, and enough for the buffers here.
   constexpr std::uint64_t enough = 8 << 20;

@@ -216,12 +216,15 @@ void judge_clock_steps(report& run) {
 
 // The figures of another engine than the one requested would mislead.
 void refuse_other_engines(report& run) {
-  if (run.settings.engine != platform::own_engine_option) return;
-  for (series& each : run.series)
-    if (each.work.form == form::asynchronous && !each.service.engine.empty() &&
-        each.service.engine != platform::own_engine)
-      each.invalid.push_back(fmt::format("--engine {} was requested, but is unavailable: {}",
-                                         platform::own_engine_option, each.service.reason));
+  const platform::engine* const wanted = platform::engine_named(run.settings.engine);
+  if (wanted == nullptr) return;
+  for (series& each : run.series) {
+    const service& by = each.service;
+    const bool is_other = !by.reason.empty() || (!by.engine.empty() && by.engine != wanted->name);
+    if (each.work.form == form::asynchronous && is_other)
+      each.invalid.push_back(
+          fmt::format("--engine {} was requested, but is unavailable: {}", wanted->option, by.reason));
+  }
 }
 
 }  // namespace

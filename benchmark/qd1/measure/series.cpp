@@ -7,6 +7,7 @@
 #include "measure/measure.hpp"
 #include "measure/memory_notes.hpp"
 #include "measure/pages.hpp"
+#include "measure/service.hpp"
 #include "measure/stalls.hpp"
 #include "measure/transfer.hpp"
 #include "measure/verification.hpp"
@@ -156,15 +157,14 @@ void with_file(tally& series, const run_setup& setup, Open&& open, Use&& use) {
 template <class Mode, class Context>
 void measure_on(tally& series, qio::result<Context> created, const run_setup& setup, const offset_source& next_offset,
                 const round_plan& plan) {
-  if (!created) return series.is_not_available(created.error().message());
+  const platform::engine* const wanted = platform::engine_named(setup.engine);
+  if (!created && wanted == nullptr) return series.is_not_available(created.error().message());
+  const service by =
+      created ? service_by(created.value().explain()) : service{.engine = {}, .reason = created.error().message()};
+  series.is_served_by(by.engine, by.reason);
+  if (wanted != nullptr && by.engine != wanted->name)
+    return series.is_not_available(fmt::format("{}: {}", wanted->name, by.reason));
   Context& context = created.value();
-  const qio::explanation facts = context.explain();
-  const std::string engine = facts.find("engine")->value;
-  const qio::fact* const fallback = facts.find("fallback");
-  const std::string reason = fallback ? fallback->reason : "";
-  series.is_served_by(engine, reason);
-  if (setup.engine == platform::own_engine_option && engine != platform::own_engine)
-    return series.is_not_available(fmt::format("{}: {}", platform::own_engine, reason));
   const auto open = [&](const auto&... how) { return qio::basic_file<Mode>::open(context, how...); };
   with_file(series, setup, open,
             [&](auto& file) { measure_asynchronous(series, context, file, setup, next_offset, plan); });
@@ -177,8 +177,9 @@ void measure_in(tally& series, const run_setup& setup, const offset_source& next
     return with_file(series, setup, open,
                      [&](auto& file) { measure_blocking(series, file, setup, next_offset, plan); });
   }
-  const auto engine = setup.engine == "pool" ? qio::engine_kind::workers : qio::engine_kind::any;
-  measure_on<Mode>(series, qio::context::create({.engine = engine}), setup, next_offset, plan);
+  qio::context_options options;
+  if (const platform::engine* const wanted = platform::engine_named(setup.engine)) options.engine = wanted->kind;
+  measure_on<Mode>(series, qio::context::create(options), setup, next_offset, plan);
 }
 
 std::string why_not_advised(const work& work) {

@@ -21,7 +21,7 @@ struct run_setup {
   const qd1::clock& clock;
   const data_file& file;
   const machine_facts& machine;
-  std::string engine;                                 ///< "auto", "uring", "pool"
+  std::string engine;                                 ///< "auto", or one of platform::engines
   const platform::hardware_cycles* cycles = nullptr;  ///< of this process; none: they are not counted
 };
 

@@ -213,7 +213,7 @@ std::vector<std::string> notes_of(const report& report) {
     for (const std::string& text : each.notes) (text.starts_with("durable could not") ? doubts : others).add(text, own);
     if (!each.not_available.empty())
       others.add(fmt::format("{} is not available: {}", name(each.work.mode), each.not_available));
-    if (!each.service.reason.empty()) others.add("not the engine that was requested: " + each.service.reason, own);
+    if (std::string other = other_engine_text(each.service, report); !other.empty()) others.add(std::move(other), own);
     if (each.measured() && each.steady == false)
       unsteady.add("not steady: " + (each.unsettled.empty() ? "its latency was still changing" : each.unsettled), own);
   }

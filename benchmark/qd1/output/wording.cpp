@@ -35,9 +35,15 @@ std::string path_text(const service& service) {
     text += fmt::format("  {} {:.3g}%", path, part);
   };
   add(service.by_inline, "inline");
-  add(service.by_ring, "ring");
+  add(service.by_ring, is_by_linux_aio(service) ? "aio" : "ring");
   add(service.by_worker, "worker");
   return text;
+}
+
+std::string other_engine_text(const service& service, const report& among) {
+  if (service.reason.empty()) return {};
+  const platform::engine* const wanted = platform::engine_named(among.settings.engine);
+  return fmt::format("not {}: {}", (wanted != nullptr ? *wanted : platform::engines.front()).name, service.reason);
 }
 
 std::string stall_text(const service& service) {
@@ -100,8 +106,8 @@ std::vector<remark> remarks(const series& each, const report& among) {
   for (const std::string& reason : each.invalid) all.push_back({own, reason, true});
   for (const std::string& note : each.notes) all.push_back({own, note});
   if (!each.complete) all.push_back({own, "INCOMPLETE: interrupted"});
-  if (!each.service.reason.empty())
-    all.push_back({own, fmt::format("not {}: {}", platform::own_engine, each.service.reason)});
+  if (std::string other = other_engine_text(each.service, among); !other.empty())
+    all.push_back({own, std::move(other)});
   for (const std::string& lack : each.service.lacking) all.push_back({own, "not " + lack});
   if (each.measured() && each.steady == false)
     all.push_back({own, fmt::format("not steady: {}; give it more --time",

@@ -12,8 +12,11 @@
 
 namespace qd1 {
 
-/// By which paths operations were served: "  inline 98.4%  ring 1.56%".
+/// By which paths operations were served: "  inline 98.4%  ring 1.56%"; of Linux AIO, "  aio 100%".
 std::string path_text(const service& service);
+
+/// "not io_uring: a seccomp filter forbids io_uring"; empty if the engine serves that `among` requested.
+std::string other_engine_text(const service& service, const report& among);
 
 /// "the loop stood still for at most 3.2 ms (writing)"; empty if it was less than 1 ms.
 std::string stall_text(const service& service);

@@ -2,11 +2,31 @@
 // What things are called on this system.
 #pragma once
 
+#include <qio/options.hpp>
+
+#include <span>
+#include <string_view>
+
 namespace qd1::platform {
 
-/// The system's own engine, as --engine takes it, and as the library names it.
-extern const char* const own_engine_option;
-extern const char* const own_engine;
+/// What may carry out asynchronous operations.
+struct engine {
+  std::string_view option;  ///< as --engine takes it
+  std::string_view name;    ///< as explain() of a context names it
+  /// For context_options. The engine that a context prefers has `any`, so that explain() reports why another one
+  /// serves.
+  qio::engine_kind kind;
+};
+
+/// Those of this system, in the order in which a context prefers them.
+extern const std::span<const engine> engines;
+
+/// The one that --engine names; null if that is "auto", or an engine of another system.
+inline const engine* engine_named(std::string_view option) {
+  for (const engine& each : engines)
+    if (each.option == option) return &each;
+  return nullptr;
+}
 
 /// The system's clock.
 extern const char* const system_clock;

@@ -275,6 +275,16 @@ TEST_CASE("hostile texts stay texts") {
   }
 }
 
+TEST_CASE("a page states which path served, and does not call Linux AIO a ring") {
+  qd1::report run = qd1_test::synthetic_report(3'000);
+  const auto served_by = [&](const std::string& engine) {
+    for (qd1::series& each : run.series) each.service = {.engine = engine, .reason = {}, .by_ring = 9, .by_worker = 1};
+    return words(render(run));
+  };
+  CHECK(contains(served_by("io_uring"), "io_uring: 9 through the ring, 1 on worker threads"));
+  CHECK(contains(served_by("aio"), "aio: 9 by Linux AIO, 1 on worker threads"));
+}
+
 TEST_CASE("a percentile without the samples for it says how many it takes") {
   const std::string text = words(render(qd1_test::synthetic_report(3'000)));
   CHECK(contains(text, "n/aneeds 368,887"));

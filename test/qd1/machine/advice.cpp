@@ -156,6 +156,7 @@ TEST_CASE("limits of the process") {
   machine = good_machine();
   machine.host.limits.io_uring = "forbidden";
   check_single(machine, severity::warning, "io_uring is forbidden", "sysctl kernel.io_uring_disabled=0");
+  CHECK_THAT(advise(machine).front().why, Contains("Linux AIO carries out direct transfers"));
   machine = good_machine();
   machine.host.limits.locked_memory_bytes = 65536;
   check_single(machine, severity::note, "only 64 KiB of memory may be locked", "ulimit -l unlimited");

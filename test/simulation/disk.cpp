@@ -21,6 +21,52 @@ TEST_CASE("synced data survives a crash, whatever the seed") {
   });
 }
 
+TEST_CASE("what a durable write makes durable is not replaced by what was written before it") {
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed});
+    make_durable(disk, 8192, 0);
+    {
+      program writer(disk);
+      auto opened = writer.open("data").value();
+      REQUIRE(opened.write_at(0, filled(4096, 1)));
+      REQUIRE(opened.write_at(0, filled(8192, 2)));
+      REQUIRE(opened.write_at(4096, filled(4096, 3), {.durable = true}));
+      REQUIRE(opened.sync());
+    }
+    disk.restart();
+    bytes expected = filled(8192, 2);
+    std::ranges::fill(std::span(expected).subspan(4096), std::byte{3});
+    CHECK(contents(disk, "data") == expected);
+  });
+}
+
+TEST_CASE("names that are synced in one of two directories are not undone by earlier changes in the other") {
+  for (const bool syncs_both : {false, true})
+    each_seed([&](std::uint64_t seed) {
+      qio::simulated_disk disk({.seed = seed});
+      {
+        program writer(disk);
+        for (const char* const name : {"tmp/new", "data/db"}) REQUIRE(writer.open(name, qio::creation::if_needed));
+      }
+      REQUIRE(disk.sync_directory("tmp"));
+      REQUIRE(disk.sync_directory("data"));
+      REQUIRE(disk.remove("data/db"));
+      REQUIRE(disk.rename("tmp/new", "data/db"));
+      {
+        program writer(disk);
+        REQUIRE(writer.open("tmp/other", qio::creation::if_needed));
+      }
+      REQUIRE(disk.rename("tmp/other", "data/other"));
+      REQUIRE(disk.sync_directory("tmp"));
+      if (syncs_both) REQUIRE(disk.sync_directory("data"));
+      disk.restart();
+      CHECK(disk.exists("data/db"));
+      CHECK(disk.exists("data/other"));
+      CHECK_FALSE(disk.exists("tmp/new"));
+      CHECK_FALSE(disk.exists("tmp/other"));
+    });
+}
+
 TEST_CASE("each unsynced sector survives a crash whole or not at all") {
   std::set<int> kept;  // of the eight sectors
   each_seed([&](std::uint64_t seed) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 QIO_BEGIN_NAMESPACE
@@ -74,16 +75,26 @@ class simulated_contents {
     was_cut_ = false;
   }
 
-  /// Makes a range durable, with everything written to the same bytes before, and the size.
+  /// Makes a range durable, with every write to the same bytes, whole, and the size.
   void sync(std::uint64_t offset, std::size_t bytes) {
     // What was written before the file was truncated must not be applied after that.
     if (was_cut_) return sync();
-    const auto is_part = [&](const change& each) {
-      return each.is_size || (each.offset < offset + bytes && offset < each.offset + each.data.size());
+    // Nor what was written before one of those writes, to the same bytes as that: so from the newest to the oldest.
+    struct range {
+      std::uint64_t begin, end;
     };
-    for (const change& each : unwritten_)
-      if (is_part(each)) apply(each);
-    std::erase_if(unwritten_, is_part);
+    std::vector<range> durable{{offset, offset + bytes}};
+    std::vector<change> part;
+    for (std::size_t i = unwritten_.size(); i-- != 0;) {
+      change& each = unwritten_[i];
+      const range of_each{each.offset, each.offset + each.data.size()};
+      const auto overlaps = [&](const range& other) { return of_each.begin < other.end && other.begin < of_each.end; };
+      if (!each.is_size && std::ranges::none_of(durable, overlaps)) continue;
+      if (!each.is_size) durable.push_back(of_each);
+      part.push_back(std::move(each));
+      unwritten_.erase(unwritten_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    for (auto each = part.rbegin(); each != part.rend(); ++each) apply(*each);
   }
 
   /// Makes a random part durable, and forgets that the rest is not: the rest becomes durable only if it is written

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,13 +82,22 @@ class simulated_disk {
   result<void> sync_directory(std::string_view directory) {
     if (!take_call()) return failure(std::errc::io_error);
     while (directory.size() > 1 && directory.ends_with('/')) directory.remove_suffix(1);
-    const auto is_here = [&](const change_of_names& each) {
-      return (!each.from.empty() && directory_of(each.from) == directory) ||
-             (!each.to.empty() && directory_of(each.to) == directory);
+    // With one change, all earlier ones of the same names become durable, in other directories, too: so from the newest
+    // to the oldest.
+    std::set<std::string> names;
+    const auto is_part = [&](const std::string& name) {
+      return !name.empty() && (directory_of(name) == directory || names.contains(name));
     };
-    for (const change_of_names& each : unwritten_names_)
-      if (is_here(each)) apply(each, durable_names_);
-    std::erase_if(unwritten_names_, is_here);
+    std::vector<change_of_names> part;
+    for (std::size_t i = unwritten_names_.size(); i-- != 0;) {
+      change_of_names& each = unwritten_names_[i];
+      if (!is_part(each.from) && !is_part(each.to)) continue;
+      names.insert(each.from);
+      names.insert(each.to);
+      part.push_back(std::move(each));
+      unwritten_names_.erase(unwritten_names_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    for (auto each = part.rbegin(); each != part.rend(); ++each) apply(*each, durable_names_);
     return success();
   }
 

@@ -338,6 +338,70 @@ TEST_CASE("a log with any of its numbers or bytes changed is refused, or shows r
   CHECK(refused > 300);
 }
 
+namespace {
+
+/// How many records fit into a log until the disk is full.
+template <class Mode>
+std::size_t records_until_full(bool durable_writes) {
+  qio::simulated_disk disk({.seed = 3, .capacity = 96 * 1024});
+  program writer(disk);
+  auto file = qio::basic_file<Mode>::open(writer.context, "log", qio::access::read_write, qio::creation::if_needed,
+                                          {.durable_writes = durable_writes})
+                  .value();
+  const auto accept = [](const qio::log_record&) { return true; };
+  const qio::log_options options{.extent = 32 * 1024, .largest_batch = 4096};
+  auto log = writer.context.run(qio::open_log(std::move(file), accept, options)).value();
+  history all;
+  writer.context.run(append_until_failure(log, all));
+  return all.acknowledged.size();
+}
+
+}  // namespace
+
+TEST_CASE("a full disk fails no append for which there is room, whatever makes the writes of a log durable") {
+  const std::size_t direct = records_until_full<qio::direct>(false);
+  CHECK(direct > 50);
+  CHECK(records_until_full<qio::direct>(true) == direct);
+  CHECK(records_until_full<qio::cached>(false) == direct);
+  CHECK(records_until_full<qio::cached>(true) == direct);
+  CHECK(records_until_full<qio::uncached>(true) == direct);
+}
+
+TEST_CASE("a log whose numbers have been forged so that the next ones are too large is refused, and stays as it is") {
+  namespace format = qio::detail::log_format;
+  for (int which = 0; which < 3; ++which) {
+    CAPTURE(which);
+    qio::simulated_disk disk({.seed = 3});
+    const auto accept = [](const qio::log_record&) { return true; };
+    {
+      program writer(disk);
+      REQUIRE(writer.context.run(qio::open_log(writer.open("log").value(), accept, layout)));
+    }
+    {
+      program writer(disk);
+      auto file = writer.open("log").value();
+      bytes both(first_batch);
+      REQUIRE(file.read_at(0, both).value() == both.size());
+      auto header = format::file_header::load_from(both.data(), 0).value();
+      const std::uint64_t largest = format::number_limit - 1;
+      if (which == 0) header.generation = largest;
+      if (which == 1) header.start.record = header.known.record = largest;
+      if (which == 2) header.start.batch = header.known.batch = largest;
+      for (const std::uint64_t copy : {std::uint64_t(0), std::uint64_t(4096)})
+        header.store_to(both.data() + copy, copy);
+      REQUIRE(file.write_at(0, both));
+    }
+    const bytes before = contents(disk, "log");
+    {
+      program writer(disk);
+      const auto opened = writer.context.run(qio::open_log(writer.open("log").value(), accept, layout));
+      REQUIRE_FALSE(opened);
+      CHECK(opened.error() == qio::errc::not_a_log);
+    }
+    CHECK(contents(disk, "log") == before);
+  }
+}
+
 TEST_CASE("a log that is read in pieces while it is appended to shows no damage and no gap") {
   std::uint64_t times = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {

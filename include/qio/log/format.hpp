@@ -87,7 +87,8 @@ std::optional<std::array<std::uint64_t, Count>> load_sealed(const std::byte* fro
   return numbers;
 }
 
-/// Numbers are less than this, so adding to one does not wrap around.
+/// Numbers are less than this, so adding to one does not wrap around. A log whose numbers are half as large has been
+/// forged: its next ones might not be less.
 inline constexpr std::uint64_t number_limit = std::uint64_t(1) << 62;
 
 /// A place between two batches.
@@ -168,6 +169,12 @@ struct file_header {
            known.offset <= owned;
   }
 };
+
+/// Whether a log may be opened for appending that has this header, and ends there.
+inline bool may_be_continued(const file_header& header, const position& end) noexcept {
+  constexpr std::uint64_t most = number_limit / 2;
+  return header.generation < most && end.batch < most && end.record < most && end.offset < most;
+}
 
 /// At the beginning of each batch, in its first sector.
 struct batch_header {

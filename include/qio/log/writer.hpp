@@ -309,6 +309,7 @@ class log_writer_state final {
     contents_ = found.value();
     if (contents_.tail == log_end::damaged) co_return error(errc::log_damaged, contents_.end, contents_.records);
     tail_ = reader.next();
+    if (!log_format::may_be_continued(header_, tail_)) co_return error(errc::not_a_log);
     next_record_ = tail_.record;
     initialized_ = header_.owned = greater_of(header_.owned, tail_.offset);
     if (contents_.tail == log_end::torn)
@@ -490,7 +491,11 @@ class log_writer_state final {
     write_.emplace([&] { return durable_write(tail_.offset, bytes); }).start([this](result<std::size_t> written) {
       end_write(written);
     });
-    if (initialized_ - (tail_.offset + bytes.size()) < extent_ / 2) grow();
+    // The zeros of a growth would be durable writes, too, and the error of one, of a full disk, would count for the
+    // batch beside it (file_activity::writes_to_cache): such a file grows when there is no room.
+    const file_activity& file = file_access::activity_of(file_);
+    const bool may_fail_batch = file.writes_durably && file.writes_to_cache;
+    if (!may_fail_batch && initialized_ - (tail_.offset + bytes.size()) < extent_ / 2) grow();
   }
 
   void end_write(const result<std::size_t>& written) noexcept {

@@ -368,6 +368,8 @@ class log_writer_state final {
     longest_record_ = log_format::longest_record(header_.largest);
     extent_ = log_format::round_up(greater_of(options_.extent, header_.largest), header_.block);
     durable_ = file_access::flags_of(file_, {.durable = true});
+    const file_activity& file = file_access::activity_of(file_);
+    grows_alone_ = file.writes_durably && file.writes_to_cache;
     const std::size_t aligned = greater_of<std::size_t>(file_.alignment().memory, default_buffer_alignment);
     for (auto& each : batches_) {
       auto memory = aligned_buffer::allocate(static_cast<std::size_t>(header_.largest), aligned);
@@ -491,11 +493,7 @@ class log_writer_state final {
     write_.emplace([&] { return durable_write(tail_.offset, bytes); }).start([this](result<std::size_t> written) {
       end_write(written);
     });
-    // The zeros of a growth would be durable writes, too, and the error of one, of a full disk, would count for the
-    // batch beside it (file_activity::writes_to_cache): such a file grows when there is no room.
-    const file_activity& file = file_access::activity_of(file_);
-    const bool may_fail_batch = file.writes_durably && file.writes_to_cache;
-    if (!may_fail_batch && initialized_ - (tail_.offset + bytes.size()) < extent_ / 2) grow();
+    if (!grows_alone_ && initialized_ - (tail_.offset + bytes.size()) < extent_ / 2) grow();
   }
 
   void end_write(const result<std::size_t>& written) noexcept {
@@ -595,6 +593,9 @@ class log_writer_state final {
   std::uint64_t longest_record_ = 0;
   std::uint64_t extent_ = 0;              // the log grows by as many bytes
   platform::transfer_flags durable_ = 0;  // what makes a write durable
+  // The zeros of a growth are durable writes, too, and the error of one, of a full disk, would count for the batch
+  // beside it (file_activity::writes_to_cache): such a log grows when there is no room.
+  bool grows_alone_ = false;
   log_contents contents_;
   bool is_locked_ = false;
   error failure_;         // of a write: sticky

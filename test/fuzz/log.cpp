@@ -98,6 +98,16 @@ bytes changed(fuzz::input in) {
   return file;
 }
 
+/// Whether a copy of the header has been forged so that what is appended could not be read: such a log is not opened.
+bool has_large_numbers(const bytes& contents) {
+  for (const std::size_t at : {std::size_t(0), std::size_t(4096)}) {
+    if (at + format::file_header::bytes > contents.size()) continue;
+    const auto header = format::file_header::load_from(contents.data() + at, at);
+    if (header && !format::may_be_continued(*header, header->known)) return true;
+  }
+  return false;
+}
+
 void read(const bytes& contents) {
   qio::simulated_disk disk;
   context on = context::create({.disk = &disk}).value();
@@ -108,7 +118,7 @@ void read(const bytes& contents) {
   std::uint64_t number = 0;
   {
     auto log = on.run(qio::open_log(open(on), std::ref(opened), options));
-    if (found && found.value().tail != qio::log_end::damaged) {
+    if (found && found.value().tail != qio::log_end::damaged && !has_large_numbers(contents)) {
       fuzz::require(log.has_value(), "a log that is not damaged is opened");
       fuzz::require(opened.found == read.found, "a log is opened with what is read");
     }

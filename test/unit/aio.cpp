@@ -1,10 +1,11 @@
 // Linux AIO: which transfers it carries out, and what happens to those that it does not.
 #include "catch.hpp"
-#include "child_process.hpp"
-#include "directory.hpp"
 #include <qio/qio.hpp>
 
 #if QIO_HAS_URING
+#include "child_process.hpp"
+#include "directory.hpp"
+
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,59 +1,38 @@
-// A program with an Asio event loop, which waits for a qio context beside its own timers and sockets.
+// A program of Asio, whose coroutines read and write files beside its own timers and sockets.
+#include <qio/asio.hpp>
 #include <qio/qio.hpp>
 
+#include <asio/buffer.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
 #include <asio/io_context.hpp>
-#include <asio/posix/stream_descriptor.hpp>
-#include <asio/post.hpp>
-#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
 
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <span>
+#include <string_view>
 
-class context_in_asio {
- public:
-  context_in_asio(asio::io_context& loop, qio::context& context)
-      : context_(context), wake_(loop, context.wake_handle().value()), deadline_(loop) {}
-  ~context_in_asio() { wake_.release(); }  // the handle belongs to the context: Asio must not close it
+asio::awaitable<void> serve(qio::asio_context& files, bool& is_right) {
+  auto file =
+      qio::cached_file::open(files.context(), "asio.tmp", qio::access::read_write, qio::creation::always_new).value();
+  co_await files.async_write_at(file, 0, asio::buffer("forty-two", 9), asio::use_awaitable);
 
-  void run_soon() {  // call it after starting operations outside the context's callbacks
-    asio::post(wake_.get_executor(), [this] {
-      wake_.cancel();  // what it waits for since the last time
-      deadline_.cancel();
-      context_.poll();
-      if (is_stopped_) return;
-      if (!context_.prepare_to_wait()) return run_soon();  // after what else the loop has to do
-      const auto go_on = [this](const asio::error_code& failure) { failure ? void() : run_soon(); };
-      wake_.async_wait(asio::posix::stream_descriptor::wait_read, go_on);
-      deadline_.expires_at(context_.next_deadline().when());  // as late as possible if there is none
-      deadline_.async_wait(go_on);
-    });
-  }
+  std::array<char, 16> text{};
+  const std::size_t bytes = co_await files.async_read_at(file, 0, asio::buffer(text),
+                                                         {.deadline = std::chrono::minutes(1)}, asio::use_awaitable);
+  is_right = std::string_view(text.data(), bytes) == "forty-two";
 
-  void stop() { is_stopped_ = true; }  // from a callback of the context: lets the loop end
-
- private:
-  qio::context& context_;
-  asio::posix::stream_descriptor wake_;
-  asio::steady_timer deadline_;
-  bool is_stopped_ = false;
-};
+  // Any operation of qio, with any of its options.
+  co_await files.async_start([&] { return file.async_sync(qio::sync_kind::data); }, asio::use_awaitable);
+}
 
 int main() {
-  auto context = qio::context::create().value();
-  auto file = qio::cached_file::open(context, "asio.tmp", qio::access::read_write, qio::creation::always_new).value();
-  file.write_at(0, std::as_bytes(std::span("forty-two", 9))).value();
   asio::io_context loop;
-  context_in_asio inside(loop, context);
-  std::array<char, 16> text{};
-  auto read = file.async_read_at(0, std::as_writable_bytes(std::span(text)), {.deadline = std::chrono::minutes(1)});
-  asio::post(loop, [&] {  // an event of Asio starts an operation
-    read.start([&](const qio::result<std::size_t>&) { inside.stop(); });
-    inside.run_soon();
-  });
-  loop.run();
+  auto files = qio::asio_context::create(loop).value();
+  bool is_right = false;
+  asio::co_spawn(loop, serve(files, is_right), asio::detached);
+  loop.run();  // returns when no operation is in flight
   std::remove("asio.tmp");
-  return std::strcmp(text.data(), "forty-two");
+  return is_right ? 0 : 1;
 }

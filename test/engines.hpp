@@ -58,6 +58,10 @@ inline qio::context_options of_current(qio::context_options options = {}) {
 
 template <class... Lists>
 struct join;
+template <>
+struct join<> {
+  using type = std::tuple<>;
+};
 template <class... All>
 struct join<std::tuple<All...>> {
   using type = std::tuple<All...>;

@@ -1,4 +1,6 @@
 // The main of every test program. Its exit status: 0 passed, 1 failed, 77 everything that was asked for was skipped.
+#include <cfloat>  // which Catch2 2 needs, and does not include
+
 #define CATCH_CONFIG_RUNNER
 #include "catch.hpp"
 

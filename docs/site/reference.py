@@ -11,16 +11,25 @@ import xml.etree.ElementTree as xml
 
 # The types by what they are for. Each has a page.
 GROUPS = {
-    "Files": ["basic_file", "any_file", "shared_file", "open_options", "directory", "path_view", "alignment", "atomic_write_limits",
-              "file_statistics", "read_request", "write_request", "bounced_file", "bounce_options"],
+    "Files": ["basic_file", "any_file", "shared_file", "open_options", "directory", "path_view", "owned_path", "alignment", "atomic_write_limits",
+              "file_statistics", "read_request", "write_request", "bounced_file", "bounce_options",
+              "file_space", "file_locks", "extent", "copied",
+              "file_cache", "file_views", "private_view", "residency"],
+    "Names": ["name_options", "directory_options", "replace_options", "copy_file_options", "temporary_file", "temporary_directory",
+              "temporary_options"],
+    "Status and directories": ["file_attributes", "file_status", "file_id", "file_times", "time_change", "status_options",
+                               "basic_directory_reader", "directory_entry", "listing_options", "walk_entry", "walk_options",
+                               "remove_options"],
     "Modes": ["cached", "uncached", "direct", "mapped"],
-    "Contexts": ["basic_context", "context_options", "posted_call", "wait_statistics", "stall_statistics"],
+    "Contexts": ["basic_context", "basic_asio_context", "context_options", "posted_call", "wait_statistics", "stall_statistics"],
     "Operations and tasks": ["operation", "operation_slot", "operation_options", "write_options", "write_and_sync",
                              "synced_write",
                              "blocking_write_options", "deadline", "stop_reference", "task", "task_scope",
                              "first_finished", "unit"],
-    "Logs": ["log_writer", "log_options", "log_append", "log_record", "log_contents"],
-    "Memory": ["aligned_buffer", "mutable_buffer", "const_buffer", "bounce_pool", "bounce_pool_options",
+    "Streams": ["reader", "reader_options", "writer", "writer_options", "finish_options"],
+    "Logs": ["log_writer", "log_options", "shared_log", "shared_log_options", "log_operation", "log_record", "log_contents"],
+    "Memory": ["aligned_buffer", "mutable_buffer", "const_buffer", "buffer_pool", "buffer_pool_options", "pooled_buffer",
+               "pooled_buffer_awaiter", "bounce_pool", "bounce_pool_options",
                "bounce_statistics"],
     "Results": ["error", "explanation", "fact", "salvaged", "unreadable"],
     "Engines": ["linux_engine", "iocp", "pool", "simulated", "no_engine"],
@@ -28,8 +37,10 @@ GROUPS = {
 }
 # The names that programs use for a template.
 ALIASES = {
+    "basic_directory_reader": ["directory_reader"],
     "basic_file": ["cached_file", "uncached_file", "direct_file", "mapped_file"],
     "basic_context": ["context"],
+    "basic_asio_context": ["asio_context", "boost_asio_context"],
 }
 # The members of an engine are what the concept `engine` requires. A program calls none of them.
 ENGINES = set(GROUPS["Engines"])
@@ -40,7 +51,8 @@ INTERNAL = {"request", "file_activity", "polling_support", "wait_limit", "simula
 PROTOCOL = {"await_ready", "await_suspend", "await_resume", "promise_type", "operation_"}
 # What a page says of names that Doxygen does not see.
 NOTES = {
-    "functions": "`qio::success()` and `qio::failure()` make results: see [Errors](../docs/errors.md).\n",
+    "functions": "`qio::success()` and `qio::failure()` make results: see [Errors](../docs/errors.md). "
+                 "The functions in `qio::senders` are listed in [Senders](../docs/execution.md).\n",
     "basic_file": "`cached_file` is `basic_file<cached>`, and so on. The types of files on a context are called "
                   "`async_cached_file`, `async_uncached_file`, `async_direct_file` and `async_mapped_file`.\n",
     "basic_context": "`context` is `basic_context<default_engine>`.\n",
@@ -69,7 +81,7 @@ def needs_comment(member: xml.Element) -> bool:
     is_default_constructor = not text_of(member, "type").replace("constexpr", "") and arguments.startswith("()")
     return member.get("prot") == "public" and not (
         name.startswith("~") or is_default_constructor and member.get("kind") == "function" or
-        arguments.endswith("=delete") or name in PROTOCOL or name in INTERNAL)
+        arguments.endswith("=delete") or member.get("kind") == "friend" or name in PROTOCOL or name in INTERNAL)
 
 
 def undocumented(owner: str, compound: xml.Element):

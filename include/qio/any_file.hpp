@@ -7,8 +7,12 @@
 #include <qio/configuration.hpp>
 #include <qio/context.hpp>
 #include <qio/explanation.hpp>
+#include <qio/extent.hpp>
 #include <qio/file.hpp>
+#include <qio/file_status.hpp>
+#include <qio/if_exists.hpp>
 #include <qio/mode.hpp>
+#include <qio/name_options.hpp>
 #include <qio/operation.hpp>
 #include <qio/options.hpp>
 #include <qio/path.hpp>
@@ -19,6 +23,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,9 +49,13 @@ constexpr std::string_view name_of(any_mode mode) noexcept {
 }
 
 /// A basic_file of any mode, for programs that read the mode from their configuration. It has the members of basic_file
-/// that every mode has, except adopt(), release(), share_with(), async_write_and_sync() and a few overloads. Use
-/// visit() for the others (views, async_resize), and for those that basic_file gets in later versions: no more are
-/// repeated here. Each call costs one switch more than a call of the basic_file.
+/// that every mode has, except adopt(), release(), share_with(), async_write_and_sync(), views and a few overloads: use
+/// visit() for those. Each call costs one switch more than a call of the basic_file.
+///
+/// Transfers and syncs on a context have one type of operation in every mode. The other asynchronous members are tasks
+/// here, because their operations have a type for each mode: a task allocates its frame, begins when it is awaited, and
+/// the file must stay, unmoved, until it has ended. Readers, writers and copy() take a basic_file: visit() with a
+/// coroutine.
 ///
 /// A direct file needs alignment, and the others do not: use alignment() for every mode. It is all 1 where nothing
 /// needs to be aligned. Buffers of a constant size always compile; a direct transfer may fail with
@@ -97,7 +106,7 @@ class [[nodiscard]] any_file {
   /// The same without blocking the context's thread: see basic_file::async_open(). Allocates the frames of two tasks.
   template <class ContextEngine>
   static task<result<any_file<ContextEngine>>> async_open(const basic_context<ContextEngine>& on, any_mode mode,
-                                                          std::string path, access wanted = access::read,
+                                                          owned_path path, access wanted = access::read,
                                                           creation how = creation::open_existing,
                                                           open_options options = {}) {
     using file = any_file<ContextEngine>;
@@ -290,6 +299,132 @@ class [[nodiscard]] any_file {
     return visit([](auto& file) { return file.explain(); });
   }
 
+  // --- attributes, names, space, locks and the page cache: see basic_file ---
+
+  /// See basic_file::status().
+  result<file_status> status() const {
+    return visit([](auto& file) { return file.status(); });
+  }
+  /// See basic_file::set_permissions().
+  result<void> set_permissions(std::uint32_t permissions) {
+    return visit([&](auto& file) { return file.set_permissions(permissions); });
+  }
+  /// See basic_file::set_owner().
+  result<void> set_owner(std::optional<std::uint32_t> owner, std::optional<std::uint32_t> group = {}) {
+    return visit([&](auto& file) { return file.set_owner(owner, group); });
+  }
+  /// See basic_file::set_times().
+  result<void> set_times(const file_times& times) {
+    return visit([&](auto& file) { return file.set_times(times); });
+  }
+  /// See basic_file::give_name().
+  result<void> give_name(path_view path, if_exists how = if_exists::fail, const name_options& options = {}) {
+    return visit([&](auto& file) { return file.give_name(path, how, options); });
+  }
+
+  /// See basic_file::allocate().
+  result<void> allocate(std::uint64_t offset, std::uint64_t bytes, allocation how = allocation::extend) {
+    return visit([&](auto& file) { return file.allocate(offset, bytes, how); });
+  }
+  /// See basic_file::async_allocate(). Not for mapped files: std::errc::operation_not_supported.
+  task<result<void>> async_allocate(std::uint64_t offset, std::uint64_t bytes, allocation how = allocation::extend,
+                                    const operation_options& options = {})
+    requires engine<Engine>
+  {
+    const kept_options kept(options);
+    return awaited<void>([=]<file_mode Mode>(basic_file<Mode, Engine> & file) requires(!Mode::is_mapped) {
+      return file.async_allocate(offset, bytes, how, kept.options());
+    });
+  }
+  /// See basic_file::discard().
+  result<void> discard(std::uint64_t offset, std::uint64_t bytes) {
+    return visit([&](auto& file) { return file.discard(offset, bytes); });
+  }
+  /// See basic_file::async_discard().
+  task<result<void>> async_discard(std::uint64_t offset, std::uint64_t bytes, const operation_options& options = {})
+    requires engine<Engine>
+  {
+    const kept_options kept(options);
+    return awaited<void>([=](auto& file) { return file.async_discard(offset, bytes, kept.options()); });
+  }
+  /// See basic_file::zero().
+  result<void> zero(std::uint64_t offset, std::uint64_t bytes) {
+    return visit([&](auto& file) { return file.zero(offset, bytes); });
+  }
+  /// See basic_file::async_zero().
+  task<result<void>> async_zero(std::uint64_t offset, std::uint64_t bytes, const operation_options& options = {})
+    requires engine<Engine>
+  {
+    const kept_options kept(options);
+    return awaited<void>([=](auto& file) { return file.async_zero(offset, bytes, kept.options()); });
+  }
+  /// See basic_file::next_data().
+  result<std::optional<extent>> next_data(std::uint64_t from) const {
+    return visit([&](auto& file) { return file.next_data(from); });
+  }
+  /// See basic_file::clone_from(). The source is a basic_file, or an any_file.
+  template <class Source>
+  result<std::uint64_t> clone_from(Source& source, const extent& what, std::uint64_t to_offset) {
+    return of_source(
+        source, [&](auto& from) { return visit([&](auto& file) { return file.clone_from(from, what, to_offset); }); });
+  }
+  /// See basic_file::copy_from(). The source is a basic_file, or an any_file.
+  template <class Source>
+  result<std::uint64_t> copy_from(Source& source, const extent& what, std::uint64_t to_offset) {
+    return of_source(
+        source, [&](auto& from) { return visit([&](auto& file) { return file.copy_from(from, what, to_offset); }); });
+  }
+
+  /// See basic_file::try_lock().
+  result<bool> try_lock(lock_kind kind, const extent& range = {}) {
+    return visit([&](auto& file) { return file.try_lock(kind, range); });
+  }
+  /// See basic_file::lock().
+  result<void> lock(lock_kind kind, const extent& range = {}, deadline until = {})
+    requires std::same_as<typename Engine::system, detail::operating_system>
+  {
+    return visit([&](auto& file) { return file.lock(kind, range, until); });
+  }
+  /// See basic_file::async_lock().
+  task<result<void>> async_lock(lock_kind kind, const extent& range = {}, const operation_options& options = {})
+    requires engine<Engine>
+  {
+    const kept_options kept(options);
+    return awaited<void>([=](auto& file) { return file.async_lock(kind, range, kept.options()); });
+  }
+  /// See basic_file::unlock().
+  result<void> unlock(const extent& range = {}) {
+    return visit([&](auto& file) { return file.unlock(range); });
+  }
+  /// See basic_file::is_locked().
+  result<bool> is_locked(lock_kind kind, const extent& range = {}) const {
+    return visit([&](auto& file) { return file.is_locked(kind, range); });
+  }
+
+  /// See basic_file::advise().
+  result<void> advise(access_pattern pattern) {
+    return visit([&](auto& file) { return file.advise(pattern); });
+  }
+  /// See basic_file::prefetch().
+  result<void> prefetch(const extent& range) {
+    return visit([&](auto& file) { return file.prefetch(range); });
+  }
+  /// See basic_file::async_prefetch().
+  task<result<void>> async_prefetch(const extent& range, const operation_options& options = {})
+    requires engine<Engine>
+  {
+    const kept_options kept(options);
+    return awaited<void>([=](auto& file) { return file.async_prefetch(range, kept.options()); });
+  }
+  /// See basic_file::forget().
+  result<void> forget(const extent& range = whole_file) {
+    return visit([&](auto& file) { return file.forget(range); });
+  }
+  /// See basic_file::resident().
+  result<residency> resident(const extent& range = whole_file) const {
+    return visit([&](auto& file) { return file.resident(range); });
+  }
+
  private:
   template <class OtherEngine>
   friend class any_file;
@@ -317,6 +452,39 @@ class [[nodiscard]] any_file {
     auto opened = co_await std::move(opening);
     if (!opened) co_return opened.error();
     co_return any_file(std::move(opened).value());
+  }
+
+  // Of a task, which begins later: the stop token that the caller has named may be gone by then.
+  class kept_options {
+   public:
+    explicit kept_options(const operation_options& given) noexcept
+        : deadline_(given.deadline), stop_(given.stop.token()) {}
+    operation_options options() const noexcept { return {deadline_, stop_}; }
+
+   private:
+    deadline deadline_;
+    std::stop_token stop_;
+  };
+
+  // The operations of the modes have different types; a coroutine awaits the one of this file.
+  template <class T, class Start>
+  task<result<T>> awaited(Start start) {
+    return visit([&](auto& file) { return awaited_of<T>(file, std::move(start)); });
+  }
+  template <class T, class File, class Start>
+  static task<result<T>> awaited_of(File& file, Start start) {
+    if constexpr (std::invocable<Start&, File&>)
+      co_return co_await start(file);
+    else
+      co_return not_supported();
+  }
+
+  template <class Source, class Call>
+  static auto of_source(Source& source, Call&& call) {
+    if constexpr (requires { source.visit(call); })
+      return source.visit(call);
+    else
+      return call(source);
   }
 
   // The variant always has a value. (GCC 12 warns about the null pointer that std::get_if() could return.)

@@ -20,6 +20,18 @@
 
 QIO_BEGIN_NAMESPACE
 
+/// The pages that a buffer_pool's memory consists of.
+enum class huge_pages : std::uint8_t {
+  never,  ///< ordinary ones
+  /// Huge ones where the system gives them, else ordinary ones. They make the kernel's pinning of direct transfers, and
+  /// the processor's address translation, cheaper. Linux: transparent huge pages (madvise(2), MADV_HUGEPAGE). Windows:
+  /// large pages, if the process has SeLockMemoryPrivilege. The size is rounded up to a multiple of 2 MiB.
+  preferred,
+  /// Huge ones, or allocate() fails. Linux: reserved ones (MAP_HUGETLB; /proc/sys/vm/nr_hugepages). Windows: large
+  /// pages.
+  required,
+};
+
 /// Memory that a vectored read fills: an address and a length in bytes. Borrowed: the memory must outlive the transfer.
 /// Has the layout of POSIX's iovec, so that arrays are passed to the kernel without copying.
 struct mutable_buffer {
@@ -135,9 +147,6 @@ class aligned_buffer {
   std::size_t alignment_;
 };
 
-QIO_END_NAMESPACE
-
-QIO_BEGIN_NAMESPACE
 namespace detail {
 
 // --- what one system call transfers, and its result: the interface between transfers and the platform ---

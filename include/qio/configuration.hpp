@@ -65,6 +65,13 @@
 #define QIO_HAS_URING 0
 #endif
 
+/// QIO_LACKS_LIBURING: 1 on Linux without io_uring in the build, where worker threads take its place.
+#if defined(__linux__) && !QIO_HAS_URING
+#define QIO_LACKS_LIBURING 1
+#else
+#define QIO_LACKS_LIBURING 0
+#endif
+
 /// QIO_HAS_IOCP: 1 where qio uses I/O completion ports, that is, on Windows.
 #if defined(_WIN32)
 #define QIO_HAS_IOCP 1

@@ -180,9 +180,10 @@ class [[nodiscard]] basic_context {
   }
 
   /// Awaited on the context's thread: the coroutine continues in run() or poll() once the clock of the engine has
-  /// reached `time`; at once if it has already. That clock is std::chrono::steady_clock, or simulated time. co_await
-  /// returns a result<void>: errc::context_closed if the context ends first. A sleeping coroutine is not an operation
-  /// in flight, so run() without a task does not wait for it. Allocates nothing.
+  /// reached `time`; at once if it has already, unless this turn has no time left: then after the others. That clock is
+  /// std::chrono::steady_clock, or simulated time. co_await returns a result<void>: errc::context_closed if the context
+  /// ends first. A sleeping coroutine is not an operation in flight, so run() without a task does not wait for it.
+  /// Allocates nothing.
   [[nodiscard]] detail::sleeping<detail::loop<Engine>> sleep_until(detail::clock::time_point time) const noexcept {
     static_cast<void>(loop());
     return {loop_, time};
@@ -286,6 +287,12 @@ class [[nodiscard]] basic_context {
     return loop(from).memory();
   }
 
+  /// Whether `single` is an operation of a file of this context.
+  template <class Answer, class Control, class Work>
+  bool owns(const operation<Engine, Answer, Control, Work>& single) const noexcept {
+    return &single.loop_ == loop_.get();
+  }
+
   /// How often a context over io_uring waited asleep and awake: see wait_policy. With another engine, all are zero.
   /// Call it on the context's thread.
   wait_statistics waits(detail::caller from = detail::caller::here()) const noexcept {
@@ -310,8 +317,6 @@ class [[nodiscard]] basic_context {
   friend class basic_file;
   friend class task_scope;
   friend detail::file_access;
-  template <class OtherEngine>
-  friend task<result<void>> async_sync_directory(const basic_context<OtherEngine>&, std::string);
 
   using session = typename detail::loop<Engine>::session;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// An open directory, for open_options::beneath.
+// An open directory, for open_options::beneath, and for names beneath it.
 #pragma once
 
 #include <qio/configuration.hpp>
@@ -7,6 +7,7 @@
 #include <qio/result.hpp>
 #include <qio/system/platform.hpp>
 
+#include <system_error>
 #include <utility>
 
 QIO_BEGIN_NAMESPACE
@@ -27,9 +28,9 @@ QIO_BEGIN_NAMESPACE
 /// process keeps renaming directories. Other mounts beneath the directory count as beneath; hard links and devices are
 /// treated like any other file.
 ///
-/// Needs Linux 5.6 (otherwise errc::beneath_not_supported) and a sandbox that permits the call (otherwise
-/// errc::beneath_forbidden); there is no fallback to a less safe method. Unavailable on Windows and on a simulated
-/// disk.
+/// Needs Linux 5.6, FreeBSD or a recent macOS (otherwise errc::beneath_not_supported) and a sandbox that permits the
+/// call (otherwise errc::beneath_forbidden); there is no fallback to a less safe method. Unavailable on Windows and on
+/// a simulated disk.
 class [[nodiscard]] directory {
  public:
   /// Opens the directory at `path`, which may lead anywhere. The handle refers to the same directory after a rename,
@@ -54,6 +55,13 @@ class [[nodiscard]] directory {
     if (handle_ != platform::invalid_handle) static_cast<void>(platform::close(handle_));
   }
 
+  /// Makes the names in this directory durable, as sync_directory() does, whatever its path is by now. Takes permission
+  /// to read the directory. Blocks.
+  result<void> sync() const {
+    if (handle_ == platform::invalid_handle) return error(std::make_error_code(std::errc::bad_file_descriptor));
+    return platform::sync_names(handle_);
+  }
+
   /// Owned by this object; platform::invalid_handle after a move from it.
   platform::native_handle native_handle() const noexcept { return handle_; }
 
@@ -63,4 +71,12 @@ class [[nodiscard]] directory {
   platform::native_handle handle_;
 };
 
+namespace detail {
+
+/// What calls of the platform take in place of options that name a directory, or none.
+inline platform::native_handle handle_of(const directory* beneath) noexcept {
+  return beneath == nullptr ? platform::anywhere : beneath->native_handle();
+}
+
+}  // namespace detail
 QIO_END_NAMESPACE

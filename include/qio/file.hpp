@@ -9,9 +9,17 @@
 #include <qio/context.hpp>
 #include <qio/directory.hpp>
 #include <qio/explanation.hpp>
+#include <qio/file/access.hpp>
+#include <qio/file/attributes.hpp>
 #include <qio/file/batch.hpp>
+#include <qio/file/cache.hpp>
+#include <qio/file/locks.hpp>
 #include <qio/file/modes.hpp>
+#include <qio/file/space.hpp>
 #include <qio/file/state.hpp>
+#include <qio/file/views.hpp>
+#include <qio/if_exists.hpp>
+#include <qio/loop/call.hpp>
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>
 #include <qio/operation_options.hpp>
@@ -51,6 +59,17 @@ template <class Engine>
 concept without_context = std::same_as<Engine, no_engine>;
 
 /// How a file refers to its context, if it has one.
+struct naming_of_file {
+  const std::string* path;
+  if_exists how;
+  const directory* beneath;
+
+  template <class State>
+  result<void> operator()(State& of) const {
+    return of.give_name(*path, how, beneath);
+  }
+};
+
 template <class Engine>
 struct file_loop {
   using pointer = std::shared_ptr<loop<Engine>>;
@@ -123,7 +142,11 @@ operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity
 /// std::bad_alloc, but an error then only names no file, and async_open(), once it runs, fails with
 /// std::errc::not_enough_memory.
 template <file_mode Mode, class Engine = no_engine>
-class [[nodiscard]] basic_file {
+class [[nodiscard]] basic_file : public file_space<basic_file<Mode, Engine>, Mode, Engine>,
+                                 public file_locks<basic_file<Mode, Engine>, Mode, Engine>,
+                                 public file_attributes<basic_file<Mode, Engine>, Engine>,
+                                 public file_cache<basic_file<Mode, Engine>, Mode, Engine>,
+                                 public file_views<basic_file<Mode, Engine>, Mode, Engine> {
  public:
   using mode_type = Mode;      ///< cached, uncached, direct or mapped
   using engine_type = Engine;  ///< the engine of its context, or no_engine
@@ -160,10 +183,71 @@ class [[nodiscard]] basic_file {
   /// finished closes the file.
   template <class ContextEngine>
   static task<result<basic_file<Mode, ContextEngine>>> async_open(const basic_context<ContextEngine>& on,
-                                                                  std::string path, access wanted = access::read,
+                                                                  owned_path path, access wanted = access::read,
                                                                   creation how = creation::open_existing,
                                                                   open_options options = {}) {
     return basic_file<Mode, ContextEngine>::open_asynchronously(on.loop_, std::move(path), wanted, how, options);
+  }
+
+  // --- files without a name ---
+
+  /// Opens a new, empty file in `directory` that has no name, so nobody else can open it. It is gone when it is closed,
+  /// or when its process ends, unless give_name() has given it a name: for temporary files, and for files that appear
+  /// only when they are complete. Needs access to write. open_options::beneath applies to `directory`.
+  ///
+  /// Linux: open(2) with O_TMPFILE. Fails with std::errc::operation_not_supported on file systems that have no such
+  /// files (NFS, FUSE, FAT), and on Windows.
+  static result<basic_file> open_unnamed(path_view directory, access wanted = access::read_write,
+                                         const open_options& options = {})
+    requires std::same_as<Engine, no_engine>
+  {
+    auto opened = state::open_unnamed(directory, wanted, options, detail::no_loop());
+    if (!opened) return opened.error().naming("create a file in", directory.c_str());
+    return basic_file(std::move(opened).value(), {});
+  }
+  /// The same for a file on a context.
+  template <class ContextEngine>
+  static result<basic_file<Mode, ContextEngine>> open_unnamed(const basic_context<ContextEngine>& on,
+                                                              path_view directory, access wanted = access::read_write,
+                                                              const open_options& options = {}) {
+    if (on.loop_ == nullptr) return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
+    auto opened = basic_file<Mode, ContextEngine>::state::open_unnamed(directory, wanted, options, on.loop_);
+    if (!opened) return opened.error().naming("create a file in", directory.c_str());
+    return basic_file<Mode, ContextEngine>(std::move(opened).value(), on.loop_);
+  }
+  /// The same on a worker thread. Allocates the frame of the task.
+  template <class ContextEngine>
+  static task<result<basic_file<Mode, ContextEngine>>> async_open_unnamed(const basic_context<ContextEngine>& on,
+                                                                          owned_path directory,
+                                                                          access wanted = access::read_write,
+                                                                          open_options options = {}) {
+    return basic_file<Mode, ContextEngine>::open_unnamed_by_worker(on.loop_, std::move(directory), wanted, options);
+  }
+
+  /// Gives the file a name, in the file system where it is: the first one after open_unnamed(), or a further one (a
+  /// hard link). With if_exists::fail, fails with std::errc::file_exists if anything has that name. With
+  /// if_exists::replace, a file or a symbolic link of that name is replaced, in one step. With if_exists::exchange,
+  /// fails with std::errc::invalid_argument. The path must stay beneath `beneath` unless that is null: see directory.
+  ///
+  /// Blocks as long as the file system takes to change a directory. For a file that after a crash is either missing or
+  /// complete, sync() it, give it the name, and sync_directory() its directory. Messages still call the file what it
+  /// was called. If the program ends while it replaces a file, the new one may stay under a name that begins with
+  /// ".qio-".
+  ///
+  /// Linux: linkat(2). Fails with std::errc::cross_device_link in another file system, and with
+  /// std::errc::no_such_file_or_directory if the file once had names and all were removed, or without /proc. On
+  /// Windows: std::errc::operation_not_supported.
+  result<void> give_name(path_view path, if_exists how = if_exists::fail, const directory* beneath = nullptr) {
+    if (!is_open()) return not_open();
+    return state_->give_name(path, how, beneath);
+  }
+  /// The same on a worker thread. This object must neither be moved nor destroyed until the task has ended, and
+  /// `beneath` must exist; the file may be closed, which waits for the worker. Allocates the frame of the task.
+  task<result<void>> async_give_name(owned_path path, if_exists how = if_exists::fail,
+                                     const directory* beneath = nullptr)
+    requires engine<Engine>
+  {
+    co_return co_await act_on_worker(detail::naming_of_file{&path, how, beneath}, {});
   }
 
   // --- handles that the program opened itself ---
@@ -549,33 +633,6 @@ class [[nodiscard]] basic_file {
     return operation_of<void>([&](request& r) { describe_resize(r, bytes); });
   }
 
-  // --- views: mapped files only ---
-
-  /// The file's own pages: `bytes` bytes from `offset` on, without a copy, and without a system call unless the file
-  /// has grown. Valid until the file is closed, even if it grows. A range past the end fails with errc::beyond_end; a
-  /// truncation by others since the size was last read goes unnoticed.
-  ///
-  /// If the file shrinks while a view is in use, accessing what was cut off raises SIGBUS, which ends the process; so
-  /// does a device that cannot read the page. Use read_at(), which returns an error, where that can happen.
-  result<std::span<const std::byte>> view(std::uint64_t offset, std::size_t bytes) const
-    requires(Mode::is_mapped)
-  {
-    if (!is_open()) return not_open();
-    auto found = state_->mode.view(offset, bytes);
-    if (!found) return found.error();
-    return std::span<const std::byte>(found.value());
-  }
-
-  /// The same, writable. What is stored there reaches the device at sync(), or when the kernel decides. On a full disk,
-  /// storing to a hole raises SIGBUS; write_at() returns an error instead.
-  result<std::span<std::byte>> writable_view(std::uint64_t offset, std::size_t bytes)
-    requires(Mode::is_mapped)
-  {
-    if (!is_open()) return not_open();
-    if (!state_->mode.is_writable()) return state_->file.activity.not_granted(access::write);
-    return state_->mode.view(offset, bytes);
-  }
-
   // --- properties ---
 
   /// What the offsets, lengths and addresses of transfers must be multiples of. All 1 unless the mode is direct; all
@@ -632,6 +689,11 @@ class [[nodiscard]] basic_file {
   template <file_mode, class>
   friend class basic_file;
   friend detail::file_access;
+  friend file_space<basic_file, Mode, Engine>;
+  friend file_locks<basic_file, Mode, Engine>;
+  friend file_attributes<basic_file, Engine>;
+  friend file_cache<basic_file, Mode, Engine>;
+  friend file_views<basic_file, Mode, Engine>;
 
   using state = detail::file_state<Mode, typename Engine::system>;
   using loop_pointer = typename detail::file_loop<Engine>::pointer;
@@ -672,6 +734,41 @@ class [[nodiscard]] basic_file {
   auto controlled(Describe&& describe, const operation_options& options) {
     const auto describe_any = [&](request& r) { is_open() ? describe(r) : refuse(r, not_open()); };
     return operation<Engine, Answer, typename detail::file_loop<Engine>::control_type>(*loop_, describe_any, options);
+  }
+
+  // For the members in headers of their own: `action(state)`, now ...
+  template <class Action>
+  auto act(const Action& action) const -> std::invoke_result_t<const Action&, state&> {
+    if (!is_open()) return not_open();
+    return action(*state_);
+  }
+  // ... or on a worker thread, by `action(state, cancel_flag)` if it works in pieces. The file may be moved meanwhile;
+  // closing it waits for the worker.
+  template <class Action>
+  auto act_on_worker(const Action& action, const operation_options& options) {
+    const auto call = [ action, opened = state_.get() ]<class... Flag>(Flag... flag)
+      requires std::invocable<const Action&, state&, Flag...>
+    {
+      return action(*opened, flag...);
+    };
+    using work = detail::call_request<std::remove_const_t<decltype(call)>>;
+    const auto describe = [&](work& r) {
+      if (state_ == nullptr) return refuse(r, not_open());
+      r.describe(call, state_->file.handle, state_->file.activity);
+    };
+    return detail::call_operation<Engine, work>(*loop_, describe, options);
+  }
+
+  // ... or again and again, by the loop, until it returns true or an error. Closing the file ends that.
+  template <class Action>
+  auto act_repeatedly(const Action& action, const operation_options& options) {
+    const auto call = [action, opened = state_.get()] { return action(*opened); };
+    using work = detail::retried_call<std::remove_const_t<decltype(call)>>;
+    const auto describe = [&](work& r) {
+      if (state_ == nullptr) return refuse(r, not_open());
+      r.describe(call, state_->file.activity);
+    };
+    return operation<Engine, void, detail::control<detail::loop<Engine>, work>, work>(*loop_, describe, options);
   }
 
   void require_open([[maybe_unused]] const char* mistake, [[maybe_unused]] detail::caller from) const noexcept {
@@ -801,6 +898,21 @@ class [[nodiscard]] basic_file {
     co_return basic_file(std::move(opened).value(), std::move(loop));
   }
 
+  static task<result<basic_file>> open_unnamed_by_worker(loop_pointer loop, std::string directory, access wanted,
+                                                         open_options options) {
+    if (loop == nullptr) co_return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
+    opened_state opened = error(std::make_error_code(std::errc::not_enough_memory));
+    file_activity activity;
+    auto job = [&]() noexcept -> result<void> {
+      detail::succeeds([&] { opened = state::open_unnamed(directory, wanted, options, loop); });
+      if (!opened) return opened.error();
+      return success();
+    };
+    if (auto done = co_await detail::call_by_worker(*loop, activity, job); !done)
+      co_return done.error().naming("create a file in", directory.c_str());
+    co_return basic_file(std::move(opened).value(), std::move(loop));
+  }
+
   using opened_state = result<std::unique_ptr<state>>;
 
   template <class Loop>
@@ -869,31 +981,63 @@ using async_mapped_file = async_file<mapped>;      ///< a mapped_file on a qio::
 
 namespace detail {
 
-template <class Engine>
-task<result<void>> sync_directory_by_worker(std::shared_ptr<loop<Engine>> on, std::string directory) {
+/// Has a worker thread of the context call `work(files)`, where `files` is the system of the context's files. What
+/// `work` returns is a result.
+template <class Engine, class Work>
+task<std::invoke_result_t<Work&, const typename Engine::system&>> call_with_files(std::shared_ptr<loop<Engine>> on,
+                                                                                  Work work) {
+  using answer = std::invoke_result_t<Work&, const typename Engine::system&>;
   if (on == nullptr) co_return error(std::make_error_code(std::errc::bad_file_descriptor));  // moved from
   file_activity activity;
-  auto job = [&]() noexcept {
-    result<void> synced = error(std::make_error_code(std::errc::not_enough_memory));
-    succeeds([&] { synced = platform::sync_directory(directory); });
-    return synced;
+  std::optional<answer> returned;
+  auto job = [&]() noexcept -> result<void> {
+    const typename Engine::system files = system_on<typename Engine::system>(on);
+    if (!succeeds([&] { returned.emplace(work(files)); }))
+      return error(std::make_error_code(std::errc::not_enough_memory));
+    return success();
   };
-  co_return co_await call_by_worker(*on, activity, job);
+  if (const auto done = co_await call_by_worker(*on, activity, job); !done) co_return done.error();
+  co_return *std::move(returned);
 }
+
+/// A directory to sync. Its path is a path_view, or a std::string that an asynchronous call owns.
+template <class Path>
+struct directory_sync {
+  Path path;
+  const qio::directory* beneath = nullptr;
+
+  template <class System>
+  result<void> operator()(const System& files) const {
+    const path_view directory = path;
+    const error misfit = directory.misfit();
+    const auto synced = misfit.exists() ? result<void>(misfit) : files.sync_directory(handle_of(beneath), directory);
+    return synced ? synced : synced.error().naming("sync directory", directory.c_str());
+  }
+};
 
 }  // namespace detail
 
 /// Makes the entries of a directory durable: files that were created, renamed or removed in it before the call. Blocks.
 /// (On Windows it flushes the directory's handle, which NTFS accepts, but which is undocumented.)
-inline result<void> sync_directory(path_view directory) { return platform::sync_directory(directory); }
+inline result<void> sync_directory(path_view directory) {
+  return detail::directory_sync<path_view>{directory}(detail::operating_system());
+}
+/// The same of a directory whose path must stay beneath another one: see open_options::beneath.
+inline result<void> sync_directory(path_view path, const directory& beneath) {
+  return detail::directory_sync<path_view>{path, &beneath}(detail::operating_system());
+}
 
-/// Like sync_directory(), on a worker thread. Allocates the frame of the task. (A simulated disk has a sync_directory()
-/// of its own.)
+/// Like sync_directory(), on a worker thread; on a simulated context, of its disk. Allocates the frame of the task.
 template <class Engine>
-task<result<void>> async_sync_directory(const basic_context<Engine>& on, std::string directory) {
-  static_assert(std::is_same_v<typename Engine::system, detail::operating_system>,
-                "qio: this context's files are not the system's; for a simulated disk, call disk.sync_directory()");
-  return detail::sync_directory_by_worker(on.loop_, std::move(directory));
+task<result<void>> async_sync_directory(const basic_context<Engine>& on, owned_path directory) {
+  return detail::call_with_files(detail::file_access::loop_of(on),
+                                 detail::directory_sync<std::string>{std::move(directory)});
+}
+/// The same of a directory whose path must stay beneath another one, which must outlive the task.
+template <class Engine>
+task<result<void>> async_sync_directory(const basic_context<Engine>& on, owned_path path, const directory& beneath) {
+  return detail::call_with_files(detail::file_access::loop_of(on),
+                                 detail::directory_sync<std::string>{std::move(path), &beneath});
 }
 
 QIO_END_NAMESPACE

@@ -60,6 +60,26 @@ class [[nodiscard]] log_writer {
   /// longest_record(), and with the error of an earlier write if one has failed.
   log_append<state> append(std::span<const std::byte> record) noexcept { return {state_.get(), record}; }
 
+  /// Drops records in front of `record`, which a recovery does not need any more, for example because a checkpoint
+  /// has what they say. Awaited, it returns when later openings begin behind them, with the number of the first record
+  /// that is left: at most `record`, because whole batches are dropped, and of a long log not each position is
+  /// remembered. At most 1/64 of what the log has had at one time stays for that.
+  ///
+  /// The space is given back to the file system by discard(): see discarded(). Numbers, offsets and the size of the
+  /// file continue to grow. Appends continue meanwhile, and so may read_log(). Several may be in flight.
+  ///
+  /// Two durable writes, and nothing if no batch can be dropped. Fails with errc::record_not_durable if `record` is
+  /// behind the record that is appended next to what is durable, with the error of an earlier write if one has failed,
+  /// and with that of discard(): then the records are dropped, and the next trim() discards their space.
+  /// Allocates nothing.
+  log_trim<state> trim(std::uint64_t record) noexcept { return {state_.get(), record}; }
+
+  /// The number of the first record that has not been trimmed, or of the first one that will be appended.
+  std::uint64_t first_record() const noexcept { return state_->first_record(); }
+  /// The bytes at the beginning of the file that trim() has given back to the file system, since the log was opened.
+  /// They stay 0 where the file system cannot do that (FALLOC_FL_PUNCH_HOLE; FSCTL_SET_ZERO_DATA).
+  std::uint64_t discarded() const noexcept { return state_->discarded(); }
+
   /// What open_log() has found. The tail is log_end::torn if a torn batch was erased.
   const log_contents& recovered() const noexcept { return state_->recovered(); }
   /// The offset in the file, in bytes, of the end of the last durable batch.
@@ -109,7 +129,7 @@ detail::needs_a_file_opened_on_a_context open_log(basic_file<Mode, no_engine>, V
 /// are larger than options.batch_limit, the only option that matters here. Allocates.
 ///
 /// The log may be open for appending meanwhile, in any process. Then this returns all records that were acknowledged
-/// before it began, and perhaps later ones; log_end::torn may be a batch that is being written.
+/// before it began, and perhaps later ones, up to two extents more; log_end::torn may be a batch that is being written.
 template <file_mode Mode, class Engine, std::predicate<const log_record&> Visit>
 task<result<log_contents>> read_log(basic_file<Mode, Engine>& file, Visit visit, log_options options = {}) {
   detail::log_reader<basic_file<Mode, Engine>> reader(file, false);

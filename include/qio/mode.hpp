@@ -67,6 +67,12 @@ enum class access : std::uint8_t {
   read_write,  ///< both
 };
 
+/// Which other locks a lock of a file keeps out: see basic_file::try_lock().
+enum class lock_kind : std::uint8_t {
+  shared,     ///< exclusive ones
+  exclusive,  ///< all
+};
+
 /// In which order a file will mostly be read: a hint to the system's read-ahead. See open_options::pattern.
 enum class access_pattern : std::uint8_t {
   normal,      ///< the system detects it
@@ -85,7 +91,30 @@ enum class creation : std::uint8_t {
   /// path are followed, except those of other users in a world-writable sticky directory
   /// (std::errc::permission_denied).
   always_new,
+  emptied,  ///< created, or loses its contents and stays the same file; needs access to write
 };
+
+/// How long what is written to a file will stay: a hint to the device, which can then keep data of one kind together
+/// (fcntl(2), F_SET_RW_HINT). Relative to each other; what they mean is up to the program. See open_options::lifetime.
+enum class data_lifetime : std::uint8_t {
+  unknown,      ///< no hint
+  short_lived,  ///< such as temporary files and logs
+  medium,
+  long_lived,
+  extreme,  ///< such as archives
+};
+
+/// "short_lived", ...
+constexpr std::string_view name_of(data_lifetime lifetime) noexcept {
+  switch (lifetime) {
+    case data_lifetime::unknown: return "unknown";
+    case data_lifetime::short_lived: return "short_lived";
+    case data_lifetime::medium: return "medium";
+    case data_lifetime::long_lived: return "long_lived";
+    case data_lifetime::extreme: return "extreme";
+  }
+  return {};
+}
 
 /// What sync() makes durable. Durable data survives a power failure if the device honors flushes.
 enum class sync_kind : std::uint8_t {
@@ -116,9 +145,6 @@ struct atomic_write_limits {
   friend bool operator==(const atomic_write_limits&, const atomic_write_limits&) = default;
 };
 
-QIO_END_NAMESPACE
-
-QIO_BEGIN_NAMESPACE
 namespace detail {
 
 // --- what a handle must be for a mode ---
@@ -129,7 +155,13 @@ struct handle_kind {
   bool asynchronous = false;    ///< for use by an engine
   bool writes_durably = false;  ///< a write completes only when it is durable
   access_pattern pattern = access_pattern::normal;
+  bool follows_links = true;  ///< a symbolic link at the end of the path
+  bool regular_only = false;  ///< no device, not even for a moment
+  bool is_unnamed = false;    ///< the path is that of a directory, where a file without a name is created
 };
+
+/// Whether opening a file so takes away what it contains, and the file itself stays.
+constexpr bool empties(creation how) noexcept { return how == creation::truncate_existing || how == creation::emptied; }
 
 /// A handle that was opened elsewhere, and its properties.
 template <class Opening>

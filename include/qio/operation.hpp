@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -20,6 +21,14 @@ QIO_BEGIN_NAMESPACE
 
 template <engine Engine>
 class basic_context;
+
+namespace detail {
+
+/// Work whose result is more than its failure and the bytes transferred.
+template <class Work>
+concept concludes_itself = requires(Work& work) { work.conclude(true); };
+
+}  // namespace detail
 
 /// One asynchronous operation. A file makes it (`file.async_read_at(...)`); it is then awaited, or started with a
 /// callback, once. To start another in the same place, use an operation_slot.
@@ -30,8 +39,8 @@ class basic_context;
 /// coroutine not resumed.
 ///
 /// Belongs to the context's thread or, before the context first runs, to any one thread. `Work` is detail::batch for
-/// async_read_many() and async_write_many(), whose operations borrow the requests as well; those of bounced() have
-/// types of their own.
+/// async_read_many() and async_write_many(), whose operations borrow the requests as well; those of bounced(), and
+/// calls on worker threads, have types of their own.
 template <class Engine, class Answer, class Control = detail::no_control, class Work = request>
 class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
   static_assert(engine<Engine>);
@@ -83,16 +92,19 @@ class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
     if (QIO_CHECKS) stage_ = stage::completed;  // also of one that completed at once
     bool has_timed_out = false;
     if constexpr (has_control) has_timed_out = control_.timed_out();
-    if constexpr (std::is_base_of_v<detail::batch, Work>) return Work::conclude(has_timed_out);
-    if (failure.exists()) {
-      if (has_timed_out && failure == std::errc::operation_canceled)
-        return error::of_transfer(std::make_error_code(std::errc::timed_out), failure.transferred());
-      return failure;
+    if constexpr (detail::concludes_itself<Work>) {
+      return Work::conclude(has_timed_out);
+    } else {
+      if (failure.exists()) {
+        if (has_timed_out && failure == std::errc::operation_canceled)
+          return error::of_transfer(std::make_error_code(std::errc::timed_out), failure.transferred());
+        return failure;
+      }
+      if constexpr (std::is_void_v<Answer>)
+        return success();
+      else
+        return io.transferred();
     }
-    if constexpr (std::is_void_v<Answer>)
-      return success();
-    else
-      return io.transferred();
   }
 
   // --- or starting it ---
@@ -113,15 +125,23 @@ class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
                   "qio: a callback must be trivially copyable and at most four pointers in size; capture a pointer");
     QIO_REQUIRE_AT(stage_ == stage::made, "an operation was started that has already been started or awaited", from);
     new (&storage_) Callback(callback);
-    completed = [](request& self) noexcept {
-      auto& done = static_cast<operation&>(self);
-      done.stage_ = stage::completed;
-      if constexpr (has_control) done.control_.disarm(done.loop_);
-      Callback copy = *std::launder(reinterpret_cast<Callback*>(&done.storage_));  // it may destroy the operation
-      copy(done.await_resume());
-    };
+    completed = call_back<Callback>;
     needs_no_engine = completes_at_once(from);
     begin();
+  }
+
+  /// Like start(), but if the operation completes at once (a read from the page cache, say), this returns its result,
+  /// and the callback is not called. For adapters to other libraries, which call back in a way of their own.
+  template <class Callback>
+    requires is_callback<Callback>
+  std::optional<result_type> start_or_finish(Callback callback, detail::caller from = detail::caller::here()) noexcept {
+    QIO_REQUIRE_AT(stage_ == stage::made, "an operation was started that has already been started or awaited", from);
+    new (&storage_) Callback(callback);
+    completed = call_back<Callback>;
+    needs_no_engine = completes_at_once(from);
+    if (needs_no_engine && loop_.may_go_on()) return await_resume();
+    begin();
+    return std::nullopt;
   }
 
   /// Asks a started operation to end early; see operation_options for what its result is then. Before the start and
@@ -143,6 +163,15 @@ class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
   using Work::completed, Work::fail_as_canceled, Work::failure, Work::io, Work::needs_no_engine;
 
   static constexpr bool has_control = !std::is_same_v<Control, detail::no_control>;
+
+  template <class Callback>
+  static void call_back(request& self) noexcept {
+    auto& done = static_cast<operation&>(self);
+    done.stage_ = stage::completed;
+    if constexpr (has_control) done.control_.disarm(done.loop_);
+    Callback copy = *std::launder(reinterpret_cast<Callback*>(&done.storage_));  // it may destroy the operation
+    copy(done.await_resume());
+  }
 
   bool completes_at_once([[maybe_unused]] detail::caller from) noexcept {
     bool may_start = !needs_no_engine && !loop_.closed();

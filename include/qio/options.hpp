@@ -108,6 +108,22 @@ struct open_options {
   /// beneath it; otherwise the open fails with errc::leaves_directory. See directory. It must outlive the call to open.
   /// Null allows any path.
   const directory* beneath = nullptr;
+  /// Whether a symbolic link at the end of the path is followed. If false, one there fails the open with
+  /// std::errc::too_many_symbolic_link_levels (Linux: O_NOFOLLOW; Windows: also for mount points). Links before the end
+  /// are followed: use `beneath` for paths from an untrusted source.
+  bool follow_links = true;
+  /// Whether only a regular file may be opened. If true, anything else fails with errc::not_a_regular_file (a directory
+  /// with std::errc::is_a_directory), and is not opened for a moment either, since some devices act when they are
+  /// opened (a tape rewinds, a watchdog starts). Linux finds out first (O_PATH), and needs /proc to be sure that the
+  /// path does not lead elsewhere by the time it opens the file. Windows refuses paths of the device namespace (\\.\ ,
+  /// NUL, COM1), and what else is not a file after it has opened it. macOS and FreeBSD look before they open, and once
+  /// more afterwards.
+  bool regular_only = false;
+  /// A hint about how long what is written to the file will stay, for devices that keep data apart by that. It belongs
+  /// to the file as long as the system keeps it in memory, so to all who have it open, and needs to be the owner's.
+  /// Changes no result. Where it is unavailable, it is ignored, and file.explain() reports why ("lifetime"). adopt()
+  /// and share_with() leave it as it is. Linux: fcntl(2) with F_SET_RW_HINT.
+  data_lifetime lifetime = data_lifetime::unknown;
 };
 
 /// How a context waits for transfers of direct files. An interrupt costs a few microseconds, but leaves the CPU free
@@ -152,7 +168,7 @@ constexpr std::string_view name_of(wait_policy policy) noexcept {
 
 /// What carries out a context's operations.
 enum class engine_kind : std::uint8_t {
-  any,   ///< the ring, else on Linux AIO, else workers; explain() says why
+  any,   ///< the ring; without one, Linux AIO and workers; without that, workers. explain() says why
   ring,  ///< io_uring, on Windows a completion port; without it, create() fails with the system's error
   /// Linux AIO (io_submit(2)) for direct transfers that need not wait before they get to the device, and workers for
   /// everything else. Without it, create() fails with the system's error; on other systems, with

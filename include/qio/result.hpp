@@ -70,6 +70,30 @@ enum class errc : int {
   log_extent_too_large,     ///< log_options::extent is larger than an extent may be
   null_in_path,             ///< a path contains a null character, which would end the name too early
   direct_to_character_device,  ///< the path of a direct file leads to a character device, such as /dev/null
+  lock_query_not_supported,    ///< Windows and FreeBSD do not report who has locked a range
+  not_a_regular_file,          ///< open_options::regular_only, and the path leads to a device, a pipe or a socket
+  range_not_locked,            ///< Windows: unlock() was given a range that is not exactly one that was locked
+  no_name_in_path,          ///< a path to create, rename or remove has no name at its end: it is empty, or ends in ".."
+  if_exists_not_supported,  ///< the file system cannot rename with if_exists::fail, or not with if_exists::exchange
+  not_a_link,               ///< the path of read_link() does not lead to a symbolic link
+  invalid_permissions,      ///< permission bits other than 07777
+  tree_too_deep,            ///< a directory is deeper than walk_options::deepest
+  is_mount_point,           ///< a directory is the root of another mount, which remove_tree() does not enter
+  misaligned_clone,         ///< a range of clone_from() is not a multiple of the file system's block
+  overlapping_copy,         ///< clone_from(), copy_from() or copy() within one file, and the ranges overlap
+  directory_sync_not_supported,  ///< the file system cannot sync directories, so it alone decides when names are
+                                 ///< durable
+  directory_of_overlay,          ///< the directory is in a lower layer of an overlay, which cannot rename it
+  advice_not_supported,          ///< Windows: the order of reads is given when a file is opened, and stays
+  prefetch_not_supported,        ///< Windows reads ahead on request only for mapped files
+  forget_not_supported,          ///< the system does not drop cached pages on request
+  residency_not_supported,       ///< the system does not report what it has cached
+  residency_hidden,              ///< the system does not report to this user what it has cached of this file
+  prefault_not_supported,        ///< the system cannot make these pages present
+  prefault_failed,               ///< a page could not be made present: it was cut off, or the device failed or is full
+  huge_pages_not_supported,      ///< the system has no huge pages for files
+  record_not_durable,            ///< trim() was to keep records from one on that is not durable yet
+  direct_not_promised,           ///< macOS, FreeBSD: the system may avoid its cache, but does not promise to
 };
 
 QIO_END_NAMESPACE
@@ -233,6 +257,14 @@ class qio_category final : public identified_category {
         return "direct I/O is unavailable: the file system keeps its files in memory (tmpfs, ramfs, hugetlbfs)";
       case errc::direct_to_character_device:
         return "direct I/O is unavailable: the path leads to a character device, not to a file or a block device";
+      case errc::direct_not_promised:
+        return "direct I/O is unavailable: on this system, F_NOCACHE and O_DIRECT do not promise it";
+      case errc::lock_query_not_supported:
+        return "the system does not report locks: call try_lock(), and unlock() on success";
+      case errc::not_a_regular_file:
+        return "the path leads to a device, a pipe or a socket, which open_options::regular_only excludes";
+      case errc::range_not_locked:
+        return "the range is not one that this file has locked: Windows unlocks only exactly the ranges of try_lock()";
       case errc::uncached_not_supported:
         return "uncached I/O (RWF_DONTCACHE) is unavailable: it needs Linux 6.14 and a file system that supports it";
       case errc::access_not_granted: return "the file was not opened for this kind of access";
@@ -243,7 +275,8 @@ class qio_category final : public identified_category {
                "engine_kind::workers";
       case errc::leaves_directory: return "the path leads out of the directory that it must stay beneath";
       case errc::beneath_not_supported:
-        return "open_options::beneath is unavailable: it needs Linux 5.6 (openat2) and a file of the operating system";
+        return "open_options::beneath is unavailable: it needs Linux 5.6 (openat2), FreeBSD or a recent macOS, "
+               "and a file of the operating system";
       case errc::beneath_forbidden:
         return "open_options::beneath is unavailable: a sandbox (seccomp) forbids the system call openat2";
       case errc::too_many_workers: return "context_options::workers exceeds the most that a context may have";
@@ -285,6 +318,35 @@ class qio_category final : public identified_category {
       case errc::untorn_offset: return "the offset of an untorn write must be a multiple of its length";
       case errc::untorn_buffers: return "an untorn write must have a single buffer";
       case errc::null_in_path: return "the path contains a null character";
+      case errc::invalid_permissions: return "permissions have bits other than 07777";
+      case errc::tree_too_deep: return "the directory is deeper than walk_options::deepest";
+      case errc::is_mount_point:
+        return "the directory is the root of another mount: unmount it, or set remove_options::enters_mounts";
+      case errc::misaligned_clone: return "a clone must consist of whole blocks of the file system";
+      case errc::overlapping_copy: return "the source and the destination of the copy overlap";
+      case errc::advice_not_supported:
+        return "advise() is unavailable: Windows needs open_options::pattern, when the file is opened";
+      case errc::prefetch_not_supported:
+        return "prefetch() is unavailable: Windows has it for mapped files only (PrefetchVirtualMemory)";
+      case errc::forget_not_supported: return "forget() is unavailable: it needs posix_fadvise()";
+      case errc::residency_not_supported:
+        return "resident() is unavailable: it needs a file of Linux (cachestat or mincore)";
+      case errc::residency_hidden:
+        return "the kernel does not report what it has cached of this file: only its owner may ask, and users who may "
+               "write to it";
+      case errc::prefault_not_supported:
+        return "prefault() is unavailable: it needs Linux 5.14 (MADV_POPULATE_READ, MADV_POPULATE_WRITE), or, for "
+               "reading, open_options::guards_copies";
+      case errc::prefault_failed:
+        return "a page could not be made present: the file has become shorter, or its device failed or is full";
+      case errc::huge_pages_not_supported:
+        return "huge pages are unavailable: they need Linux with transparent huge pages (MADV_HUGEPAGE)";
+      case errc::directory_sync_not_supported:
+        return "the file system cannot sync directories (fsync(2) fails with EINVAL), so it alone decides when names "
+               "are durable";
+      case errc::directory_of_overlay:
+        return "the directory is in a lower layer of an overlay, which cannot rename it unless it is mounted with "
+               "redirect_dir=on: copy what is in it";
       case errc::log_damaged:
         return "the log is damaged: acknowledged records are missing or wrong; read_log() reads those before";
       case errc::log_is_open:
@@ -292,6 +354,15 @@ class qio_category final : public identified_category {
       case errc::log_version: return "the log has a format that this version of qio does not read";
       case errc::log_batch_too_large: return "the batches of the log are larger than log_options::batch_limit";
       case errc::log_extent_too_large: return "log_options::extent is larger than an extent may be";
+      case errc::record_not_durable: return "a log can be trimmed only in front of records that are durable";
+      case errc::no_name_in_path:
+        return "the path does not end in a name that can be created, renamed or removed: it is empty, or ends in "
+               "\".\", "
+               "\"..\" or a slash";
+      case errc::if_exists_not_supported:
+        return "this file system cannot rename in that way (if_exists::fail and if_exists::exchange need "
+               "RENAME_NOREPLACE and RENAME_EXCHANGE)";
+      case errc::not_a_link: return "it is not a symbolic link";
     }
     return "unknown qio error " + std::to_string(value);
   }
@@ -319,12 +390,22 @@ class qio_category final : public identified_category {
       case errc::untorn_buffers:
       case errc::log_batch_too_large:
       case errc::log_extent_too_large:
+      case errc::record_not_durable:
       case errc::null_in_path:
+      case errc::range_not_locked:
+      case errc::no_name_in_path:
+      case errc::not_a_link:
+      case errc::invalid_permissions:
+      case errc::tree_too_deep:
+      case errc::not_a_regular_file:
+      case errc::misaligned_clone:
+      case errc::overlapping_copy:
       case errc::beyond_end: return std::errc::invalid_argument;
       case errc::offset_too_large: return std::errc::file_too_large;
       case errc::direct_not_supported:
       case errc::direct_unknown:
       case errc::direct_in_memory:
+      case errc::direct_not_promised:
       case errc::direct_to_character_device:
       case errc::uncached_not_supported:
       case errc::cannot_be_bound:
@@ -335,17 +416,30 @@ class qio_category final : public identified_category {
       case errc::cannot_be_released:
       case errc::writeback_not_supported:
       case errc::untorn_not_supported:
+      case errc::lock_query_not_supported:
       case errc::log_version:
+      case errc::if_exists_not_supported:
+      case errc::advice_not_supported:
+      case errc::prefetch_not_supported:
+      case errc::forget_not_supported:
+      case errc::residency_not_supported:
+      case errc::prefault_not_supported:
+      case errc::huge_pages_not_supported:
+      case errc::directory_sync_not_supported:
       case errc::cannot_be_shared: return std::errc::operation_not_supported;
       case errc::log_is_open:
+      case errc::is_mount_point:
       case errc::handle_is_shared: return std::errc::device_or_resource_busy;
-      case errc::leaves_directory: return std::errc::cross_device_link;  // as Linux reports it
+      case errc::directory_of_overlay:
+      case errc::leaves_directory: return std::errc::cross_device_link;  // as Linux reports them
       case errc::access_not_granted: return std::errc::bad_file_descriptor;
       case errc::record_too_large: return std::errc::message_size;
       case errc::not_a_log: return std::errc::invalid_argument;
       case errc::log_damaged: return std::errc::bad_message;
       case errc::context_closed: return std::errc::operation_canceled;
       case errc::no_offsets: return std::errc::invalid_seek;
+      case errc::residency_hidden: return std::errc::operation_not_permitted;
+      case errc::prefault_failed: return std::errc::io_error;
     }
     return {value, *this};
   }
@@ -457,11 +551,15 @@ class error {
   /// direction of text, invisible ones, and bytes that are not UTF-8 are written as hexadecimal numbers, as in \x1b. An
   /// empty path is not named.
   error naming(const char* verb, const char* path) const noexcept {
+    return *path == '\0' ? *this : naming(verb, path, "", nullptr);
+  }
+  /// The same for two paths: "cannot <verb> <path><joined by><other>: ".
+  error naming(const char* verb, const char* path, const char* joined_by, const char* other) const noexcept {
     error result = *this;
-    if (*path == '\0') return result;
     detail::succeeds([&] {
-      result.failure_ = detail::all_recent_failures.keep(std::string("cannot ") + verb + ' ' +
-                                                         detail::printable(detail::shortened(path)));
+      std::string failure = std::string("cannot ") + verb + ' ' + detail::printable(detail::shortened(path));
+      if (other != nullptr) failure.append(joined_by).append(detail::printable(detail::shortened(other)));
+      result.failure_ = detail::all_recent_failures.keep(std::move(failure));
     });
     return result;
   }
@@ -480,12 +578,14 @@ class error {
 
   /// The wrong number: an offset, a length or an address in bytes, or a count. For errc::overlapping_writes, the index
   /// of the first write in the span; for errc::null_in_path, the index of the null character; for
-  /// errc::access_not_granted, the `access` that the file was opened with; for errc::log_damaged, see open_log(). 0 if
+  /// errc::access_not_granted, the `access` that the file was opened with; for errc::if_exists_not_supported, the
+  /// `if_exists`; for errc::overlapping_copy, the offset of the source; for errc::log_damaged, see open_log(). 0 if
   /// there is none.
   std::uint64_t given() const noexcept { return is_qio() ? given_ : 0; }
   /// What given() must be a multiple of, or must not exceed. For errc::untorn_length, a valid length; for
-  /// errc::overlapping_writes, the index of the second write; for errc::access_not_granted, the `access` that is
-  /// needed; for errc::log_damaged, see open_log(). Else 0.
+  /// errc::overlapping_writes, the index of the second write; for errc::overlapping_copy, the offset of the
+  /// destination; for errc::access_not_granted, the `access` that is needed; for errc::log_damaged, see open_log().
+  /// Else 0.
   std::uint64_t needed() const noexcept { return is_qio() ? needed_ : 0; }
   /// The number of bytes that a failed, canceled or timed-out transfer had moved before it stopped. They are the first
   /// bytes of the buffer that was read into, or of the range of the file that was written.
@@ -550,7 +650,19 @@ class error {
       case errc::untorn_offset:
         return "offset " + std::to_string(given_) + " of an untorn write is not a multiple of its length, " +
                std::to_string(needed_);
+      case errc::misaligned_clone:
+        return "an offset or the length of the clone, " + std::to_string(given_) +
+               ", is not a multiple of the file system's block, " + std::to_string(needed_) + ": use copy_from()";
+      case errc::overlapping_copy:
+        return "the ranges at " + std::to_string(given_) + " and " + std::to_string(needed_) +
+               " of the file overlap: copy to another place first";
+      case errc::if_exists_not_supported: return reason_of_rename();
       case errc::null_in_path: return "the path has a null character after " + std::to_string(given_) + " bytes";
+      case errc::invalid_permissions:
+        return "permissions " + std::to_string(given_) + " (decimal) have bits other than 07777";
+      case errc::tree_too_deep:
+        return "the directory is " + std::to_string(given_) + " levels deep, but walk_options::deepest is " +
+               std::to_string(needed_);
       case errc::record_too_large:
         return "the record has " + std::to_string(given_) + " bytes, but the log allows at most " +
                std::to_string(needed_) + " (log_options::largest_batch, when it was created)";
@@ -567,8 +679,22 @@ class error {
       case errc::log_extent_too_large:
         return "log_options::extent is " + std::to_string(given_) + " bytes, but may be at most " +
                std::to_string(needed_);
+      case errc::record_not_durable:
+        return "the log cannot be trimmed up to record " + std::to_string(given_) + ": those from record " +
+               std::to_string(needed_) + " on are not durable yet";
       default: return code().message();
     }
+  }
+
+  std::string reason_of_rename() const {
+    // The values of `if_exists` that not every file system has: fail and exchange.
+    if (given_ == 0)
+      return "the file system cannot rename without replacing (RENAME_NOREPLACE), which if_exists::fail needs: if "
+             "nobody "
+             "else changes the old name meanwhile, link() the new name to the file, and remove() the old one";
+    if (given_ == 2)
+      return "the file system cannot exchange two names (RENAME_EXCHANGE), which if_exists::exchange needs";
+    return code().message();
   }
 
   std::string reason_of_access() const {
@@ -578,7 +704,8 @@ class error {
     if (given_ == 1 && needed_ == 0)
       return "the file was opened with access::write, which does not permit reading: open it with access::read_write";
     if (given_ == 0 && needed_ == 2)
-      return "creation::truncate_existing needs access::write or access::read_write, not access::read";
+      return "creation::truncate_existing, creation::emptied and open_unnamed() need access::write or "
+             "access::read_write, not access::read";
     return code().message();
   }
 

@@ -64,13 +64,9 @@ class [[nodiscard]] shared_file {
   static result<shared_file> share(basic_file<Mode>&& file) {
     if (platform::binds_handles) return error(errc::cannot_be_shared);
     if (!file.is_open()) return not_open();
-    auto state = detail::file_access::state_of(file);
-    if (state->file.sharing != nullptr) {
-      file = detail::file_access::make<basic_file<Mode>>(std::move(state), detail::no_loop());
-      return error(errc::handle_is_shared);
-    }
-    state->be_shared();
-    return shared_file(std::move(state));
+    if (detail::file_access::has_shared(file)) return error(errc::handle_is_shared);
+    detail::file_access::be_shared(file);  // which allocates, so before it leaves `file`
+    return shared_file(detail::file_access::state_of(file));
   }
 
   /// Opens a file of this mode on a context, for the thread of that context. No system resource but, if it is mapped,

@@ -312,7 +312,10 @@ class [[nodiscard]] started {
     coroutine_.resume();
   }
 
-  /// Rethrows what the task threw. Call it when the task has finished.
+  /// What the task threw. Call it when the task has finished.
+  std::exception_ptr failure() const noexcept { return coroutine_.promise().failure; }
+
+  /// Rethrows that.
   void rethrow() const {
 #if defined(__cpp_exceptions)
     if (coroutine_.promise().failure) std::rethrow_exception(coroutine_.promise().failure);

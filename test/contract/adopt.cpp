@@ -90,7 +90,7 @@ PROMISE(released, everywhere_in_the_system, "release() returns the open handle, 
   const auto handle = file.native_handle();
   memory block(4096);
   CHECK(w.read(file, 0, block.all()).value() == 4096);
-  if (Where::is_async && qio::platform::binds_handles) {
+  if (Where::is_async && os::binds_handles) {
     CHECK(file.release().error() == errc::cannot_be_released);
     CHECK(w.read(file, 0, block.all()).value() == 4096);
     return;

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -103,6 +104,60 @@ PROMISE(any_async, asynchronous, "an any_file carries out the asynchronous opera
   auto opened = w.context->run(any_of<world<Where>>::async_open(*w.context, mode, w.where / "data"));
   CHECK(opened.value().mode() == mode);
   CHECK(opened.value().size().value() == 12288);
+}
+
+PROMISE(any_vocabulary, everywhere,
+        "an any_file has the locks, the space, the attributes and the page cache of its mode") {
+  auto own = w.with(16384);
+  any_of<world<Where>> file = std::move(own);
+  const auto status = file.status().value();
+  CHECK(status.bytes == 16384);
+  CHECK(file.try_lock(qio::lock_kind::shared, {0, 10}).value());
+  CHECK(file.unlock({0, 10}));
+  if (const auto locked = file.is_locked(qio::lock_kind::exclusive); locked)
+    CHECK_FALSE(locked.value());
+  else
+    CHECK(locked.error() == errc::lock_query_not_supported);
+  if (const auto done = file.discard(4096, 4096); done) {
+    memory block(4096);
+    CHECK(file.read_at(4096, block.all()).value() == 4096);
+    CHECK(holds_only(block.all(), std::byte{0}));
+    CHECK(file.next_data(0).value()->offset == 0);
+  } else {
+    CHECK(done.error() == std::errc::operation_not_supported);
+  }
+  CHECK(file.copy_from(file, {0, 4096}, 8192).value() == 4096);
+  if (const auto advised = file.advise(qio::access_pattern::random); !advised)
+    CHECK(advised.error() == errc::advice_not_supported);
+  if (const auto dropped = file.forget(); !dropped) CHECK(dropped.error() == errc::forget_not_supported);
+  if constexpr (Where::is_async) {
+    CHECK(w.context->run(file.async_lock(qio::lock_kind::exclusive)));
+    CHECK(file.unlock());
+    // The token is named in a function that has returned when the task begins.
+    auto holder = open_any(w);
+    REQUIRE(holder.try_lock(qio::lock_kind::exclusive).value());
+    std::stop_source source;
+    const auto lock = [&] {
+      const std::stop_token stop = source.get_token();
+      return file.async_lock(qio::lock_kind::exclusive, {}, {.stop = stop});
+    };
+    auto waiting = lock();
+    source.request_stop();
+    CHECK(w.context->run(std::move(waiting)).error() == std::errc::operation_canceled);
+    REQUIRE(holder.unlock());
+    const auto reserved = w.context->run(file.async_allocate(16384, 4096));
+    if (Where::mode::is_mapped)
+      CHECK(reserved.error() == std::errc::operation_not_supported);
+    else if (reserved)
+      CHECK(file.size().value() == 20480);
+    else
+      CHECK(file.allocate(16384, 4096).error() == reserved.error());
+    const auto zeroed = w.context->run(file.async_zero(0, 4096));
+    CHECK((zeroed || zeroed.error() == std::errc::operation_not_supported));
+  }
+  memory copied(4096);
+  CHECK(file.read_at(8192, copied.all()).value() == 4096);
+  CHECK(holds_pattern(copied.all(), 0));
 }
 
 PROMISE(any_refused, everywhere, "an any_file that cannot be opened says why, and a simulated one cannot be mapped") {

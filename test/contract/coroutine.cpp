@@ -1,4 +1,5 @@
 // Tasks, when_all, run() and schedule() on each engine.
+#include "destroyed.hpp"
 #include "reader.hpp"
 #include "world.hpp"
 
@@ -252,51 +253,14 @@ PROMISE(deep_loop, each_engine, "a loop over tasks that never suspend does not g
 
 namespace {
 
-/// A coroutine that starts immediately, and stays until it is destroyed by its handle.
-struct destructible {
-  struct promise_type {
-    destructible get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-    std::suspend_never initial_suspend() const noexcept { return {}; }
-    std::suspend_always final_suspend() const noexcept { return {}; }
-    void return_void() const noexcept {}
-    void unhandled_exception() const noexcept { std::terminate(); }
-  };
-  std::coroutine_handle<promise_type> coroutine;
-};
-
-/// When awaited, destroys `target`.
-struct destruction {
-  std::coroutine_handle<>& target;
-  bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<>) const noexcept { std::exchange(target, nullptr).destroy(); }
-  void await_resume() const noexcept {}
-};
-
-/// Counts its destruction.
-struct counted {
-  int& count;
-  ~counted() { ++count; }
-};
-
 /// Destroys `outermost`, which awaits it through `depth` more tasks.
 qio::task<> destroy_from(int depth, std::coroutine_handle<>& outermost, int& gone) {
-  const counted here{gone};
+  const end_counter here(gone);
   if (depth == 0)
     co_await destruction{outermost};
   else
     co_await destroy_from(depth - 1, outermost, gone);
 }
-
-/// Publishes the handle of the coroutine that awaits it.
-struct publish {
-  std::coroutine_handle<>& handle;
-  bool await_ready() const noexcept { return false; }
-  bool await_suspend(std::coroutine_handle<> awaiting) const noexcept {
-    handle = awaiting;
-    return false;
-  }
-  void await_resume() const noexcept {}
-};
 
 }  // namespace
 
@@ -335,12 +299,12 @@ namespace {
 /// A when_all within a when_all, `depth` times, all on one stack unless the library prevents that. The innermost one
 /// waits for a turn of `on` if `suspends`. Returns how many there were.
 template <class Context>
-qio::task<int> nested(Context& on, int depth, bool suspends) {
+qio::task<int> nested_all(Context& on, int depth, bool suspends) {
   if (depth == 0) {
     if (suspends) co_await on.schedule();
     co_return 0;
   }
-  const auto inner = co_await qio::when_all(nested(on, depth - 1, suspends));
+  const auto inner = co_await qio::when_all(nested_all(on, depth - 1, suspends));
   co_return std::get<0>(inner) + 1;
 }
 
@@ -353,7 +317,7 @@ qio::task<> count_started(int depth, int& count) {
 }  // namespace
 
 PROMISE(nested_deep, each_engine, "when_all may be nested 50,000 deep, whether the innermost task suspends or not") {
-  for (const bool suspends : {false, true}) CHECK(w.context->run(nested(*w.context, 50'000, suspends)) == 50'000);
+  for (const bool suspends : {false, true}) CHECK(w.context->run(nested_all(*w.context, 50'000, suspends)) == 50'000);
 }
 
 PROMISE(nested_deep_failure, each_engine, "an exception propagates through tasks that are nested 50,000 deep") {

@@ -14,8 +14,6 @@ namespace {
 using namespace std::chrono_literals;
 
 // On any clock, a simulated one included.
-constexpr auto long_ago = std::chrono::hours(-24 * 40000);
-
 template <class World, class Buffer>
 qio::result<std::size_t> write_durably(World& w, typename World::file& file, std::uint64_t offset, Buffer&& buffer) {
   if constexpr (World::is_async)

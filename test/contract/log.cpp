@@ -18,7 +18,7 @@ namespace contract {
 
 namespace {
 
-constexpr qio::log_options small{.extent = 64 * 1024, .largest_batch = 16 * 1024, .id = 7};
+constexpr qio::log_options small_log{.extent = 64 * 1024, .largest_batch = 16 * 1024, .id = 7};
 
 /// The records of a log.
 struct found_records {
@@ -40,7 +40,7 @@ template <class World>
 using log_of = qio::log_writer<typename World::mode, typename World::engine>;
 
 template <class World>
-qio::result<log_of<World>> open_log(World& w, found_records& into, qio::log_options options = small) {
+qio::result<log_of<World>> open_log(World& w, found_records& into, qio::log_options options = small_log) {
   auto file = w.open("log", access::read_write, creation::if_needed);
   if (!file) return file.error();
   return w.context->run(qio::open_log(std::move(file).value(), std::ref(into), options));
@@ -54,7 +54,7 @@ qio::result<qio::log_contents> read_log(World& w, found_records& into) {
 
 /// What opening the log fails with.
 template <class World>
-qio::error refusal(World& w, found_records& into, qio::log_options options = small) {
+qio::error refusal(World& w, found_records& into, qio::log_options options = small_log) {
   auto log = open_log(w, into, options);
   return log ? qio::error() : log.error();
 }
@@ -106,7 +106,8 @@ void edit_header(World& w, Change change) {
 /// Makes a log with records "1", "2" and so on, each in a batch of its own, which has `length` bytes more. Returns
 /// where each of them ends, behind the end of none.
 template <class World>
-std::vector<std::uint64_t> make_log(World& w, int records, std::size_t length = 0, qio::log_options options = small) {
+std::vector<std::uint64_t> make_log(World& w, int records, std::size_t length = 0,
+                                    qio::log_options options = small_log) {
   found_records nothing;
   auto log = open_log(w, nothing, options).value();
   std::vector<std::uint64_t> ends{log.end()};
@@ -276,7 +277,7 @@ PROMISE(log_inside_task, asynchronous, "a task may own the log that it appends t
   const auto accept = [](const qio::log_record&) { return true; };
   const auto own = [&]() -> qio::task<std::uint64_t> {
     auto file = w.open("log", access::read_write, creation::if_needed).value();
-    auto opened = co_await qio::open_log(std::move(file), accept, small);
+    auto opened = co_await qio::open_log(std::move(file), accept, small_log);
     auto log = std::move(opened).value();
     auto number = co_await log.append(as_bytes("record"));
     co_return number.value();
@@ -546,10 +547,208 @@ PROMISE(log_start, asynchronous, "reading begins at the start position of a log,
   for (std::uint64_t times = 0; times < 2; ++times) {
     numbers.clear();
     auto file = w.open("log", access::read_write, creation::open_existing).value();
-    auto log = w.context->run(qio::open_log(std::move(file), visit, small)).value();
+    auto log = w.context->run(qio::open_log(std::move(file), visit, small_log)).value();
     CHECK(numbers.front() == 3);
     CHECK(numbers.size() == 1 + times);
     CHECK(w.context->run(append(log, "next")).value() == 4 + times);
+  }
+}
+
+namespace {
+
+/// The records of a trimmed log: the first one has any number.
+struct rest_of_records {
+  std::uint64_t first = 0, last = 0;
+  bool in_order = true;
+
+  bool operator()(const qio::log_record& each) {
+    if (first == 0) first = each.number, last = each.number - 1;
+    in_order = in_order && each.number == ++last;
+    return true;
+  }
+};
+
+template <class Log>
+qio::task<qio::result<std::uint64_t>> trim(Log& log, std::uint64_t record) {
+  co_return co_await log.trim(record);
+}
+
+template <class World>
+std::uint64_t allocated_bytes(World& w) {
+  return w.open("log", access::read_write, creation::open_existing).value().status().value().allocated_bytes;
+}
+
+}  // namespace
+
+PROMISE(log_trimmed, asynchronous, "trimmed records are gone, all others stay, and numbers go on") {
+  found_records nothing;
+  {
+    auto log = open_log(w, nothing).value();
+    CHECK(log.first_record() == 1);
+    for (int i = 1; i <= 100; ++i) REQUIRE(w.context->run(append(log, text_of(i, 3000))));
+    CHECK(w.context->run(trim(log, 1)).value() == 1);
+    CHECK(w.context->run(trim(log, 41)).value() == 41);  // each record has a batch of its own
+    CHECK(log.first_record() == 41);
+    CHECK(w.context->run(trim(log, 10)).value() == 41);  // they are gone already
+    REQUIRE(w.context->run(append(log, "101")).value() == 101);
+  }
+  for (const int added : {102, 103}) {
+    rest_of_records read, found;
+    {
+      auto file = w.open("log", access::read_write, creation::open_existing).value();
+      const auto contents = w.context->run(qio::read_log(file, std::ref(read))).value();
+      CHECK(contents.first == 41);
+      CHECK(contents.tail == qio::log_end::clean);
+    }
+    auto file = w.open("log", access::read_write, creation::open_existing).value();
+    auto log = w.context->run(qio::open_log(std::move(file), std::ref(found), small_log)).value();
+    for (const auto& each : {read, found}) {
+      CHECK(each.first == 41);
+      CHECK(each.last == static_cast<std::uint64_t>(added - 1));
+      CHECK(each.in_order);
+    }
+    CHECK(log.recovered().first == 41);
+    CHECK(log.recovered().records == static_cast<std::uint64_t>(added - 41));
+    REQUIRE(w.context->run(append(log, "more")).value() == static_cast<std::uint64_t>(added));
+    if (added == 103) {  // what recovery has read can be trimmed, too
+      CHECK(w.context->run(trim(log, 90)).value() == 90);
+      CHECK(w.context->run(trim(log, 104)).value() == 104);  // everything
+    }
+  }
+  rest_of_records none;
+  auto file = w.open("log", access::read_write, creation::open_existing).value();
+  auto log = w.context->run(qio::open_log(std::move(file), std::ref(none), small_log)).value();
+  CHECK(none.first == 0);
+  CHECK(log.first_record() == 104);
+  CHECK(w.context->run(append(log, "104")).value() == 104);
+}
+
+PROMISE(log_trim_space, asynchronous, "trimming gives the space of a log back, where the file system can") {
+  found_records nothing;
+  auto log = open_log(w, nothing).value();
+  for (int i = 1; i <= 200; ++i) REQUIRE(w.context->run(append(log, text_of(i, 3000))));
+  const std::uint64_t before = allocated_bytes(w), end = log.end();
+  CHECK(log.discarded() == 0);
+  CHECK(w.context->run(trim(log, 201)).value() == 201);
+  if (log.discarded() == 0) {  // the file system cannot
+    auto other = w.open("other", access::read_write, creation::if_needed).value();
+    REQUIRE(other.resize(128 * 1024));
+    CHECK(other.discard(0, 64 * 1024).error() == std::errc::operation_not_supported);
+    return;
+  }
+  CHECK(log.discarded() > end - 3 * 64 * 1024);
+  CHECK(log.discarded() < end);
+  CHECK(allocated_bytes(w) <= before - log.discarded() + 64 * 1024);
+}
+
+PROMISE(log_trim_refused, asynchronous, "a log is not trimmed beyond what is durable, and the error has both numbers") {
+  found_records nothing;
+  auto log = open_log(w, nothing).value();
+  REQUIRE(w.context->run(append(log, "1")));
+  const auto refused = w.context->run(trim(log, 3));
+  CHECK(refused.error() == errc::record_not_durable);
+  CHECK(refused.error().given() == 3);
+  CHECK(refused.error().needed() == 2);
+  CHECK(w.context->run(trim(log, 2)).value() == 2);
+  auto moved = std::move(log);
+  CHECK(w.context->run(trim(log, 1)).error() == std::errc::bad_file_descriptor);  // NOLINT: moved from
+}
+
+PROMISE(log_trim_beside, asynchronous, "appends, growth, trims and readers go on beside each other") {
+  found_records nothing;
+  auto log = open_log(w, nothing).value();
+  std::uint64_t acknowledged = 0, kept = 1;
+  int left = 3;
+  const auto append_some = [&]() -> qio::task<void> {
+    for (int i = 0; i < 60; ++i) {
+      const auto number = co_await log.append(as_bytes(text_of(i, 1500)));
+      REQUIRE(number);
+      acknowledged = std::max(acknowledged, number.value());
+    }
+    --left;
+  };
+  const auto trim_often = [&]() -> qio::task<void> {
+    while (left != 0) {
+      kept = std::max(kept, acknowledged - std::min<std::uint64_t>(acknowledged, 20) + 1);
+      const auto first = co_await log.trim(kept);
+      if (!first) FAIL(first.error().message());
+      REQUIRE(first.value() <= kept);
+      REQUIRE(co_await w.context->sleep_for(std::chrono::microseconds(100)));
+    }
+  };
+  const auto read_often = [&]() -> qio::task<void> {
+    auto file = w.open("log", access::read_write, creation::open_existing).value();
+    do {
+      std::uint64_t last = 0, first = 0;
+      const std::uint64_t before = acknowledged, needed = kept;
+      const auto visit = [&](const qio::log_record& each) {
+        if (first == 0) first = each.number;
+        // Records that it was about to read may be trimmed meanwhile.
+        REQUIRE((each.number == last + 1 || (each.number > last && last + 1 < kept) || first == each.number));
+        last = each.number;
+        return true;
+      };
+      const auto contents = co_await qio::read_log(file, visit);
+      if (!contents) FAIL(contents.error().message());
+      REQUIRE(contents.value().tail != qio::log_end::damaged);
+      REQUIRE((last >= before || before < kept));
+      REQUIRE((first <= needed || first <= kept));
+    } while (left != 0);
+  };
+  std::vector<qio::task<void>> all;
+  for (int i = 0; i < 3; ++i) all.push_back(append_some());
+  for (int i = 0; i < 2; ++i) all.push_back(trim_often());
+  all.push_back(read_often());
+  w.context->run(qio::when_all(std::move(all)));
+  CHECK(log.first_record() > 100);
+}
+
+PROMISE(log_trim_destroyed, asynchronous, "a log may be destroyed while it is trimmed, and so may the trim") {
+  for (int turns = 0; turns < 6; ++turns) {
+    CAPTURE(turns);
+    rest_of_records found;
+    auto file = w.open("log", access::read_write, creation::if_needed).value();
+    std::optional<log_of<world<Where>>> log(
+        w.context->run(qio::open_log(std::move(file), std::ref(found), small_log)).value());
+    CHECK(found.in_order);
+    std::uint64_t last = 0;
+    for (int i = 0; i < 20; ++i) last = w.context->run(append(*log, text_of(i, 1500))).value();
+    CHECK(last == static_cast<std::uint64_t>(20 * (turns + 1)));
+    int calls = 0;
+    auto first = log->trim(last - 10);
+    first.start([&](qio::result<std::uint64_t> done) {
+      CHECK((done ? done.value() <= last - 10 : done.error() == std::errc::operation_canceled));
+      ++calls;
+    });
+    {
+      auto second = log->trim(last - 5);
+      second.start([](qio::result<std::uint64_t>) {});
+      for (int i = 0; i < turns; ++i) w.context->poll();
+    }
+    log.reset();
+    w.context->run();
+    CHECK(calls == 1);
+  }
+}
+
+PROMISE(log_trim_header, asynchronous, "a trimmed log is opened if either copy of its header is lost") {
+  for (const int lost : {0, 1}) {
+    CAPTURE(lost);
+    make_log(w, 50, 3000);
+    std::uint64_t copy_bytes = 0;
+    {
+      found_records nothing;
+      auto log = open_log(w, nothing).value();
+      CHECK(w.context->run(trim(log, 31)).value() == 31);
+      copy_bytes = header_of(w).copy_bytes();
+    }
+    overwrite(w, lost == 0 ? 0 : copy_bytes, 512, std::byte{0xff});
+    rest_of_records found;
+    auto file = w.open("log", access::read_write, creation::open_existing).value();
+    REQUIRE(w.context->run(qio::open_log(std::move(file), std::ref(found), small_log)));
+    CHECK(found.first == 31);
+    CHECK(found.last == 50);
+    REQUIRE(w.open("log", access::read_write, creation::truncate_existing));
   }
 }
 
@@ -576,8 +775,26 @@ PROMISE(log_access, asynchronous, "a log is not opened for appending by a file t
   make_log(w, 1);
   auto file = w.open("log", access::read, creation::open_existing).value();
   found_records found;
-  CHECK(w.context->run(qio::open_log(std::move(file), std::ref(found), small)).error() == errc::access_not_granted);
+  CHECK(w.context->run(qio::open_log(std::move(file), std::ref(found), small_log)).error() == errc::access_not_granted);
   CHECK(found.records.empty());
+}
+
+PROMISE(log_and_locks, asynchronous,
+        "a log is locked like a byte: a lock to the end keeps it out, a lock of its data not") {
+  auto file = w.open("log", access::read_write, creation::if_needed).value();
+  found_records nothing;
+  REQUIRE(file.try_lock(qio::lock_kind::shared).value());
+  CHECK(refusal(w, nothing) == errc::log_is_open);
+  REQUIRE(file.unlock());
+  const qio::extent data{0, std::uint64_t(1) << 62};
+  REQUIRE(file.try_lock(qio::lock_kind::shared, {data.bytes, 1}).value());
+  {
+    const auto log = open_log(w, nothing).value();
+    CHECK(!file.try_lock(qio::lock_kind::shared).value());
+    CHECK(file.try_lock(qio::lock_kind::exclusive, data).value());
+    REQUIRE(file.unlock(data));
+  }
+  CHECK(file.try_lock(qio::lock_kind::exclusive, {data.bytes + 1}).value());
 }
 
 PROMISE(log_shared, of_the_system, "a log is not opened for appending while another file uses its handle") {
@@ -586,7 +803,7 @@ PROMISE(log_shared, of_the_system, "a log is not opened for appending while anot
   auto shared = file.share_with(other);
   if (!shared) QIO_SKIP(shared.error().message());
   found_records found;
-  CHECK(w.context->run(qio::open_log(std::move(file), std::ref(found), small)).error() == errc::log_is_open);
+  CHECK(w.context->run(qio::open_log(std::move(file), std::ref(found), small_log)).error() == errc::log_is_open);
 }
 
 PROMISE(log_read_meanwhile, asynchronous, "a log is read while records are appended, without damage or gaps") {
@@ -622,7 +839,7 @@ PROMISE(log_read_meanwhile, asynchronous, "a log is read while records are appen
 
 PROMISE(log_checksums, asynchronous, "a byte that has changed is damage in a log with checksums, and only there") {
   for (const bool checksums : {false, true}) {
-    qio::log_options options = small;
+    qio::log_options options = small_log;
     options.checksums = checksums;
     const auto ends = make_log(w, 3, 3000, options);
     found_records whole;
@@ -681,7 +898,7 @@ PROMISE(log_header_forged_meanwhile, asynchronous,
     return true;
   };
   auto file = w.open("log", access::read_write, creation::open_existing).value();
-  const auto contents = w.context->run(qio::read_log(file, forge, {.batch_limit = small.largest_batch})).value();
+  const auto contents = w.context->run(qio::read_log(file, forge, {.batch_limit = small_log.largest_batch})).value();
   CHECK(read == std::vector<std::string>{"1"});
   CHECK(contents.tail == qio::log_end::damaged);
 }

@@ -3,12 +3,6 @@
 
 namespace contract {
 
-namespace {
-
-constexpr access all_access[] = {access::read, access::write, access::read_write};
-
-}  // namespace
-
 PROMISE(existing, each_mode, "open_existing opens an existing file, and fails without one") {
   put(w.where / "old", "contents");
   for (const access each : all_access) {
@@ -50,7 +44,9 @@ PROMISE(truncate_existing, each_mode, "truncate_existing empties an existing fil
     const auto opened = w.open("old", each, creation::truncate_existing);
     if (each == access::read) {
       CHECK(opened.error() == errc::access_not_granted);
-      CHECK(opened.error().message().find("creation::truncate_existing needs access::write") != std::string::npos);
+      CHECK(opened.error().message().find(
+                "creation::truncate_existing, creation::emptied and open_unnamed() need access::write") !=
+            std::string::npos);
       CHECK(contents(w.where / "old") == "contents");
     } else {
       REQUIRE(opened);
@@ -59,6 +55,32 @@ PROMISE(truncate_existing, each_mode, "truncate_existing empties an existing fil
     }
     CHECK(w.open("missing", access::write, creation::truncate_existing).error() ==
           std::errc::no_such_file_or_directory);
+  }
+}
+
+PROMISE(emptied, each_mode,
+        "emptied creates a missing file, and takes the contents away from one that stays the same") {
+  for (const access each : all_access) {
+    put(w.where / "old", "contents");
+    std::filesystem::remove(w.where / "link");
+    std::filesystem::create_hard_link(w.where / "old", w.where / "link");
+    const auto opened = w.open("old", each, creation::emptied);
+    if (each == access::read) {
+      CHECK(opened.error() == errc::access_not_granted);
+      CHECK(contents(w.where / "old") == "contents");
+      CHECK(w.open("new", each, creation::emptied).error() == errc::access_not_granted);
+      CHECK(!std::filesystem::exists(w.where / "new"));
+      continue;
+    }
+    REQUIRE(opened);
+    CHECK(opened.value().size().value() == 0);
+    CHECK(std::filesystem::equivalent(w.where / "old", w.where / "link"));
+    CHECK(contents(w.where / "link").empty());
+    auto created = w.open("new", each, creation::emptied);
+    REQUIRE(created);
+    CHECK(created.value().size().value() == 0);
+    static_cast<void>(created.value().close());
+    CHECK(std::filesystem::remove(w.where / "new"));
   }
 }
 
@@ -107,7 +129,7 @@ PROMISE(failed_open, each_mode, "an open that fails leaves the disk as it was") 
   std::filesystem::create_directory(w.where / "directory");
   for (const access each : all_access)
     for (const auto how : {creation::open_existing, creation::if_needed, creation::only_if_missing,
-                           creation::truncate_existing, creation::always_new}) {
+                           creation::truncate_existing, creation::always_new, creation::emptied}) {
       CHECK(!w.open("directory", each, how));
       CHECK(!w.open("directory/no/such", each, how));
     }
@@ -127,23 +149,32 @@ PROMISE(null_in_path, everywhere,
                                 " bytes") != std::string::npos;
   };
   for (const auto how : {creation::open_existing, creation::if_needed, creation::only_if_missing,
-                         creation::truncate_existing, creation::always_new})
+                         creation::truncate_existing, creation::always_new, creation::emptied})
     CHECK(is_right(w.open_path(path, access::read_write, how).error()));
   using files = qio::basic_file<typename Where::mode>;
-  if constexpr (Where::is_async) CHECK(is_right(w.context->run(files::async_open(*w.context, path)).error()));
+  if constexpr (Where::is_async) {
+    CHECK(is_right(w.context->run(files::async_open(*w.context, path)).error()));
+    CHECK(is_right(w.context->run(files::async_open(*w.context, std::filesystem::path(path))).error()));
+  }
   if constexpr (!Where::is_async) {
-    // Windows' paths have wide characters.
-    const auto as_path = [](const auto& text) {
-      if constexpr (std::is_same_v<std::filesystem::path::value_type, char>)
-        return std::filesystem::path(text);
-      else
-        return text;
-    };
-    CHECK(is_right(files::open(as_path(path)).error()));
+    CHECK(is_right(files::open(std::filesystem::path(path)).error()));
     CHECK(qio::sync_directory(std::string(".\0x", 3)).error() == errc::null_in_path);
   }
   CHECK(contents(w.where / "file") == "contents");
   CHECK(w.where.entries() == 1);
+}
+
+PROMISE(standard_path, everywhere, "a std::filesystem::path opens the file that it names") {
+  const auto path = std::filesystem::path(w.where.path()) / "data";
+  static_cast<void>(w.with(block_size));
+  using files = qio::basic_file<typename Where::mode>;
+  if constexpr (Where::is_async) {
+    CHECK(files::open(*w.context, path));
+    CHECK(w.context->run(files::async_open(*w.context, path)));
+  } else {
+    CHECK(files::open(path));
+    CHECK(files::open(path / "..").error().message().find(qio::path_view(path / "..").c_str()) != std::string::npos);
+  }
 }
 
 PROMISE(not_inherited, everywhere_in_the_system, "handles are not inherited by child processes") {
@@ -168,9 +199,10 @@ PROMISE(path_in_message, everywhere, "the message of a failed open contains the 
 #endif
   const auto refused = w.open("a\nb", access::read, creation::truncate_existing);
   REQUIRE(!refused);
-  const std::string begin = "cannot open " + w.where / R"(a\x0ab)" + ": creation::truncate_existing needs ";
+  const std::string begin =
+      "cannot open " + w.where / R"(a\x0ab)" + ": creation::truncate_existing, creation::emptied ";
   CHECK(refused.error().message().find(begin) == 0);
-  if constexpr (Where::is_async && std::is_same_v<typename Where::engine::system, qio::detail::operating_system>) {
+  if constexpr (Where::is_of_system) {
     const auto later = w.context->run(qio::basic_file<typename Where::mode>::async_open(*w.context, path));
     REQUIRE(!later);
     CHECK(later.error().message() == missing.error().message());

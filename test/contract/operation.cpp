@@ -185,7 +185,7 @@ PROMISE(slots, asynchronous, "a slot in a container holds one operation after an
   for (std::size_t i = 1; i < slots.size(); ++i) CHECK(holds_pattern(buffers[i].all(), i * 4096));
 }
 
-PROMISE(counted, asynchronous, "statistics count which path served an operation") {
+PROMISE(served_counted, asynchronous, "statistics count which path served an operation") {
   auto file = w.with(4096);
   const std::string engine = w.context->explain().find("engine")->value;
   CHECK(served(file.statistics()) == 0);
@@ -233,7 +233,7 @@ PROMISE(registered_memory, asynchronous, "registered memory serves every transfe
 
   world<Where> registered({.registered_bytes = 5 * 4096 - 1});
   const auto memory_there = registered.context->registered_memory();
-  const std::size_t page = qio::platform::page_size();
+  const std::size_t page = os::page_size();
   REQUIRE(memory_there.size() == (5 * 4096 + page - 1) / page * page);
   auto file = registered.with(8 * 4096);
   std::ranges::fill(memory_there, std::byte{0});

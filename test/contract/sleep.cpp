@@ -42,6 +42,30 @@ PROMISE(sleep_in_order, simulated_time, "coroutines that sleep are resumed in th
   CHECK(order == std::vector<int>{1, 0, 2, 3});  // those without time to wait do not suspend
 }
 
+PROMISE(sleep_again, each_engine, "a coroutine whose sleeps have no time left to wait lets others run") {
+  for (const bool may_stop : {false, true}) {
+    std::stop_source stop;
+    bool others_ran = false;
+    int sleeps = 0;
+    const auto sleep = [&]() -> qio::task<void> {
+      for (; !others_ran && sleeps != 100'000; ++sleeps) {
+        if (may_stop)
+          CHECK(co_await w.context->sleep_for(0s, stop.get_token()));
+        else
+          CHECK(co_await w.context->sleep_for(0s));
+      }
+    };
+    const auto other = [&]() -> qio::task<void> {
+      CHECK(co_await w.context->schedule());
+      CHECK(co_await w.context->sleep_for(1us));
+      others_ran = true;
+    };
+    w.context->run(qio::when_all(sleep(), other()));
+    CHECK(others_ran);
+    CHECK(sleeps < 100'000);
+  }
+}
+
 PROMISE(sleep_beside, asynchronous, "operations complete while a coroutine sleeps") {
   auto file = w.with(4096);
   bool woke = false;

@@ -58,7 +58,7 @@ struct node {
   file_type of(World& w, file_type& first) {
     using same_mode = qio::basic_file<typename World::mode>;
     const std::string path = w.where / "data";
-    if (qio::platform::binds_handles) return same_mode::open(context, path, access::read_write).value();
+    if (os::binds_handles) return same_mode::open(context, path, access::read_write).value();
     return first.share_with(context).value();
   }
 
@@ -125,7 +125,7 @@ qio::task<void> tour(World& w, std::deque<Node>& nodes) {
     memory block(4096);
     const auto moved = co_await file.async_read_at(offset, block.all());
     here.wrong += !arrived || !moved || !holds_pattern(block.all(), offset);
-    if (!qio::platform::binds_handles) handle = file.release().value();
+    if (!os::binds_handles) handle = file.release().value();
   }
   if (handle != qio::platform::invalid_handle) os::close(handle);
 }

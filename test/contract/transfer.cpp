@@ -101,7 +101,7 @@ PROMISE(syncing, everywhere, "each kind of sync succeeds after a write") {
   auto file = w.with(4096);
   for (const auto kind : {qio::sync_kind::data, qio::sync_kind::data_and_size, qio::sync_kind::everything})
     CHECK(w.sync(file, kind));
-  if constexpr (Where::is_async && std::is_same_v<typename Where::engine::system, qio::detail::operating_system>) {
+  if constexpr (Where::is_of_system) {
     CHECK(w.context->run(qio::async_sync_directory(*w.context, w.where.path())));
     CHECK(w.context->run(qio::async_sync_directory(*w.context, w.where / "no such")).error() ==
           std::errc::no_such_file_or_directory);

@@ -1,4 +1,5 @@
 // when_any on each engine.
+#include "destroyed.hpp"
 #include "reader.hpp"
 #include <qio/when_any.hpp>
 
@@ -43,53 +44,14 @@ qio::task<int> fail_after(Context& on, int turns, std::string why) {
   throw std::runtime_error(why);
 }
 
-/// A coroutine that starts immediately, and stays until it is destroyed by its handle.
-struct destructible {
-  struct promise_type {
-    destructible get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-    std::suspend_never initial_suspend() const noexcept { return {}; }
-    std::suspend_always final_suspend() const noexcept { return {}; }
-    void return_void() const noexcept {}
-    void unhandled_exception() const noexcept { std::terminate(); }
-  };
-  std::coroutine_handle<promise_type> coroutine;
-};
-
-/// Publishes the handle of the coroutine that awaits it.
-struct publish {
-  std::coroutine_handle<>& handle;
-  bool await_ready() const noexcept { return false; }
-  bool await_suspend(std::coroutine_handle<> awaiting) const noexcept {
-    handle = awaiting;
-    return false;
-  }
-  void await_resume() const noexcept {}
-};
-
-/// When awaited, destroys `target`.
-struct destruction {
-  std::coroutine_handle<>& target;
-  bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<>) const noexcept { std::exchange(target, nullptr).destroy(); }
-  void await_resume() const noexcept {}
-};
-
-/// Counts its destruction.
-struct counted {
-  int& count;
-  explicit counted(int& in) : count(in) {}
-  counted(const counted&) = delete;
-  ~counted() { ++count; }
-};
-
 /// Never continues.
 qio::task<> wait_forever(int& gone) {
-  const counted here(gone);
+  const end_counter here(gone);
   co_await std::suspend_always();
 }
 
 qio::task<> destroy(std::coroutine_handle<>& outermost, int& gone) {
-  const counted here(gone);
+  const end_counter here(gone);
   co_await destruction{outermost};
 }
 
@@ -363,7 +325,7 @@ PROMISE(any_destroyed_reading, asynchronous, "destroying when_any cancels and jo
   auto file = w.with(32 * 4096);
   int gone = 0;
   const auto read = [&](std::uint64_t offset, std::stop_token stop) -> qio::task<> {
-    const counted here(gone);
+    const end_counter here(gone);
     memory block(4096);
     co_await w.context->schedule();
     static_cast<void>(co_await file.async_read_at(offset, block.all(), {.stop = stop}));
@@ -408,7 +370,7 @@ PROMISE(any_destroyed_by_stop, each_engine, "what a stop calls back may destroy 
     co_await publish{handle};
     co_await qio::when_any(
         [&](std::stop_token stop) -> qio::task<> {
-          const counted here(count);
+          const end_counter here(count);
           const std::stop_callback on_stop(stop, [&handle] { std::exchange(handle, nullptr).destroy(); });
           co_await std::suspend_always();
         },
@@ -426,12 +388,12 @@ namespace {
 /// A when_any within a when_any, `depth` times. The innermost task waits for a turn of `on` if `suspends`. Returns how
 /// many there were.
 template <class Context>
-qio::task<int> nested(Context& on, int depth, bool suspends) {
+qio::task<int> nested_any(Context& on, int depth, bool suspends) {
   if (depth == 0) {
     if (suspends) co_await on.schedule();
     co_return 0;
   }
-  const auto inner = co_await qio::when_any([&](std::stop_token) { return nested(on, depth - 1, suspends); });
+  const auto inner = co_await qio::when_any([&](std::stop_token) { return nested_any(on, depth - 1, suspends); });
   co_return std::get<0>(inner) + 1;
 }
 
@@ -447,7 +409,7 @@ qio::task<int> nested_until_stopped(Context& on, int depth, std::stop_token give
 }  // namespace
 
 PROMISE(any_nested, each_engine, "when_any may be nested 50,000 deep, whether the innermost task suspends or not") {
-  for (const bool suspends : {false, true}) CHECK(w.context->run(nested(*w.context, 50'000, suspends)) == 50'000);
+  for (const bool suspends : {false, true}) CHECK(w.context->run(nested_any(*w.context, 50'000, suspends)) == 50'000);
 }
 
 PROMISE(any_nested_stop, each_engine, "a stop reaches tasks that are nested 50,000 deep in when_any") {

@@ -86,6 +86,8 @@ using each_engine_of_the_system = decltype(cached_ones(static_cast<of_the_system
 using each_mode = modes_of<qio::no_engine>;
 using everywhere = joined<each_mode, asynchronous>;
 using everywhere_in_the_system = joined<each_mode, of_the_system>;
+using each_way = joined<std::tuple<under<qio::no_engine, qio::cached>>, each_engine>;
+using each_way_of_the_system = joined<std::tuple<under<qio::no_engine, qio::cached>>, each_engine_of_the_system>;
 using uncached_everywhere = std::tuple<under<qio::no_engine, qio::uncached>, under<qio::default_engine, qio::uncached>>;
 using direct_only = std::tuple<under<qio::no_engine, qio::direct>>;
 using mapped_only = std::tuple<under<qio::no_engine, qio::mapped>>;
@@ -129,7 +131,7 @@ void register_one(const char* promise, const char* tags) {
 }
 
 template <template <class> class Case, class... Where>
-bool register_case(std::tuple<Where...>*, const char* promise, const char* tags) {
+bool register_case(std::tuple<Where...>*, [[maybe_unused]] const char* promise, [[maybe_unused]] const char* tags) {
   (register_one<Case<Where>, Where>(promise, tags), ...);
   return true;
 }
@@ -153,6 +155,17 @@ bool register_case(std::tuple<Where...>*, const char* promise, const char* tags)
   }                                                                                     \
   template <class Where>                                                                \
   void identifier<Where>::check([[maybe_unused]] contract::world<Where>& w)
+
+// --- values ---
+
+inline constexpr std::size_t block_size = 4096;
+inline constexpr std::uint64_t last_offset = ~std::uint64_t(0) >> 1;  // of a file: 2^63 - 1
+inline constexpr std::uint64_t too_far = ~std::uint64_t(0) - 10;
+inline constexpr access all_access[] = {access::read, access::write, access::read_write};
+inline constexpr creation all_creations[] = {creation::open_existing,   creation::if_needed,
+                                             creation::only_if_missing, creation::truncate_existing,
+                                             creation::always_new,      creation::emptied};
+inline constexpr auto long_ago = std::chrono::hours(-24 * 40000);  // on any clock, a simulated one included
 
 // --- memory and contents ---
 
@@ -271,6 +284,9 @@ class world {
     return made;
   }
 
+  /// A further handle of that file.
+  file again(access wanted = access::read_write) { return open("data", wanted, creation::open_existing).value(); }
+
   // Awaited if there is an engine, otherwise blocking.
   template <class Buffer>
   qio::result<std::size_t> read(file& from, std::uint64_t offset, Buffer&& buffer) {
@@ -313,10 +329,18 @@ class world {
     qio::operation_slot<std::invoke_result_t<Make&>> slot;
     slot.emplace(make).start([&answer](qio::result<Answer> given) { answer.emplace(std::move(given)); });
     while (!answer) {
-      if (context->prepare_to_wait()) REQUIRE(os::wait_until_ready(handle, std::chrono::minutes(1)));
+      if (context->prepare_to_wait()) wait_in_other_loop(handle);
       context->poll();
     }
     return *std::move(answer);
+  }
+  void wait_in_other_loop(qio::platform::native_handle handle) {
+    const qio::deadline until = context->next_deadline();
+    const auto left = until.exists() ? until.when() - std::chrono::steady_clock::now() : std::chrono::minutes(1);
+    const auto limit = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0),
+                                  std::chrono::milliseconds(60000));
+    const bool is_ready = os::wait_until_ready(handle, limit);
+    REQUIRE((is_ready || until.exists()));
   }
   template <class Answer, class Make>
   static qio::task<qio::result<Answer>> awaited(Make& make) {

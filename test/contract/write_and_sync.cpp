@@ -14,8 +14,6 @@ namespace {
 using namespace std::chrono_literals;
 
 // On any clock, a simulated one included.
-constexpr auto long_ago = std::chrono::hours(-24 * 40000);
-
 template <class World, class Make>
 qio::synced_write await(World& w, Make make) {
   const auto awaited = [&]() -> qio::task<qio::synced_write> { co_return co_await make(); };

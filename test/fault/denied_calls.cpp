@@ -66,7 +66,7 @@ const std::vector<denial>& denials() {
 }
 
 /// So that what hangs ends by SIGALRM.
-void expect_an_end() { ::alarm(20); }
+void expect_an_end() { ::alarm(60); }
 
 bool is_as_expected(const qio::result<void>& told, bool fails, int code) {
   return fails ? !told && told.error() == static_cast<std::errc>(code) : told.has_value();

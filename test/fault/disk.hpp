@@ -30,7 +30,8 @@ inline std::string output_of(const std::string& command, bool* ok = nullptr) {
 /// A directory, which the destructor removes with its contents.
 class scratch {
  public:
-  scratch() {
+  explicit scratch(const std::filesystem::path& within = std::filesystem::current_path())
+      : path(within / "fault-XXXXXX") {
     if (::mkdtemp(path.data()) == nullptr) path.clear();
   }
   scratch(const scratch&) = delete;
@@ -39,7 +40,7 @@ class scratch {
     std::error_code ignored;
     if (!path.empty()) std::filesystem::remove_all(path, ignored);
   }
-  std::string path = std::filesystem::current_path() / "fault-XXXXXX";
+  std::string path;
 };
 
 /// A loop device over a file of `bytes`, in a new or the given directory, with direct I/O to that file.

@@ -43,6 +43,20 @@ inline bool forbid_above(long number, unsigned most, int code) {
   return install({program.size(), program.data()});
 }
 
+/// The same for calls whose argument `index`, of 32 bits, is `value`.
+inline bool forbid_argument(long number, unsigned index, unsigned value, int code) {
+  const auto at = static_cast<unsigned>(offsetof(seccomp_data, args) + index * sizeof(__u64));
+  std::array<sock_filter, 6> program{{
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+      {BPF_JMP | BPF_JEQ | BPF_K, 0, 3, static_cast<unsigned>(number)},
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, at},
+      {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, value},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | static_cast<unsigned>(code)},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+  }};
+  return install({program.size(), program.data()});
+}
+
 inline bool forbid_io_uring(int code, bool only_enter) {
   if (!forbid(__NR_io_uring_enter, code)) return false;
   return only_enter || (forbid(__NR_io_uring_setup, code) && forbid(__NR_io_uring_register, code));

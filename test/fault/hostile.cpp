@@ -20,9 +20,10 @@ namespace {
 using qio::access;
 using qio::creation;
 
-constexpr creation all_creations[] = {creation::open_existing, creation::if_needed, creation::only_if_missing,
-                                      creation::truncate_existing, creation::always_new};
-constexpr creation that_create[] = {creation::if_needed, creation::only_if_missing, creation::always_new};
+constexpr creation all_creations[] = {creation::open_existing,     creation::if_needed,  creation::only_if_missing,
+                                      creation::truncate_existing, creation::always_new, creation::emptied};
+constexpr creation that_create[] = {creation::if_needed, creation::only_if_missing, creation::always_new,
+                                    creation::emptied};
 
 qio::result<qio::platform::opening> begin(const std::string& path, creation how) {
   return qio::platform::opening::begin(path, qio::platform::anywhere, access::read_write, how, 0666, {});

@@ -261,7 +261,7 @@ TEST_CASE("a worker opens and closes what may wait, and all if asked to") {
   on_every_engine([&](auto& any) {
     make_file();
     for (const creation how : {creation::open_existing, creation::if_needed, creation::always_new,
-                               creation::truncate_existing, creation::only_if_missing}) {
+                               creation::truncate_existing, creation::emptied, creation::only_if_missing}) {
       CAPTURE(static_cast<int>(how));
       if (how == creation::only_if_missing) fs::remove(path);
       const bool is_asked = how == creation::open_existing;
@@ -430,4 +430,27 @@ TEST_CASE("after an open that waited below an overlay, workers open the files th
     }
     CHECK(is_counted);
   });
+}
+
+TEST_CASE(
+    "always_new refuses the link in /proc to a removed file, even if the file system denies that the file exists") {
+  const fault::scratch below, above;
+  bool ok = false;
+  const std::string said = fault::output_of("bindfs -o hard_remove " + below.path + ' ' + above.path, &ok);
+  if (!ok) QIO_SKIP("no bindfs: " + said);
+  const std::string path = above.path + "/gone";
+  const int held = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  ::unlink(path.c_str());
+  struct stat status;
+  for (int tries = 0; ::fstat(held, &status) == 0 && tries < 300; ++tries) ::usleep(10'000);  // cached for a second
+  const bool is_denied = ::fstat(held, &status) != 0;
+  const auto refused =
+      qio::cached_file::open("/proc/self/fd/" + std::to_string(held), qio::access::write, creation::always_new);
+  const bool is_empty = fs::is_empty(below.path);  // no "gone (deleted)"
+  ::close(held);
+  fault::output_of("fusermount -u " + above.path + " || umount --lazy " + above.path);
+  if (!is_denied) QIO_SKIP("this FUSE file system still reports a file that was removed");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error() == std::errc::too_many_symbolic_link_levels);
+  CHECK(is_empty);
 }

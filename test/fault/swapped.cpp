@@ -63,7 +63,7 @@ class reclaimable_file {
   /// False if a page stays in memory. A page that has been written to the swap space is still in the swap cache until
   /// it is reclaimed once more.
   bool swap_out() const {
-    for (int tries = 0; tries < 200; ++tries) {
+    for (int tries = 0; tries < 2000; ++tries) {
       fault::memory_group::put(group_.file(), group_.version() == 1 ? "0" : "1M");
       if (pages_in_memory() == 0) return true;
       ::usleep(1000);
@@ -108,7 +108,7 @@ bool become_nobody() {
          ::setresuid(nobody, nobody, nobody) == 0;
 }
 
-enum verdict : int { counted = 0, not_counted, no_context, not_opened, not_inline, wrong };
+enum verdict : int { counted = 0, not_counted, no_context, not_opened, not_inline, wrong, not_swapped_out };
 
 /// Reads a block of the file in the current directory, which was swapped out.
 verdict read_block(qio::engine_kind engine, bool as_owner) {
@@ -134,7 +134,7 @@ verdict read_swapped(qio::engine_kind engine, const reclaimable_file& file, cons
                      bool as_owner) {
   int found = not_counted;
   for (int tries = 0; tries < 50 && found == not_counted; ++tries) {
-    if (!file.swap_out()) return wrong;
+    if (!file.swap_out()) return not_swapped_out;
     found = qio_test::in_child(
         [&] { return ::chdir(directory.c_str()) == 0 ? int(read_block(engine, as_owner)) : int(not_opened); });
   }
@@ -156,6 +156,7 @@ TEST_CASE("a read that waits for swapped out pages of a tmpfs file is right, and
     for (const bool as_owner : {true, false}) {
       CAPTURE(as_owner);
       const verdict found = read_swapped(engine, file, mounted.path, as_owner);
+      if (found == not_swapped_out) QIO_SKIP("the kernel keeps a page of the file in memory");
       if (found != no_context) CHECK(found == counted);
     }
   }

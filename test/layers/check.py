@@ -11,7 +11,7 @@ import posixpath
 import re
 import sys
 
-SYSTEM_MACRO = re.compile(r"^\s*#\s*(?:if|elif|ifdef|ifndef)\b.*\b(_WIN32|__linux__|__APPLE__|__unix__)\b")
+SYSTEM_MACRO = re.compile(r"^\s*#\s*(?:if|elif|ifdef|ifndef)\b.*\b(_WIN32|__linux__|__APPLE__|__FreeBSD__|__unix__)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
 
@@ -53,16 +53,18 @@ class Part:
 
 # A public header stands beside the folder whose layer it belongs to.
 QIO = Part(folder="include/qio", prefix="qio/", suffixes=(".hpp",), layers=[
-    ("values", ["base/", "version", "configuration", "result", "mode", "buffer", "path", "explanation", "statistics",
-                "options", "operation_options"]),
+    ("values", ["base/", "version", "configuration", "result", "mode", "buffer", "path", "explanation", "extent",
+                "if_exists", "name_options", "copy_options", "file_status", "statistics", "options", "operation_options"]),
     ("system", ["system/", "directory"]),
     ("request", ["request/"]),
     ("simulation", ["simulation/"]),
     ("engine", ["engine/"]),
     ("loop", ["loop/", "operation", "write_and_sync", "batch", "posted_call", "task", "task_scope", "when_any", "context"]),
-    ("file", ["file/", "file", "any_file", "bounce/", "bounce_pool", "bounced", "salvage", "shared_file", "format", "qio"]),
-    ("log", ["log/", "log_writer"]),
-], may_ask_for_the_system=frozenset({"configuration.hpp", "system/platform.hpp"}), folders_are_apart=False,
+    ("file", ["file/", "file", "call", "buffer_pool", "any_file", "bounce/", "bounce_pool", "bounced", "salvage",
+              "shared_file", "format", "std_format", "expected", "qio", "names", "names/", "copy", "stream/", "reader", "writer", "status",
+              "directory_reader", "tree", "tree/", "asio/", "asio", "boost_asio", "execution"]),
+    ("log", ["log/", "log_writer", "shared_log"]),
+], may_ask_for_the_system=frozenset({"configuration.hpp", "system/platform.hpp", "system/primitives.hpp"}), folders_are_apart=False,
            needs_prefix=True)
 
 # commands → what is measured → findings → report → values; output, html and merge read what was measured.

@@ -1,16 +1,21 @@
 // Mistakes that are noticed where QIO_CHECKS is 1.
 #include "mistake.hpp"
 #include <qio/bounced.hpp>
+#include <qio/buffer_pool.hpp>
 #include <qio/engine/simulated.hpp>
+#include <qio/execution.hpp>
 #include <qio/log_writer.hpp>
 #include <qio/qio.hpp>
+#include <qio/reader.hpp>
 #include <qio/when_any.hpp>
+#include <qio/writer.hpp>
 
 #include <array>
 #include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -358,20 +363,20 @@ log_writer log_of(world& w) {
 }
 constexpr auto ignore_number = [](qio::result<std::uint64_t>) {};
 
-MISTAKE("a log of another context is awaited in run()", "an append to a log was awaited inside another context's") {
+MISTAKE("a log of another context is awaited in run()", "an operation of a log was awaited inside another context's") {
   world w, other;
   auto log = log_of(other);
   w.on.run([](log_writer& to) -> qio::task<> { static_cast<void>(co_await to.append({})); }(log));
 }
 
-MISTAKE("another thread appends to a log", "a record was appended to a log by another thread than its context's") {
+MISTAKE("another thread appends to a log", "a log was changed by another thread than its context's") {
   world w;
   auto log = log_of(w);
   auto append = log.append({});
   std::thread([&] { append.start(ignore_number); }).join();
 }
 
-MISTAKE("another thread destroys an append to a log", "an append to a log was destroyed by another thread") {
+MISTAKE("another thread destroys an append to a log", "an operation of a log was destroyed by another thread") {
   world w;
   auto log = log_of(w);
   std::optional<decltype(log.append({}))> append;
@@ -406,6 +411,18 @@ MISTAKE("a moved-from task is spawned", "an empty task was awaited or run: it ha
   scope.spawn(std::move(from));
 }
 
+MISTAKE("a buffer_pool is destroyed while a buffer is in use", "a buffer_pool was destroyed while buffers of it were") {
+  auto pool = std::optional(qio::buffer_pool::allocate().value());
+  const auto buffer = pool->take().value();
+  auto* volatile seen = &pool;  // not by the compiler, which would warn
+  seen->reset();
+}
+
+MISTAKE("a part of a pooled buffer that is too long", "view() reaches past the end of the pooled_buffer") {
+  auto pool = qio::buffer_pool::allocate({.buffer_bytes = 4096}).value();
+  static_cast<void>(pool.take().value().view(1, 4096));
+}
+
 MISTAKE("a file is moved while bounced() reads it", "a file was moved or destroyed while an operation of bounced()") {
   world w;
   auto pool = qio::bounce_pool::allocate().value();
@@ -434,6 +451,50 @@ MISTAKE("a pending posted_call is destroyed elsewhere", "a pending posted_call w
     std::thread([&] { pending.reset(); }).join();
   });
   w.on.post(first);
+  w.on.poll();
+}
+
+MISTAKE("two operations of a reader are awaited", "a reader or writer was used while an operation of it was awaited") {
+  world w;
+  auto from = qio::reader<file>::create(w.data).value();
+  auto first = from.next();
+  if (!first.await_ready()) first.await_suspend(std::noop_coroutine());
+  auto second = from.read(w.buffer);
+  second.await_ready();
+}
+
+MISTAKE("a writer is used after finish()", "a writer was used after finish(): create another one") {
+  world w;
+  auto to = qio::writer<file>::create(w.data).value();
+  w.on.run(to.finish()).value();
+  static_cast<void>(to.write(w.buffer));
+}
+
+MISTAKE("the position of a moved-from reader is asked for", "position() of a reader that was moved from") {
+  world w;
+  auto from = qio::reader<file>::create(w.data).value();
+  [[maybe_unused]] auto to = std::move(from);
+  static_cast<void>(from.position());
+}
+
+MISTAKE("a scheduler of a moved-from context", "a scheduler or sender of a moved-from context was requested") {
+  world w;
+  [[maybe_unused]] const auto moved = std::move(w.on);
+  static_cast<void>(qio::get_scheduler(w.on));
+}
+
+MISTAKE("the state of a sender is destroyed elsewhere", "the state of a sender was destroyed before it completed") {
+  struct receiver {
+    void set_value(std::size_t) && noexcept {}
+    void set_error(const qio::error&) && noexcept {}
+    void set_stopped() && noexcept {}
+  };
+  world w;
+  const auto read = qio::senders::read_at(w.data, 0, w.buffer);
+  std::unique_ptr<decltype(read.connect(receiver()))> state(new auto(read.connect(receiver())));
+  qio::posted_call first([&] { std::thread([&] { state.reset(); }).join(); });
+  w.on.post(first);
+  state->start();  // its turn comes after that of the call
   w.on.poll();
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -36,12 +37,18 @@ struct requests {
   std::vector<qio::write_request> writes;
 };
 
+/// Whether the system does not have an operation. (Wine has another error for some.)
+inline bool is_lacking(const qio::error& failure) {
+  return failure == std::errc::operation_not_supported || failure == std::errc::function_not_supported;
+}
+
 /// The result of a transfer, a sync or a resize. Of a batch: the bytes before the first failure, in file order.
 struct outcome {
   int completions = 0;
   std::size_t moved = 0;
   std::optional<qio::error> failure;
   std::optional<qio::error> sync_failure;  ///< of the sync that follows a write
+  std::optional<qio::extent> data;         ///< of a next_data
   const requests* batch = nullptr;
   bool is_miscounted = false;  ///< the batch has returned another number of failures than its answers have
 
@@ -50,6 +57,13 @@ struct outcome {
     ++completions;
     if (answer)
       moved = answer.value();
+    else
+      fail(answer.error());
+  }
+  void complete(const qio::result<std::optional<qio::extent>>& answer) {
+    ++completions;
+    if (answer)
+      data = answer.value();
     else
       fail(answer.error());
   }
@@ -209,6 +223,7 @@ class flight {
     if (plan.batch) result.batch = &batch;
     random.fill(data);
     if (!data.empty()) memory.put(data);
+    if (makes_zeros(plan.what)) data.assign(plan.bytes, std::byte{0});
   }
 
   bool may_end_early() const { return plan.ending != ending::none || competes; }
@@ -232,7 +247,7 @@ class flight {
 
   transfer plan;
   bool competes = false;        ///< another one that finishes first may cancel it, or keep it from starting
-  std::vector<std::byte> data;  ///< to be written
+  std::vector<std::byte> data;  ///< to be written; of a clone or a copy: what is there when it begins
   room memory;
   requests batch;
   std::stop_source stop;

@@ -4,6 +4,7 @@
 #include "model.hpp"
 #include "random.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -38,8 +39,15 @@ class log_model {
     ++acknowledged_;
   }
 
+  /// Some of the records may be dropped: `eighths` of those that are durable. Returns the first one that must stay.
+  std::uint64_t trim(std::uint64_t eighths) {
+    kept_ += (last_acknowledged_ + 1 - kept_) * eighths / 8;
+    return kept_;
+  }
+
   /// The log was read, and had this record next.
   void find(std::uint64_t number, std::span<const std::byte> bytes) {
+    if (found_ == 0 && number <= kept_) found_ = number - 1;
     ++found_;
     require(number == found_, "record " + std::to_string(number) + " was found as number " + std::to_string(found_));
     require(bytes.size() >= sizeof number, "a record of " + std::to_string(bytes.size()) + " bytes was never appended");
@@ -61,7 +69,7 @@ class log_model {
   /// The log was read to its end.
   void end() {
     for (; next_id_ != records_.size(); ++next_id_) miss(next_id_);
-    last_acknowledged_ = found_;
+    last_acknowledged_ = std::max(found_, kept_ - 1);
     found_ = next_id_ = 0;
   }
 
@@ -92,12 +100,14 @@ class log_model {
 
   void miss(std::uint64_t id) {
     record& one = records_[id];
-    require(one.fate != fate::acknowledged, text(id) + " and acknowledged as record " + std::to_string(one.number) +
-                                                " is not in the log where it belongs");
+    const bool is_kept = one.fate == fate::acknowledged && one.number >= kept_;
+    require(!is_kept, text(id) + " and acknowledged as record " + std::to_string(one.number) +
+                          " is not in the log where it belongs");
     one.fate = fate::absent;
   }
 
   std::vector<record> records_;
+  std::uint64_t kept_ = 1;  // records in front of this one may have been dropped
   std::uint64_t last_acknowledged_ = 0, found_ = 0, next_id_ = 0;
   std::uint64_t acknowledged_ = 0, found_unacknowledged_ = 0;
 };

@@ -49,6 +49,8 @@ log_step make_log_step(std::uint64_t seed, std::uint64_t number, const log_surro
   for (std::uint64_t i = 0; i < count; ++i) made.appenders.push_back(one_appender(random, in));
   made.polls = random.one_in(2);
   if (random.one_in(6)) made.end = random.one_of({log_step::finale::destroy_log, log_step::finale::destroy_context});
+  if (random.one_in(4)) made.trims = 1 + random.below(8);
+  made.is_trim_destroyed = made.trims != 0 && random.one_in(4);
   return made;
 }
 
@@ -66,6 +68,10 @@ std::string text(const log_step& step) {
     if (each.ending == ending::destroyed_at_once) lines += ", destroyed at once";
     if (each.ending == ending::destroyed_later) lines += ", destroyed later";
     lines += '\n';
+  }
+  if (step.trims != 0) {
+    lines += "a task drops " + std::to_string(step.trims) + "/8 of the records";
+    lines += step.is_trim_destroyed ? ", destroyed later\n" : "\n";
   }
   if (step.polls) lines += "… a turn of the context\n";
   if (step.end == log_step::finale::destroy_log) lines += "… while the log is destroyed, and reopened\n";

@@ -27,6 +27,8 @@ struct log_step {
 
   kind what = kind::append;
   std::vector<appender> appenders;  ///< all at once
+  std::uint64_t trims = 0;          ///< beside them, a task drops so many eighths of the records; 0: none does
+  bool is_trim_destroyed = false;   ///< in flight
   bool polls = false;               ///< once, before some appends are destroyed and before the finale
   finale end = finale::wait;
 };

@@ -26,11 +26,14 @@ struct log_tally {
     return "  records acknowledged: " + std::to_string(acknowledged) + "; destroyed: " + std::to_string(destroyed) +
            "; failed: " + std::to_string(failed) +
            "; found, though not acknowledged: " + std::to_string(found_unacknowledged) +
+           "\n  trims: " + std::to_string(trims) +
+           "; of which began behind the first record: " + std::to_string(dropping) +
            "\n  logs opened: " + std::to_string(opened) + "; with a torn batch: " + std::to_string(torn) +
            "; not opened: " + std::to_string(not_opened) + '\n';
   }
 
   std::uint64_t appended = 0, acknowledged = 0, destroyed = 0, failed = 0, found_unacknowledged = 0;
+  std::uint64_t trims = 0, dropping = 0;
   std::uint64_t opened = 0, torn = 0, not_opened = 0;
 };
 
@@ -187,6 +190,7 @@ class log_player final : public any_log_player {
         else
           start(each, each.ending == ending::none ? kept : destroyed_later);
       }
+      if (step.trims != 0) (step.is_trim_destroyed ? *destroyed_scope : scope).spawn(trim(step.trims));
       if (step.polls) context().poll();
       counts_.destroyed += destroyed_scope->size();
       destroyed_scope.reset();
@@ -237,13 +241,34 @@ class log_player final : public any_log_player {
     }
   }
 
+  qio::task<void> trim(std::uint64_t eighths) {
+    if (!log_) co_return;
+    const std::uint64_t kept = model_.trim(eighths);
+    const answer_type first = co_await log_->trim(kept);
+    try {
+      if (first) {
+        require(first.value() <= kept, "a trim has dropped records that it was to keep");
+        ++counts_.trims;
+        counts_.dropping += first.value() > 1;
+      } else {
+        check_failure(first.error(), "a trim failed: ");
+      }
+    } catch (const mismatch& found) {
+      if (wrong_.empty()) wrong_ = found.what();
+    }
+  }
+
+  void check_failure(const qio::error& failure, const char* what) const {
+    const bool is_early = is_ending_ && failure == std::errc::operation_canceled;
+    require(is_early || may_fail(failure), what + failure.message());
+  }
+
   // Nothing is thrown here, because callbacks must not throw.
   void note(const std::vector<std::byte>& record, const answer_type& answer) {
     if (!answer) ++counts_.failed;
-    const bool is_early = is_ending_ && !answer && answer.error() == std::errc::operation_canceled;
     try {
       if (answer) return model_.acknowledge(record, answer.value());
-      require(is_early || may_fail(answer.error()), "an append failed: " + answer.error().message());
+      check_failure(answer.error(), "an append failed: ");
     } catch (const mismatch& found) {
       if (wrong_.empty()) wrong_ = found.what();
     }

@@ -35,6 +35,7 @@ struct arguments {
   std::vector<std::uint64_t> only;      ///< numbers of steps; empty: all
   std::optional<std::uint64_t> damage;  ///< after this step
   bool log = false;                     ///< sequences of a log, not of a file
+  std::vector<std::string> needs;       ///< actions that must be supported
 };
 
 constexpr int passed = 0, failed = 1, skipped = 77;
@@ -207,6 +208,24 @@ class sequences {
   typename Sequence::tally counts_;
 };
 
+// What the file system lacks. A cloned file may need another alignment (XFS), so this comes first.
+template <class Engine, class Missing>
+void find_lacks(world<Engine>& probe, surroundings& found, const Missing& missing) {
+  probe.with(found.modes.front(), 0, [&](auto& file) {
+    const auto look = [&](action what, const auto& tried) {
+      if (tried || !is_lacking(tried.error())) return;
+      found.lacks[static_cast<std::size_t>(what)] = true;
+      missing('/' + std::string(name(what)), tried.error());
+    };
+    static_cast<void>(file.resize(3 * 4096));
+    look(action::allocate, file.allocate(0, 5 * 4096, qio::allocation::keep_size));
+    look(action::discard, file.discard(0, 4096));
+    look(action::zero, file.zero(0, 4096));
+    look(action::next_data, file.next_data(0));
+    look(action::clone, file.clone_from(file, {0, 4096}, 8192));
+  });
+}
+
 // The modes that are available here. Prints the reason for the others.
 template <class Engine>
 std::optional<surroundings> possible() {
@@ -228,6 +247,7 @@ std::optional<surroundings> possible() {
   found.has_writeback = place<Engine>::repeats || qio::platform::has_writeback;
   found.mapped_may_be_cut = os::mapped_may_be_cut;
   found.mapped_shows_direct = os::mapped_shows_direct;
+  found.crashes = place<Engine>::repeats;
   for (const mode each : {mode::cached, mode::uncached, mode::mapped, mode::direct}) {
     if (each == mode::mapped && !place<Engine>::can_map) continue;
     if (const auto opened = probe.open(each, 0, random); !opened) {
@@ -238,8 +258,20 @@ std::optional<surroundings> possible() {
     if (each == mode::direct) found.untorn = probe.with(each, 0, [](auto& file) { return file.atomic_write_limits(); });
     found.unit = std::max<std::size_t>({found.unit, needed.memory, needed.read, needed.write});
     found.modes.push_back(each);
+    if (found.modes.size() == 1) find_lacks(probe, found, missing);
   }
   return found;
+}
+
+// Whether all that must be supported is.
+bool has_needs(const arguments& wanted, const surroundings& in) {
+  for (std::size_t what = 0; what < actions; ++what) {
+    const std::string action(name(static_cast<property::action>(what)));
+    if (!in.lacks[what] || std::count(wanted.needs.begin(), wanted.needs.end(), action) == 0) continue;
+    say("FAILED: --needs " + action + ", which is not supported here");
+    return false;
+  }
+  return true;
 }
 
 template <class Engine>
@@ -247,6 +279,7 @@ int play(const arguments& wanted) {
   if (!wanted.engine.empty() && wanted.engine != engine_name<Engine>()) return skipped;
   const auto in = possible<Engine>();
   if (!in) return skipped;
+  if (!has_needs(wanted, *in)) return failed;
   if (!wanted.log) return sequences<file_sequence<Engine>>(wanted, *in).play_all() ? passed : failed;
   if constexpr (world<Engine>::is_async)
     return sequences<log_sequence<Engine>>(wanted, *in).play_all() ? passed : failed;
@@ -281,6 +314,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   program.add_option("--only", wanted.only, "Numbers of the steps to run")->delimiter(',');
   program.add_flag("--log", wanted.log, "Append to a log instead, on engines that have a context");
+  program.add_option("--needs", wanted.needs, "Operations of a file's space that must be supported: fail otherwise")
+      ->delimiter(',');
   program.add_option("--damage", wanted.damage, "Change the file behind the library's back after this step");
   CLI11_PARSE(program, argc, argv);
   return property::play_all(wanted);

@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace property {
@@ -33,6 +34,7 @@ class model {
   std::span<const std::byte> all() const { return bytes_; }
 
   void resize(std::uint64_t bytes) { bytes_.resize(bytes); }
+  void take(std::vector<std::byte> bytes) { bytes_ = std::move(bytes); }
 
   void write(std::uint64_t offset, std::span<const std::byte> data) {
     if (data.empty()) return;
@@ -43,6 +45,14 @@ class model {
   /// The bytes that a read of `bytes` bytes at `offset` returns.
   std::size_t readable(std::uint64_t offset, std::size_t bytes) const {
     return offset >= size() ? 0 : static_cast<std::size_t>(std::min<std::uint64_t>(bytes, size() - offset));
+  }
+
+  /// What it returns.
+  std::vector<std::byte> part(std::uint64_t offset, std::size_t bytes) const {
+    const std::size_t there = readable(offset, bytes);
+    if (there == 0) return {};
+    const auto first = bytes_.begin() + static_cast<std::ptrdiff_t>(offset);
+    return {first, first + static_cast<std::ptrdiff_t>(there)};
   }
 
   void expect(std::uint64_t offset, std::span<const std::byte> seen, const std::string& by) const {

@@ -10,8 +10,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,15 +44,18 @@ class place {
   qio::deadline deadline_in(std::chrono::microseconds patience) const { return patience; }
   /// Whether a correct request may fail like this.
   bool may_fail(const transfer&, const qio::error&) const { return false; }
+  bool may_fail_to_replace(const qio::error&) const { return false; }
 
-  /// The contents, read without the library.
-  std::vector<std::byte> contents() const {
-    std::ifstream file(path(), std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const auto found = std::as_bytes(std::span(text));
-    return {found.begin(), found.end()};
+  // Names beside the file.
+  std::string path_of(const char* name) const { return directory_ / name; }
+  std::size_t entries() const { return directory_.entries(); }
+  std::optional<std::vector<std::byte>> contents_of(const char* name) const {
+    if (!std::filesystem::exists(path_of(name))) return std::nullopt;
+    return read(path_of(name));
   }
 
+  /// The contents, read without the library.
+  std::vector<std::byte> contents() const { return read(path()); }
   /// Changes a byte of the file behind the library's back.
   void damage(std::uint64_t offset) const {
     std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
@@ -61,6 +66,13 @@ class place {
   }
 
  private:
+  static std::vector<std::byte> read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto found = std::as_bytes(std::span(text));
+    return {found.begin(), found.end()};
+  }
+
   qio_test::directory directory_;
 };
 
@@ -86,20 +98,39 @@ class place<qio::simulated> {
   qio::deadline deadline_in(std::chrono::microseconds patience) const { return disk_.now() + patience; }
   /// A sync may fail because a durable write has failed, for whatever reason.
   bool may_fail(const transfer& plan, const qio::error& failure) const {
-    const bool writes = plan.what == action::write, syncs = plan.what == action::sync;
-    if (failure == std::errc::no_space_on_device) return (writes || syncs) && options_.capacity != unlimited;
+    const bool writes = plan.what == action::write || (is_of_space(plan.what) && plan.what != action::next_data);
+    const bool syncs = plan.what == action::sync;
+    if (failure == std::errc::no_space_on_device)
+      return (writes || syncs) && plan.what != action::discard && options_.capacity != unlimited;
     if (failure != std::errc::io_error) return false;
     return (writes && options_.write_errors > 0) || (syncs && options_.write_errors + options_.sync_errors > 0) ||
            (plan.durable && options_.sync_errors > 0);
   }
 
-  std::vector<std::byte> contents() {
-    auto context = new_context();
-    auto file = qio::cached_file::open(context, path()).value();
-    std::vector<std::byte> found(static_cast<std::size_t>(file.size().value()));
-    found.resize(file.read_at(0, found).value());
-    return found;
+  bool may_fail_to_replace(const qio::error& failure) const {
+    if (failure == std::errc::no_space_on_device) return options_.capacity != unlimited;
+    return failure == std::errc::io_error && options_.write_errors + options_.sync_errors > 0;
   }
+  bool may_fail_to_sync() const { return options_.sync_errors > 0; }
+
+  /// Makes the name of the file durable.
+  void keep_names() { disk_.sync_directory(".").value(); }
+  void crash() { disk_.restart(); }
+
+  std::string path_of(const char* name) const { return name; }
+  std::size_t entries() const { return disk_.names().size(); }
+  std::optional<std::vector<std::byte>> contents_of(const char* name) {
+    if (!disk_.exists(name)) return std::nullopt;
+    return read(name);
+  }
+  /// What a crash has left of an unfinished replace_file().
+  void remove_temporaries() {
+    for (const std::string& each : disk_.names())
+      if (each.starts_with(".qio-")) disk_.remove(each).value();
+    keep_names();
+  }
+
+  std::vector<std::byte> contents() { return read(path()); }
 
   void damage(std::uint64_t offset) {
     auto context = new_context();
@@ -111,6 +142,14 @@ class place<qio::simulated> {
   }
 
  private:
+  std::vector<std::byte> read(const std::string& path) {
+    auto context = new_context();
+    auto file = qio::cached_file::open(context, path).value();
+    std::vector<std::byte> found(static_cast<std::size_t>(file.size().value()));
+    found.resize(file.read_at(0, found).value());
+    return found;
+  }
+
   static constexpr std::uint64_t unlimited = qio::simulation_options().capacity;
 
   static qio::simulation_options options_of(std::uint64_t seed) {

@@ -25,11 +25,13 @@ std::size_t one_context(random_numbers& random, const surroundings& in) { return
 action one_action(random_numbers& random, const surroundings& in, mode by) {
   if (by == mode::mapped && random.one_in(2)) return random.one_of({action::look, action::change});
   if (random.one_in(30) && in.has_writeback) return action::writeback;
+  if (random.one_in(15)) return random.one_of({action::allocate, action::discard, action::zero});
   return random.one_in(30) ? action::sync : random.one_of({action::read, action::write});
 }
 
 ending one_ending(random_numbers& random, const surroundings& in, const transfer& of) {
-  if (of.what == action::resize) return random.one_of({ending::canceled_at_once, ending::destroyed_at_once});
+  if (of.what == action::resize || of.what > action::zero)
+    return random.one_of({ending::canceled_at_once, ending::destroyed_at_once});
   const ending elsewhere = in.threads_stop ? ending::stopped_elsewhere : ending::deadline;
   if (of.how == way::awaited) return random.one_of({ending::deadline, ending::stopped_before, elsewhere});
   return random.one_of({ending::deadline, ending::stopped_before, ending::stopped_later, elsewhere,
@@ -60,6 +62,7 @@ std::size_t choose_pieces(random_numbers& random) {
 
 void choose_way(random_numbers& random, transfer& of) {
   if (is_view(of.what) || random.one_in(5)) return;
+  if (of.mode == mode::mapped && (of.what == action::resize || of.what == action::allocate || copies(of.what))) return;
   of.how = random.one_of({way::awaited, way::started, way::started});
 }
 
@@ -95,8 +98,10 @@ step transfers(random_numbers& random, const surroundings& in) {
     each.context = one_context(random, in);
     each.what = one_action(random, in, each.mode);
     if (in.asynchronous) choose_way(random, each);
-    choose_range(random, each, cuts[i], cuts[i + 1], unit);
-    if (!is_view(each.what)) each.pieces = choose_pieces(random);
+    each.keep_size = each.what == action::allocate;  // nothing but writes may extend the file here
+    // Zeros of a part of a page are written to the cache, which direct transfers must not meet.
+    choose_range(random, each, cuts[i], cuts[i + 1], direct && is_of_space(each.what) ? page : unit);
+    if (!is_view(each.what) && !is_of_space(each.what)) each.pieces = choose_pieces(random);
     each.batch = random.one_in(2) && each.pieces != 0 && (each.what == action::read || each.what == action::write);
     each.kind = random.one_of({qio::sync_kind::data, qio::sync_kind::data_and_size, qio::sync_kind::everything});
     each.durable = random.one_in(8) && each.what == action::write;
@@ -118,7 +123,8 @@ step transfers(random_numbers& random, const surroundings& in) {
 // context.run() must not wait for an operation whose file is closed or whose context is destroyed.
 void choose_finale(random_numbers& random, const surroundings& in, step& of) {
   if (!in.asynchronous || !random.one_in(12)) return;
-  of.end = random.one_of({step::finale::close_file, step::finale::destroy_context});
+  of.end = random.one_of({step::finale::close_file, step::finale::destroy_context, step::finale::crash});
+  if (of.end == step::finale::crash && !in.crashes) of.end = step::finale::close_file;
   of.mode = of.transfers.front().mode;
   of.context = of.transfers.front().context;
   for (transfer& each : of.transfers) {
@@ -129,18 +135,57 @@ void choose_finale(random_numbers& random, const surroundings& in, step& of) {
   }
 }
 
-step resize(random_numbers& random, const surroundings& in) {
+// What may change the size, or look at the whole file: nothing else is in flight.
+step alone(random_numbers& random, const surroundings& in, action what) {
   transfer made;
-  made.what = action::resize;
+  made.what = what;
   made.mode = in.modes[random.below(in.modes.size())];
   made.context = one_context(random, in);
-  made.offset = random.below(in.limit + 1);
-  if (random.one_in(3)) made.offset = made.offset / page * page;
-  if (in.asynchronous && made.mode != mode::mapped) choose_way(random, made);
+  const auto place = [&] {
+    const std::uint64_t at = random.below(in.limit + 1);
+    return random.one_in(3) || what == action::clone ? at / page * page : at;
+  };
+  made.offset = place();
+  if (what != action::resize) {
+    made.from = place() / page / 2 * page;
+    made.bytes = static_cast<std::size_t>(place() / 4);
+    if (what == action::clone) made.bytes = std::max<std::size_t>(made.bytes / page, 1) * page;
+    if (what == action::copy) made.from += random.below(2 * page);
+    if (random.one_in(4)) made.bytes = static_cast<std::size_t>(in.limit);  // to the end
+    if (what == action::clone && random.one_in(8)) made.offset += 100;
+    made.source = one_context(random, in);
+    made.keep_size = random.one_in(2);
+  }
+  if (in.asynchronous) choose_way(random, made);
   if (made.how == way::started && random.one_in(3)) made.ending = one_ending(random, in, made);
   step only;
   only.transfers.push_back(made);
   return only;
+}
+
+name_change one_change(random_numbers& random, const surroundings& in) {
+  using enum name_change::kind;
+  name_change made;
+  made.what = random.one_of(
+      {replace_file, replace_file, rename, rename, link, remove, give_name, give_name, copy_file, read_file, list});
+  made.how = random.one_of({qio::if_exists::fail, qio::if_exists::replace, qio::if_exists::exchange});
+  made.from = random.below(side_names.size());
+  made.to = random.below(side_names.size());
+  made.bytes = static_cast<std::size_t>(random.below(3 * page));
+  made.piece = 1 + static_cast<std::size_t>(random.below(2 * page));
+  made.block_bytes = random.one_of<std::size_t>({0, page, 2 * page});
+  made.streams = random.one_in(2);
+  made.durable = random.one_in(24) && made.what != read_file && made.what != list;
+  made.asynchronous = in.asynchronous && random.one_in(2);
+  return made;
+}
+
+step change_names(random_numbers& random, const surroundings& in) {
+  step made;
+  made.what = step::kind::names;
+  made.context = one_context(random, in);
+  for (std::uint64_t left = 1 + random.below(8); left != 0; --left) made.changes.push_back(one_change(random, in));
+  return made;
 }
 
 std::string_view name(way how) {
@@ -172,7 +217,9 @@ std::string_view name(mode mode) {
 }
 
 std::string_view name(action action) {
-  constexpr std::string_view names[actions] = {"read", "write", "sync", "resize", "look", "change", "writeback"};
+  constexpr std::string_view names[actions] = {"read",      "write",     "sync",     "resize",  "look",
+                                               "change",    "writeback", "allocate", "discard", "zero",
+                                               "next_data", "clone",     "copy"};
   return names[static_cast<std::size_t>(action)];
 }
 
@@ -199,8 +246,17 @@ surroundings surroundings_of(std::uint64_t seed, surroundings possible) {
 step make_step(std::uint64_t seed, std::uint64_t number, const surroundings& in) {
   random_numbers random(seed, number + 1);
   const std::uint64_t dice = random.below(100);
-  if (dice < 10) return resize(random, in);
+  if (dice < 10) return alone(random, in, action::resize);
+  if (dice >= 94) {
+    using enum action;
+    return alone(random, in, random.one_of({allocate, discard, zero, next_data, next_data, clone, clone, copy}));
+  }
+  if (dice >= 90) return change_names(random, in);
   step made;
+  if (dice >= 88 && in.crashes) {
+    made.what = step::kind::crash;
+    return made;
+  }
   if (dice < 13) {
     made.what = dice == 10 ? step::kind::restart : step::kind::reopen;
     made.mode = in.modes[random.below(in.modes.size())];
@@ -222,6 +278,10 @@ std::string text(const transfer& transfer) {
   std::string line = std::string(name(transfer.mode)) + ' ' + std::string(name(transfer.what));
   if (transfer.context != 0) line += " on the second context";
   if (transfer.what == action::resize) line += " to " + std::to_string(transfer.offset);
+  if (copies(transfer.what))
+    line +=
+        " from " + std::to_string(transfer.from) + (transfer.source != 0 ? " of the second context's file to" : " to");
+  if (transfer.what == action::allocate && transfer.keep_size) line += ", keeping the size,";
   if (transfer.what != action::resize && transfer.what != action::sync)
     line += ' ' + std::to_string(transfer.offset) + " + " + std::to_string(transfer.bytes);
   if (transfer.pieces != 0) line += " in " + std::to_string(transfer.pieces) + " buffers";
@@ -236,13 +296,35 @@ std::string text(const transfer& transfer) {
   return line;
 }
 
+std::string text(const name_change& change) {
+  using enum name_change::kind;
+  constexpr std::string_view how[] = {"without replacing", "replacing", "exchanging"};
+  const std::string from = side_names[change.from], to = side_names[change.to];
+  const std::string end =
+      std::string(change.durable ? ", durable" : "") + (change.asynchronous ? ", on a worker\n" : "\n");
+  const std::string bytes = std::to_string(change.bytes) + " bytes";
+  const std::string stream = " as a stream, by " + std::to_string(change.piece);
+  if (change.what == list) return "list the names" + end;
+  if (change.what == read_file) return "read " + from + stream + end;
+  if (change.what == copy_file) return "copy " + from + " to " + to + end;
+  if (change.what == give_name)
+    return "give the name " + from + " to a file of " + bytes + ", written" + stream + ", " +
+           std::string(how[static_cast<std::size_t>(change.how)]) + end;
+  if (change.what == replace_file) return "replace " + from + " by " + bytes + (change.streams ? stream : "") + end;
+  if (change.what == remove) return "remove " + from + end;
+  if (change.what == link) return "give " + from + " the name " + to + end;
+  return "rename " + from + " to " + to + ", " + std::string(how[static_cast<std::size_t>(change.how)]) + end;
+}
+
 std::string text(const step& step) {
+  if (step.what == step::kind::crash) return "crash\n";
   if (step.what == step::kind::restart) return "close and reopen everything\n";
   if (step.what == step::kind::reopen)
     return "close and reopen the " + std::string(name(step.mode)) + " file" +
            (step.on_all_contexts ? " of both contexts" : of_context(step.context)) +
            (step.asynchronously ? " on a worker\n" : "\n");
   std::string lines;
+  for (const name_change& each : step.changes) lines += text(each);
   for (const transfer& each : step.transfers) lines += text(each) + '\n';
   if (step.posted) lines += "… the started ones by posted calls\n";
   if (step.join == step::joining::scope) lines += "… the awaited ones in a task_scope\n";
@@ -252,6 +334,7 @@ std::string text(const step& step) {
     lines += "… while the " + std::string(name(step.mode)) + " file" + of_context(step.context) + " is closed\n";
   if (step.end == step::finale::destroy_context)
     lines += std::string("… while the ") + (step.context == 0 ? "" : "second ") + "context is destroyed\n";
+  if (step.end == step::finale::crash) lines += "… in which the disk crashes\n";
   return lines;
 }
 

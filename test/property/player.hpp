@@ -1,9 +1,11 @@
 // Carries out the steps of a sequence and compares the results with the model.
 #pragma once
 
+#include "crash.hpp"
 #include "flight.hpp"
 #include "model.hpp"
 #include "plan.hpp"
+#include "side_names.hpp"
 #include "tally.hpp"
 #include "world.hpp"
 #include <qio/bounced.hpp>
@@ -15,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -30,11 +33,16 @@ template <class Engine>
 class player {
  public:
   static constexpr bool is_async = world<Engine>::is_async;
+  static constexpr bool may_crash = place<Engine>::repeats;
 
   player(place<Engine>& where, std::uint64_t seed, const surroundings& in, tally& counts)
       : where_(where), seed_(seed), in_(in), counts_(counts), world_(where) {
     random_numbers random(seed_, 0);
     open_all(random);
+    if constexpr (may_crash) {
+      where_.keep_names();
+      crash_.begin(model_);
+    }
   }
 
   void play(const step& step, std::uint64_t number) {
@@ -43,6 +51,10 @@ class player {
       restart(random);
     else if (step.what == step::kind::reopen)
       reopen(step, random);
+    else if (step.what == step::kind::names)
+      for (const name_change& each : step.changes) names_.change(each, step.context, text(each), random);
+    else if (step.what == step::kind::crash)
+      crash(random);
     else
       transfers(step, random);
     check_size(random);
@@ -99,6 +111,21 @@ class player {
     for (const std::size_t each : contexts) open(step.mode, each, random, step.asynchronously);
   }
 
+  /// The disk crashes, perhaps with operations in flight.
+  void crash(random_numbers& random) {
+    if constexpr (may_crash) {
+      where_.crash();
+      close_all();
+      open_all(random);
+      const auto found = where_.contents();
+      crash_.expect(found);
+      model_.take(found);
+      crash_.begin(model_);
+      names_.recover(0);
+      ++counts_.crashes;
+    }
+  }
+
   // --- transfers ---
 
   void transfers(const step& step, random_numbers& random) {
@@ -108,12 +135,14 @@ class player {
     for (const transfer& each : planned) {
       const std::size_t unit = each.mode == mode::direct && !each.bounced ? in_.unit : 1;
       all.emplace_back(each, unit, random_numbers(seed_, random.below(~std::uint64_t(0))));
+      if (copies(each.what)) all.back().data = model_.part(each.from, each.bytes);
     }
     if constexpr (is_async) {
       fly(step, all, random);
     } else {
       for (flight_type& each : all) perform(each);
     }
+    if (step.end == step::finale::crash) return judge_crash(all, random);
     judge(step, all, random);
     const auto on_second = [](const transfer& each) { return each.context != 0; };
     const auto second = std::count_if(planned.begin(), planned.end(), on_second);
@@ -133,14 +162,19 @@ class player {
         each.how = way::blocking;
         each.ending = ending::none;
       }
+      const std::uint64_t grain = each.mode != mode::direct ? 1 : is_of_space(each.what) ? page : in_.unit;
+      // Where only reading and writing can copy a range of a direct file, it must be aligned.
+      if (copies(each.what) && each.mode == mode::direct) {
+        for (std::uint64_t* const at : {&each.offset, &each.from}) *at = *at / page * page;
+        each.bytes = model_.readable(each.from, each.bytes) / page * page;
+      }
       if (!extends || planned.size() == 1) continue;
       if (is_async && each.mode == mode::mapped && each.how == way::blocking) {
         if (each.what == action::change) each.what = action::look;
         if (each.what == action::write) each.how = way::started;
       }
       if (each.what == action::write) continue;
-      const std::size_t unit = each.mode == mode::direct ? in_.unit : 1;
-      each.bytes = model_.readable(each.offset, each.bytes) / unit * unit;
+      each.bytes = model_.readable(each.offset, each.bytes) / grain * grain;
       if (each.bytes == 0) each.offset = 0;
     }
   }
@@ -226,6 +260,7 @@ class player {
   }
 
   void end(const step& step, random_numbers& random) {
+    if (step.end == step::finale::crash) return;
     if (step.end == step::finale::destroy_context) {
       close_all(step.context);
       open_all(step.context, random);  // with operations in flight on the other context
@@ -290,6 +325,7 @@ class player {
       return make([&](auto&... options) { return file.async_read_many(each.batch.reads, options...); });
     if (plan.batch) return make([&](auto&... options) { return write_many(file, each, options...); });
     if (plan.then_sync) return prepare_then_sync(file, each);
+    if (is_of_space(plan.what)) return prepare_space(file, each);
     switch (plan.what) {
       case action::read:
         if (single)
@@ -311,6 +347,33 @@ class player {
         if constexpr (!File::mode_type::is_mapped)
           each.operation.make_plain([&] { return file.async_resize(plan.offset); });
     }
+  }
+
+  template <class File>
+  void prepare_space(File& file, flight_type& each) {
+    const transfer& plan = each.plan;
+    const qio::operation_options options = each.is_controlled() ? each.options(where_) : qio::operation_options();
+    any_operation<Engine>& made = each.operation;
+    if (plan.what == action::discard)
+      return made.make_other([&] { return file.async_discard(plan.offset, plan.bytes, options); });
+    if (plan.what == action::zero)
+      return made.make_other([&] { return file.async_zero(plan.offset, plan.bytes, options); });
+    if (plan.what == action::next_data)
+      return made.make_other([&] { return file.async_next_data(plan.offset, options); });
+    if constexpr (!File::mode_type::is_mapped) {
+      if (plan.what == action::allocate)
+        return made.make_other([&] { return file.async_allocate(plan.offset, plan.bytes, kind_of(plan), options); });
+      world_.same(file, plan.mode, plan.source, [&](auto& source) {
+        const qio::extent what = {plan.from, plan.bytes};
+        if (plan.what == action::clone)
+          made.make_other([&] { return file.async_clone_from(source, what, plan.offset, options); });
+        else
+          made.make_other([&] { return file.async_copy_from(source, what, plan.offset, options); });
+      });
+    }
+  }
+  static qio::allocation kind_of(const transfer& plan) {
+    return plan.keep_size ? qio::allocation::keep_size : qio::allocation::extend;
   }
 
   template <class File>
@@ -399,8 +462,25 @@ class player {
       result.complete(file.start_writeback(plan.offset, plan.bytes));
     else if (plan.what == action::resize)
       result.complete(file.resize(plan.offset));
+    else if (is_of_space(plan.what))
+      perform_space(file, each);
     else if constexpr (File::mode_type::is_mapped)
       look_or_change(file, each);
+  }
+
+  template <class File>
+  void perform_space(File& file, flight_type& each) {
+    const transfer& plan = each.plan;
+    outcome& result = each.result;
+    if (plan.what == action::allocate) return result.complete(file.allocate(plan.offset, plan.bytes, kind_of(plan)));
+    if (plan.what == action::discard) return result.complete(file.discard(plan.offset, plan.bytes));
+    if (plan.what == action::zero) return result.complete(file.zero(plan.offset, plan.bytes));
+    if (plan.what == action::next_data) return result.complete(file.next_data(plan.offset));
+    world_.same(file, plan.mode, plan.source, [&](auto& source) {
+      const qio::extent what = {plan.from, plan.bytes};
+      result.complete(plan.what == action::clone ? file.clone_from(source, what, plan.offset)
+                                                 : file.copy_from(source, what, plan.offset));
+    });
   }
 
   template <class Bounced>
@@ -451,7 +531,10 @@ class player {
 
   void judge(const step& step, flights& all, random_numbers& random) {
     for (flight_type& each : all) {
+      if (each.plan.what == action::allocate || makes_zeros(each.plan.what))
+        each.result.moved = each.result.failure || each.is_lost() ? 0 : each.plan.bytes;
       judge_ending(step, each);
+      if (each.plan.what == action::next_data && !each.is_lost() && !each.result.failure) judge_data(each);
       if (each.plan.what == action::read && !each.is_lost()) judge_read(each);
       if (each.plan.what == action::sync && !each.is_lost()) judge_sync(each);
       if (each.plan.then_sync && !each.is_lost()) judge_sync_after_write(each);
@@ -462,7 +545,44 @@ class player {
         has_failed_to_sync_[index_of(each.plan.mode)] = true;
     judge_size(all, random);
     for (flight_type& each : all)
-      if (each.plan.what == action::write) judge_write(each);
+      if (each.plan.what == action::write || makes_zeros(each.plan.what) || copies(each.plan.what)) judge_write(each);
+    if constexpr (may_crash) note_durable(all);
+  }
+
+  /// What a crash must leave from now on.
+  void note_durable(const flights& all) {
+    const auto syncs = [](const flight_type& each) { return each.plan.what == action::sync || each.plan.then_sync; };
+    const auto succeeds = [](const flight_type& each) {
+      return !each.is_lost() && !each.result.failure && !each.result.sync_failure;
+    };
+    const auto is_durable = [&](const flight_type& each) {
+      return each.plan.durable && succeeds(each) && !each.data.empty();
+    };
+    if (std::any_of(all.begin(), all.end(), [&](const auto& each) { return syncs(each) && succeeds(each); }))
+      crash_.note_sync();
+    if (std::any_of(all.begin(), all.end(), is_durable)) crash_.note_size();
+    const auto may_have_failed = [&](const flight_type& each) {
+      return (syncs(each) || each.plan.durable) && !succeeds(each);
+    };
+    if (where_.may_fail_to_sync() && std::any_of(all.begin(), all.end(), may_have_failed)) crash_.note_failed_sync();
+    crash_.note_step(model_);
+    for (const flight_type& each : all)
+      if (is_durable(each)) crash_.note_durable(each.plan.offset, each.data);
+  }
+
+  /// Each operation is carried out, or not, or in part.
+  void judge_crash(const flights& all, random_numbers& random) {
+    for (const flight_type& each : all) {
+      require(each.memory.guards_hold(), text(each.plan) + ": memory next to its buffers has changed");
+      counts_.count(each.plan, each.result);
+      const transfer& plan = each.plan;
+      if (plan.what == action::resize) model_.resize(plan.offset);
+      if (plan.what == action::write) model_.write(plan.offset, each.data);
+      if (makes_zeros(plan.what))
+        model_.write(plan.offset, std::span(each.data).first(model_.readable(plan.offset, plan.bytes)));
+    }
+    crash_.note_step(model_);
+    crash(random);
   }
 
   void judge_ending(const step& step, const flight_type& each) const {
@@ -473,12 +593,53 @@ class player {
     require(each.result.completions == 1 || (each.may_be_destroyed() && each.is_lost()),
             who + ": completed " + std::to_string(each.result.completions) + " times");
     if (each.is_lost()) return require(each.memory.is_untouched(), who + ": its memory changed after it was destroyed");
-    if (!each.result.failure) return;
+    const auto refused = refusal_of(each);
+    // Where zeros cannot be made, there are none to make past the end, where no data is either; and space need not be
+    // reserved before it.
+    const bool has_nothing_to_do =
+        makes_zeros(each.plan.what) || each.plan.what == action::next_data
+            ? each.plan.offset >= model_.size()
+            : each.plan.what == action::allocate && each.plan.offset + each.plan.bytes <= model_.size();
+    if (!each.result.failure) return require(!refused || has_nothing_to_do, who + " has succeeded");
     const qio::error& failure = *each.result.failure;
     const bool may_be_cancelled = each.may_end_early() || is_ended(step, each.plan);
     const bool is_early = (failure == std::errc::operation_canceled && may_be_cancelled) ||
                           (failure == std::errc::timed_out && each.plan.ending == ending::deadline);
+    if (refused && !is_early) {
+      const bool is_right = *refused == std::errc::invalid_argument ? failure.is_qio() && failure == *refused
+                                                                    : is_lacking(failure) && !failure.is_qio();
+      return require(is_right, who + ": " + failure.message());
+    }
     require((is_early || has_failed(each)) && !failure.is_qio(), who + ": " + failure.message());
+  }
+
+  /// How an operation must fail, if it must. (Arguments are refused by the library.)
+  std::optional<std::errc> refusal_of(const flight_type& each) const {
+    const transfer& plan = each.plan;
+    const std::uint64_t bytes = each.data.size();
+    const bool is_empty = copies(plan.what) ? bytes == 0 : plan.bytes == 0 && plan.what != action::next_data;
+    if (!is_of_space(plan.what) || is_empty) return std::nullopt;
+    const std::uint64_t apart = std::max(plan.from, plan.offset) - std::min(plan.from, plan.offset);
+    if (copies(plan.what) && apart < bytes) return std::errc::invalid_argument;
+    if (in_.lacks[static_cast<std::size_t>(plan.what)]) return std::errc::operation_not_supported;
+    const bool ends = plan.from + bytes == model_.size() && plan.offset + bytes >= model_.size();
+    if (plan.what == action::clone &&
+        (plan.from % page != 0 || plan.offset % page != 0 || (bytes % page != 0 && !ends)))
+      return std::errc::invalid_argument;
+    return std::nullopt;
+  }
+
+  /// What it skips are zeros.
+  void judge_data(const flight_type& each) const {
+    const std::string who = text(each.plan);
+    const std::uint64_t from = each.plan.offset, size = model_.size();
+    const auto& found = each.result.data;
+    if (found)
+      require(found->offset >= from && found->bytes != 0 && found->offset + found->bytes <= size,
+              who + ": " + std::to_string(found->offset) + " + " + std::to_string(found->bytes));
+    const std::size_t hole =
+        model_.readable(from, static_cast<std::size_t>((found ? found->offset : size) - std::min(from, size)));
+    model_.expect(from, std::vector<std::byte>(hole), who + ": a hole");
   }
 
   void judge_read(const flight_type& each) const {
@@ -545,12 +706,16 @@ class player {
         }
         return;
       }
-      if (plan.what != action::write) continue;
+      const bool extends =
+          plan.what == action::write || copies(plan.what) || (plan.what == action::allocate && !plan.keep_size);
+      if (!extends) continue;
+      const std::uint64_t bytes = copies(plan.what) ? each.data.size() : plan.bytes;
       if (!each.result.failure && !each.is_lost())
-        require(each.result.moved == plan.bytes, text(plan) + ": transferred " + std::to_string(each.result.moved));
-      require(each.result.moved <= plan.bytes, text(plan) + ": transferred more than requested");
+        require(each.result.moved == bytes, text(plan) + ": transferred " + std::to_string(each.result.moved));
+      require(each.result.moved <= bytes, text(plan) + ": transferred more than requested");
       if (each.result.moved != 0) least = std::max(least, plan.offset + each.result.moved);
-      if (plan.bytes != 0) most = std::max(most, plan.offset + plan.bytes);
+      const bool is_whole = plan.what == action::allocate || plan.what == action::clone;  // or has no effect
+      if (bytes != 0 && !(is_whole && each.result.failure)) most = std::max(most, plan.offset + bytes);
     }
     const std::uint64_t found = least == most ? least : size(random);
     require(found >= least && found <= most, "the file has " + std::to_string(found) + " bytes, not " +
@@ -560,13 +725,16 @@ class player {
 
   void judge_write(const flight_type& each) {
     const transfer& plan = each.plan;
-    const std::size_t moved = each.result.moved;
-    const std::span<const std::byte> data = each.data;
+    const std::span<const std::byte> data = std::span(each.data).first(model_.readable(plan.offset, each.data.size()));
+    const std::size_t moved = std::min(each.result.moved, data.size());
     model_.write(plan.offset, data.first(moved));
     const std::uint64_t begin = plan.offset + moved;
-    const std::size_t left = model_.readable(begin, plan.bytes - moved);
+    const std::size_t left = data.size() - moved;
     if (left == 0) return;
-    model_.settle(begin, data.subspan(moved), read_back(begin, left), text(plan));
+    const bool has_no_effect = each.result.failure && (plan.what == action::clone || is_lacking(*each.result.failure));
+    const auto found = read_back(begin, left);
+    if (has_no_effect) return model_.expect(begin, found, text(plan));
+    model_.settle(begin, data.subspan(moved), found, text(plan));
   }
 
   std::vector<std::byte> read_back(std::uint64_t offset, std::size_t bytes) {
@@ -601,7 +769,7 @@ class player {
 
   static std::size_t index_of(mode which) { return static_cast<std::size_t>(which); }
 
-  static constexpr std::size_t most_views = 4, most_looked_at = 8192;
+  static constexpr std::size_t most_views = 4, most_looked_at = 8192, page = 4096;
   struct kept_view {
     std::size_t context;
     std::uint64_t offset;
@@ -616,6 +784,8 @@ class player {
   std::array<qio::bounce_pool, 2> pools_{new_pool(1), new_pool(3)};  // of the contexts
   qio::bounce_pool blocking_pool_ = new_pool(1);
   world<Engine> world_;  // after the pools, so that its contexts end before
+  name_player<Engine> names_{where_, world_, counts_};
+  crash_model crash_;
   std::deque<kept_view> views_;
   std::array<bool, modes> has_failed_to_sync_{};
   std::array<bool, 2> cut_by_others_{};  // the file, since the mapping of this context was last used

@@ -109,6 +109,14 @@ class world {
     return visit(wanted, [&](auto& all) { return use(*all[on]); });
   }
 
+  /// The same file as `file`, which is open in this mode, on another context.
+  template <class File, class Use>
+  void same(File&, mode in, std::size_t on, Use&& use) {
+    visit(in, [&](auto& all) {
+      if constexpr (std::is_same_v<std::remove_reference_t<decltype(all)>, slots<File>>) use(*all[on]);
+    });
+  }
+
   context_type& context(std::size_t which) { return *contexts_[which]; }
 
  private:

@@ -116,7 +116,7 @@ struct mounted_loop : mounts {
   }
 };
 
-TEST_CASE("trap 23: a loop device over a file in memory is never verified") {
+TEST_CASE("trap 23: a loop device over a file in memory is never verified", "[nightly]") {
   const mounted_loop here("memory", "tmpfs");
   if (!here.ready) QIO_SKIP("no loop device can be mounted over tmpfs");
   if (GENERATE(false, true) && !here.reads_directly()) QIO_SKIP("loop devices do not read tmpfs directly here");

@@ -62,7 +62,7 @@ TEST_CASE("two modes of a file are compared, and the report has the series of bo
              Contains("cached -> mapped") && Contains("in random order") && !Contains("The series are those of"));
 }
 
-TEST_CASE("two files are compared, and the report has the series of the first, and says so") {
+TEST_CASE("two files are compared, and the report has the series of the first, and says so", "[nightly]") {
   const directory here;
   const outcome found =
       run_qd1(here, "run ./a ./b --modes cached --details --html out.html --csv out.csv --detect 50%" + quickly);
@@ -91,7 +91,7 @@ TEST_CASE("two files are compared, and the report has the series of the first, a
   }
 }
 
-TEST_CASE("a second file that must not be believed makes the comparison invalid") {
+TEST_CASE("a second file that must not be believed makes the comparison invalid", "[nightly]") {
   const directory here;
   std::ofstream(here.path / "b").put('b');
   fs::resize_file(here.path / "b", 1 << 20);  // a hole

@@ -21,7 +21,7 @@ namespace {
 using qio_test::Contains;
 using namespace qd1_test;
 
-TEST_CASE("trap 29: a process that is stopped during the run is named") {
+TEST_CASE("trap 29: a process that is stopped during the run is named", "[nightly]") {
   const directory here;
   const std::string script =
       "cd '" + here.path.string() + "' && { '" + QD1_PROGRAM +
@@ -34,7 +34,7 @@ TEST_CASE("trap 29: a process that is stopped during the run is named") {
   CHECK(json.at("qio").at("series").at(0).at("rounds").at(0).at("disturbance").at("stops") > 0);
 }
 
-TEST_CASE("trap 29: a clock that goes at another speed makes the run invalid") {
+TEST_CASE("trap 29: a clock that goes at another speed makes the run invalid", "[nightly]") {
   CHECK(qd1::clock_complaint(10, 10.1).empty());
   CHECK(qd1::clock_complaint(0.01, 0.03).empty());  // the steps of the system's clock
   CHECK(qd1::clock_complaint(1, 1.2, 0.2).empty());

@@ -213,7 +213,7 @@ qd1::series measured_by(const std::function<void(int)>& transfer, int samples) {
   return tally.finished();
 }
 
-TEST_CASE("trap 14: writes that become slower as they go on are named") {
+TEST_CASE("trap 14: writes that become slower as they go on are named", "[nightly]") {
   qd1::report report;
   report.series.push_back(measured_by(
       [](int call) { std::this_thread::sleep_for(std::chrono::microseconds(call < 5'000 ? 200 : 2'000)); }, 6'500));
@@ -267,7 +267,7 @@ struct throttled_group : control_group {
 };
 
 // As a drive does whose fast memory is full: here a control group throttles the device.
-TEST_CASE("trap 14: a device that becomes slower while it is written to is named") {
+TEST_CASE("trap 14: a device that becomes slower while it is written to is named", "[nightly]") {
   const directory here;
   const throttled_group group;
   if (!group.made) QIO_SKIP("no control group of block devices can be made (root)");
@@ -359,7 +359,7 @@ TEST_CASE("trap 11: a program that takes the processor away lowers what can be t
   CHECK(*qd1::trusted_fraction(slow, quiet, heard) < *qd1::trusted_fraction(slow, quiet, quiet));
 }
 
-TEST_CASE("trap 18: rounds in which another program had the processor are reported, and not averaged") {
+TEST_CASE("trap 18: rounds in which another program had the processor are reported, and not averaged", "[nightly]") {
   const directory here;
   REQUIRE(run_qd1(here, "run ./data --modes cached --ops read --json quiet.json" + small).status == 0);
   {
@@ -430,7 +430,8 @@ TEST_CASE("trap 19: where io_uring is forbidden the report says who served, and 
   }
 }
 
-TEST_CASE("trap 19: where io_uring is forbidden, Linux AIO carries out direct transfers, and workers the others") {
+TEST_CASE("trap 19: where io_uring is forbidden, Linux AIO carries out direct transfers, and workers the others",
+          "[nightly]") {
   if (!has_linux_aio()) QIO_SKIP("Linux AIO is unavailable here");
   const directory here;
   for (const std::string& command : each_load) {
@@ -452,7 +453,8 @@ TEST_CASE("trap 19: where io_uring is forbidden, Linux AIO carries out direct tr
   }
 }
 
-TEST_CASE("trap 19: where Linux AIO is forbidden, too, both reasons are given, and AIO asked for is refused") {
+TEST_CASE("trap 19: where Linux AIO is forbidden, too, both reasons are given, and AIO asked for is refused",
+          "[nightly]") {
   const directory here;
   const outcome served = run_without(here, "aio", "run --modes cached --ops read" + small);
   CHECK(served.status == 0);
@@ -477,7 +479,7 @@ struct memory_group : control_group {
   }
 };
 
-TEST_CASE("trap 20: writes for which memory is too small are named, and that they met the limit") {
+TEST_CASE("trap 20: writes for which memory is too small are named, and that they met the limit", "[nightly]") {
   const directory here;
   const memory_group group(32 << 20);
   if (!group.made) QIO_SKIP("no control group of memory can be made (root)");

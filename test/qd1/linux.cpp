@@ -122,7 +122,7 @@ TEST_CASE("a mounted device is not written to") {
   CHECK_THAT(reads.out, Contains("reads only"));
 }
 
-TEST_CASE("block devices are measured alone and together, and what is left of their sum is reported") {
+TEST_CASE("block devices are measured alone and together, and what is left of their sum is reported", "[nightly]") {
   const directory here, there;
   const mounted_device first(here), second(there);
   if (first.name.empty() || second.name.empty()) QIO_SKIP("no loop devices can be mounted");

@@ -197,7 +197,7 @@ struct measured : directory {
   nlohmann::json series() const { return nlohmann::json::parse(contents(path / "report.json")).at("qio").at("series"); }
 };
 
-TEST_CASE("each step with short memory has its figures, and says what bound it") {
+TEST_CASE("each step with short memory has its figures, and says what bound it", "[nightly]") {
   const measured here;
   INFO(here.found.out << here.found.err);
   if (here.refused()) QIO_SKIP(here.found.err);
@@ -221,7 +221,7 @@ TEST_CASE("each step with short memory has its figures, and says what bound it")
                                  Contains("read 32 MiB, again, with ballast") && Contains("write 8 MiB, with ballast"));
 }
 
-TEST_CASE("what fits into memory is served from there, and what does not is not") {
+TEST_CASE("what fits into memory is served from there, and what does not is not", "[nightly]") {
   const measured here;
   INFO(here.found.out << here.found.err);
   if (here.refused()) QIO_SKIP(here.found.err);
@@ -246,7 +246,7 @@ TEST_CASE("what fits into memory is served from there, and what does not is not"
   }
 }
 
-TEST_CASE("cold steps read no block twice, and end when all have been read") {
+TEST_CASE("cold steps read no block twice, and end when all have been read", "[nightly]") {
   const directory here;
   const outcome found = run_qd1(here, "memory ./data --block 1M --json report.json" + quick);
   INFO(found.out << found.err);
@@ -262,7 +262,7 @@ TEST_CASE("cold steps read no block twice, and end when all have been read") {
   check(2, 96);
 }
 
-TEST_CASE("the pages of short memory show its steps, and reports are compared") {
+TEST_CASE("the pages of short memory show its steps, and reports are compared", "[nightly]") {
   const measured here;
   if (here.refused()) QIO_SKIP(here.found.err);
   const std::string page = contents(here.path / "report.html");

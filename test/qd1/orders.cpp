@@ -203,7 +203,7 @@ TEST_CASE("the theta is fio's unless another is given, in run and in depth") {
   CHECK(only_series(here).at("work").at("load").at("zipf_theta") == 1.1);
 }
 
-TEST_CASE("fio's names say the order") {
+TEST_CASE("fio's names say the order", "[nightly]") {
   const directory here;
   const auto options = [&](const std::string& order) {
     run_qd1(here, reads + "--order " + order);
@@ -233,7 +233,7 @@ TEST_CASE("orders that cannot be are refused with what is needed") {
   refused("--order zipf --reads cold", "use --reads warm, or another order");
 }
 
-TEST_CASE("runs whose offsets come in different orders are not compared") {
+TEST_CASE("runs whose offsets come in different orders are not compared", "[nightly]") {
   const directory here;
   const auto report = [&](const std::string& name, const std::string& order) {
     REQUIRE(run_qd1(here, "run --modes cached --ops read" + small + "--json " + name + " " + order).status == 0);

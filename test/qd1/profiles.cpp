@@ -155,7 +155,7 @@ TEST_CASE("the page of a profile has the columns that the registry of figures gi
   CHECK_THAT(page, Contains("data-label=\"p95\"") && !Contains("data-label=\"p99.9\""));
 }
 
-TEST_CASE("a profile is measured by one command, with every format") {
+TEST_CASE("a profile is measured by one command, with every format", "[nightly]") {
   const directory here;
   const outcome found = run_qd1(here, "run --profile mix --json report.json --html report.html --csv report.csv" +
                                           short_profile + "--gate \"SEQ1M.Q8T1.read.MB/s>=0\"");

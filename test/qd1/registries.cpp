@@ -136,7 +136,7 @@ TEST_CASE("a run that fails leaves no empty report behind, and an older one as i
   CHECK_FALSE(fs::exists(here.path / "new.html"));
 }
 
-TEST_CASE("percentiles are for the user to choose") {
+TEST_CASE("percentiles are for the user to choose", "[nightly]") {
   const directory here;
   const outcome found = run_qd1(
       here, "run --modes cached --ops read --percentiles 90,p99,10 --json report.json --repeat 1 --gate \"p90<=1s\"" +
@@ -156,7 +156,7 @@ TEST_CASE("percentiles are for the user to choose") {
   CHECK(run_qd1(here, "run --percentiles 100" + small).status == 2);
 }
 
-TEST_CASE("the verdict tells reads of different advice apart") {
+TEST_CASE("the verdict tells reads of different advice apart", "[nightly]") {
   const directory here;
   const outcome found =
       run_qd1(here, "run --modes direct,cached --ops read --advice normal,random,sequential" + counted);
@@ -211,7 +211,7 @@ TEST_CASE("uncached reads and writes are measured beside the others") {
   CHECK(of_uncached == 6);
 }
 
-TEST_CASE("numbers stay whole on 60 and 80 columns") {
+TEST_CASE("numbers stay whole on 60 and 80 columns", "[nightly]") {
   const directory here;
   for (const int columns : {60, 80}) {
     os::set_environment("COLUMNS", std::to_string(columns));

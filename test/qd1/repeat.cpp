@@ -473,7 +473,7 @@ nlohmann::json report_of(const directory& here, const std::string& arguments, in
 
 const std::string reads = " --modes cached --ops read --samples 1000 --rounds 8 --time 10s --file-size 1M";
 
-TEST_CASE("the option --repeat measures the whole set that many times") {
+TEST_CASE("the option --repeat measures the whole set that many times", "[nightly]") {
   const directory here;
   const auto report = report_of(here, "run --repeat 3" + reads);
   CHECK(report.at("runs").size() == 3);
@@ -488,7 +488,7 @@ TEST_CASE("the option --repeat measures the whole set that many times") {
   }
 }
 
-TEST_CASE("a gate makes five runs unless --repeat gives another number, and a plain run is one") {
+TEST_CASE("a gate makes five runs unless --repeat gives another number, and a plain run is one", "[nightly]") {
   const directory here;
   const std::string gate = " --gate \"p50<=1s\"";
   CHECK(report_of(here, "run" + reads).at("runs").size() == 1);
@@ -501,7 +501,7 @@ TEST_CASE("a gate makes five runs unless --repeat gives another number, and a pl
              Contains("--repeat: '0' is not a whole number from 1 to 100"));
 }
 
-TEST_CASE("loads are repeated as well") {
+TEST_CASE("loads are repeated as well", "[nightly]") {
   const directory here;
   const auto report =
       report_of(here, "depth --repeat 3 --modes cached --depths 1,2 --file-size 1M --time 50ms --rounds 2");
@@ -511,7 +511,7 @@ TEST_CASE("loads are repeated as well") {
   CHECK(report.at("series").at(1).at("between_runs").at(0).at("value").at("interval").is_array());
 }
 
-TEST_CASE("the plan and the progress of repeated runs count the runs") {
+TEST_CASE("the plan and the progress of repeated runs count the runs", "[nightly]") {
   const directory here;
   const outcome found = run_qd1(
       here, "run --modes cached --ops read --time 50ms --samples 1000 --rounds 2 --file-size 1M --repeat 3 --progress");

@@ -53,7 +53,7 @@ bool has_direct(const directory& here) {
   return run_qd1(here, "run --modes direct --reads warm --time 10ms --rounds 1 --file-size 1M").status == 0;
 }
 
-TEST_CASE("the figures of 2017 stand beside true ones, and its mistake is refused") {
+TEST_CASE("the figures of 2017 stand beside true ones, and its mistake is refused", "[nightly]") {
   const directory here;
   if (!has_direct(here)) QIO_SKIP("no direct I/O here");
   const auto found = repeated(here, "afio-2017 --html report.html");
@@ -85,7 +85,7 @@ TEST_CASE("loads on one drive are compared with the device's own counts", "[nigh
   }
 }
 
-TEST_CASE("drives that are one drive do not add up, and what they share is named") {
+TEST_CASE("drives that are one drive do not add up, and what they share is named", "[nightly]") {
   const directory here;
   if (!has_direct(here)) QIO_SKIP("no direct I/O here");
   const auto found = repeated(here, "20m-iops");
@@ -94,7 +94,7 @@ TEST_CASE("drives that are one drive do not add up, and what they share is named
              Contains("scaling efficiency"));
 }
 
-TEST_CASE("reads of what fits into memory, and of what does not, are compared with the published ones") {
+TEST_CASE("reads of what fits into memory, and of what does not, are compared with the published ones", "[nightly]") {
   const directory here;
   const outcome done = run_qd1(here, "reproduce buffered-memory --time 300ms --file-size 96M --json report.json");
   INFO(done.out << done.err);

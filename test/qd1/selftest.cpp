@@ -51,7 +51,7 @@ TEST_CASE("qd1 selftest notices each attack that can be tried here", "[nightly]"
 }
 
 // The command and all attacks, each of which takes a second: the test before it, each night.
-TEST_CASE("qd1 selftest notices an attack of each kind") {
+TEST_CASE("qd1 selftest notices an attack of each kind", "[nightly]") {
   const directory here;
   std::vector<qd1::attack> some;
   for (qd1::attack& each : qd1::known_attacks())

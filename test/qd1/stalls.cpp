@@ -107,7 +107,7 @@ TEST_CASE("a loop that stood still for a millisecond is a line of the table, a s
   }
 }
 
-TEST_CASE("a report has the stalls of series on a context, and null for the others") {
+TEST_CASE("a report has the stalls of series on a context, and null for the others", "[nightly]") {
   const directory here;
   for (const std::string& command : {"run" + counted + "--modes cached --ops read --json report.json",
                                      std::string("depth --modes cached --depths 2 --rounds 2 --time 100ms "

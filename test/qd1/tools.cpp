@@ -24,7 +24,7 @@ TEST_CASE("fio's own script makes tables of the bins") {
   CHECK_THAT(contents(here.path / "bins_job0.csv"), Contains("read_clat_ns_count"));
 }
 
-TEST_CASE("fio-plot draws the report, and its series beside each other") {
+TEST_CASE("fio-plot draws the report, and its series beside each other", "[nightly]") {
   const seen here;
   if (!os::shell("command -v fio-plot")) QIO_SKIP("fio-plot is not installed (cmake/install-dependencies all)");
   const std::string drawn = "fio-plot -T title -r randread -d 1 -n 1 ";
@@ -80,7 +80,7 @@ const std::string mpirun = "mpirun --oversubscribe --allow-run-as-root ";
 
 bool takes_part_in_jobs() { return os::shell("command -v mpirun") && os::shell(mpirun + "-n 1 '" QD1_PROGRAM "' env"); }
 
-TEST_CASE("the ranks of an MPI job begin together, and make one report with a row each") {
+TEST_CASE("the ranks of an MPI job begin together, and make one report with a row each", "[nightly]") {
   const directory here;
   if (!takes_part_in_jobs()) QIO_SKIP("mpirun is not installed (cmake/install-dependencies all), or qd1 has no MPI");
   REQUIRE(os::shell("(cd '" + here.path.string() + "' && " + mpirun +
@@ -96,7 +96,7 @@ TEST_CASE("the ranks of an MPI job begin together, and make one report with a ro
   CHECK_THAT(contents(here.path / "table"), Contains("rank 0") && Contains("rank 3"));
 }
 
-TEST_CASE("the ranks of a job repeat their runs together, and each run is a row") {
+TEST_CASE("the ranks of a job repeat their runs together, and each run is a row", "[nightly]") {
   const directory here;
   if (!takes_part_in_jobs()) QIO_SKIP("mpirun is not installed (cmake/install-dependencies all), or qd1 has no MPI");
   REQUIRE(

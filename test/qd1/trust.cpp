@@ -360,7 +360,7 @@ TEST_CASE("trap 16: a rate that was not reached names the cause") {
   CHECK(qd1::missed_rate(work, {900, 1, 0.5, 100}).empty());
 }
 
-TEST_CASE("traps 18 and 20: stolen time and memory are in the report") {
+TEST_CASE("traps 18 and 20: stolen time and memory are in the report", "[nightly]") {
   const directory here;
   const auto found = run_qd1(here,
                              "run --details --modes cached --ops read --json report.json --file-size 1M --time 1s "

@@ -41,7 +41,7 @@ virtual_run run_in(const std::string& settings, const std::string& more = "") {
   return found;
 }
 
-TEST_CASE("a pause of 0.3 s once a second is in no percentile but the mean, and is named") {
+TEST_CASE("a pause of 0.3 s once a second is in no percentile but the mean, and is named", "[nightly]") {
   for (const char* seed : {"1", "2", "3"}) {
     INFO(seed);
     const virtual_run found = run_in(std::string("VIRTUAL_PAUSES=1 VIRTUAL_SEED=") + seed);
@@ -117,7 +117,8 @@ virtual_detection detect_in(const std::string& settings, const std::string& more
   return found;
 }
 
-TEST_CASE("detection finds a file that is 5 % slower, however much each read resembles the one before it") {
+TEST_CASE("detection finds a file that is 5 % slower, however much each read resembles the one before it",
+          "[nightly]") {
   for (const char* memory : {"0", "0.99"})
     for (const char* seed : {"1", "2"}) {
       INFO(memory << ", " << seed);

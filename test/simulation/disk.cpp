@@ -95,6 +95,71 @@ TEST_CASE("each unsynced sector survives a crash whole or not at all") {
   CHECK(kept.size() > 5);
 }
 
+TEST_CASE("a sector that several writes have changed is as one of them has left it") {
+  std::set<std::string> seen;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed});
+    make_durable(disk, 512, 1);
+    {
+      program writer(disk);
+      auto opened = writer.open("data").value();
+      REQUIRE(opened.write_at(0, filled(100, 2)));
+      REQUIRE(opened.write_at(200, filled(100, 3)));
+    }
+    disk.restart();
+    const bytes found = contents(disk, "data");
+    const auto digit = [&](std::size_t at) { return std::to_string(static_cast<int>(found[at])); };
+    seen.insert(digit(0) + digit(99) + digit(100) + digit(200) + digit(299) + digit(300));
+  });
+  CHECK(seen == std::set<std::string>{"111111", "221111", "221331"});
+}
+
+TEST_CASE("a durable write makes durable no other sector, even of a write below it") {
+  std::set<bool> rest, before_truncation;
+  each_seed([&](std::uint64_t seed) {
+    for (const bool truncates : {false, true}) {
+      qio::simulated_disk disk({.seed = seed});
+      make_durable(disk, 4096, 1);
+      {
+        program writer(disk);
+        auto opened = writer.open("data").value();
+        REQUIRE(opened.write_at(0, filled(4096, 2)));
+        if (truncates) REQUIRE(opened.resize(3000));
+        REQUIRE(opened.write_at(700, filled(100, 3), {.durable = true}));
+      }
+      disk.restart();
+      const bytes found = contents(disk, "data");
+      REQUIRE(found.size() == (truncates ? 3000 : 4096));
+      bytes sector = filled(512, 2);
+      std::ranges::fill(std::span(sector).subspan(700 - 512, 100), std::byte{3});
+      CHECK(std::ranges::equal(std::span(found).subspan(512, 512), sector));
+      (truncates ? before_truncation : rest).insert(found[0] == std::byte{2});
+    }
+  });
+  CHECK(rest.size() == 2);
+  CHECK(before_truncation.size() == 2);
+}
+
+TEST_CASE("nothing from before a truncation is in what the file has grown by since, whatever is durable") {
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed});
+    make_durable(disk, 4096, 1);
+    {
+      program writer(disk);
+      auto opened = writer.open("data").value();
+      REQUIRE(opened.write_at(0, filled(4096, 2)));
+      REQUIRE(opened.resize(1000));
+      REQUIRE(opened.resize(4096));
+      REQUIRE(opened.write_at(2048, filled(512, 3), {.durable = true}));
+    }
+    disk.restart();
+    bytes expected = filled(4096, 0);
+    std::ranges::fill(std::span(expected).subspan(2048, 512), std::byte{3});
+    const bytes found = contents(disk, "data");
+    CHECK(std::ranges::equal(std::span(found).subspan(1000), std::span(expected).subspan(1000)));
+  });
+}
+
 TEST_CASE("an untorn write survives a crash whole or not at all, in flight or complete") {
   std::set<bool> kept, plain_kept;
   each_seed([&](std::uint64_t seed) {
@@ -247,6 +312,56 @@ TEST_CASE("an open that fails or is abandoned changes nothing") {
   CHECK(replaced.size().value() == 0);
   CHECK(old.size().value() == 512);
   CHECK(one.open("data", creation::truncate_existing).value().size().value() == 0);
+  CHECK(one.open("data", creation::emptied, access::read).error() == qio::errc::access_not_granted);
+  CHECK(one.open("new", creation::emptied).value().size().value() == 0);
+  REQUIRE(old.write_at(0, filled(512, 1)));
+  CHECK(one.open("data", creation::emptied).value().size().value() == 0);
+}
+
+TEST_CASE("a restart of the disk ends all locks") {
+  qio::simulated_disk disk;
+  make_durable(disk, 512, 1);
+  {
+    program one(disk);
+    auto file = one.open("data").value();
+    CHECK(file.try_lock(qio::lock_kind::exclusive).value());
+    program other(disk);
+    auto again = other.open("data").value();
+    CHECK_FALSE(again.try_lock(qio::lock_kind::shared).value());
+    disk.restart();
+  }
+  program later(disk);
+  CHECK(later.open("data").value().try_lock(qio::lock_kind::exclusive).value());
+}
+
+TEST_CASE("a simulated file without a name is lost in a crash, and one with a synced name is not") {
+  each_seed([](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed});
+    make_durable(disk, 512, 1);
+    {
+      program writer(disk);
+      auto unnamed = qio::cached_file::open_unnamed(writer.context, ".").value();
+      REQUIRE(unnamed.write_at(0, filled(512, 2)));
+      REQUIRE(unnamed.sync());
+      CHECK(unnamed.give_name("data").error() == std::errc::file_exists);
+      CHECK(unnamed.give_name("data", qio::if_exists::exchange).error() == std::errc::invalid_argument);
+      REQUIRE(unnamed.give_name("data", qio::if_exists::replace));
+      CHECK(contents(disk, "data") == filled(512, 2));
+    }
+    disk.restart();
+    const bytes found = contents(disk, "data");  // the name was not synced: the old file or the new one, whole
+    CHECK((found == filled(512, 1) || found == filled(512, 2)));
+    {
+      program writer(disk);
+      auto unnamed = qio::cached_file::open_unnamed(writer.context, ".").value();
+      REQUIRE(unnamed.write_at(0, filled(512, 3)));
+      REQUIRE(unnamed.sync());
+      REQUIRE(unnamed.give_name("data", qio::if_exists::replace));
+      REQUIRE(disk.sync_directory("."));
+    }
+    disk.restart();
+    CHECK(contents(disk, "data") == filled(512, 3));
+  });
 }
 
 TEST_CASE("a write to a full disk fails with ENOSPC, and the disk keeps its contents") {
@@ -287,6 +402,28 @@ TEST_CASE("reading a bad sector fails until it is written, and reads what lies b
   CHECK(data.read_at(0, buffer).value() == 4096);
 }
 
+TEST_CASE("a bad sector is not written in part, because the rest of it cannot be read") {
+  qio::simulated_disk disk;
+  make_durable(disk, 4000, 1);
+  REQUIRE(disk.damage("data", 1024, 512));
+  REQUIRE(disk.damage("data", 3600, 1));  // the last one, which ends with the file
+  program writer(disk);
+  auto data = writer.open("data").value();
+  CHECK(data.write_at(1100, filled(100, 2)).error() == std::errc::io_error);
+  CHECK(data.write_at(1100, filled(1000, 2)).error() == std::errc::io_error);
+  const auto cut_short = data.write_at(600, filled(800, 2));
+  REQUIRE_FALSE(cut_short);
+  CHECK(cut_short.error() == std::errc::io_error);
+  CHECK(cut_short.error().transferred() == 1024 - 600);
+  bytes found(512);
+  CHECK_FALSE(data.read_at(1024, found));
+  REQUIRE(data.write_at(600, filled(1000, 2)));
+  CHECK(data.read_at(1024, found).value() == 512);
+  CHECK_FALSE(data.write_at(3584, filled(400, 2)));
+  REQUIRE(data.write_at(3584, filled(416, 2)));
+  CHECK(data.read_at(3584, found).value() == 416);
+}
+
 TEST_CASE("sectors go bad while they are read, and stay bad") {
   qio::simulated_disk disk({.seed = 3, .read_errors = 0.3});
   make_durable(disk, 4096, 1);
@@ -320,6 +457,44 @@ TEST_CASE("after a failed sync data may be lost, even if a later sync of a new h
     lost.insert(!whole);
   });
   CHECK(lost.size() == 2);
+}
+
+TEST_CASE("forget() shows what a failed sync has lost") {
+  std::set<bool> lost;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed, .sync_errors = 1});
+    program writer(disk);
+    auto data = writer.open("data").value();
+    REQUIRE(data.write_at(0, filled(512, 1)));
+    REQUIRE(!data.sync());
+    CHECK(contents(disk, "data") == filled(512, 1));
+    if (seed % 2 == 0)
+      REQUIRE(data.forget());
+    else
+      REQUIRE(writer.context.run(data.async_forget()));
+    lost.insert(contents(disk, "data") != filled(512, 1));
+  });
+  CHECK(lost.size() == 2);
+}
+
+TEST_CASE("a failed sync may lose any sectors of a write, but no part of an untorn one") {
+  std::set<std::ptrdiff_t> kept, untorn_kept;
+  each_seed([&](std::uint64_t seed) {
+    for (const bool untorn : {false, true}) {
+      qio::simulated_disk disk({.seed = seed, .largest_untorn = 4096, .sync_errors = 1});
+      program writer(disk);
+      auto data = writer.open<qio::direct>("data").value();
+      auto block = qio::aligned_buffer::allocate(4096, 4096).value();
+      std::ranges::fill(block, std::byte{1});
+      REQUIRE(data.write_at(0, block, {.untorn = untorn}));
+      REQUIRE_FALSE(data.sync());
+      REQUIRE(disk.sync_directory("."));
+      disk.restart();
+      (untorn ? untorn_kept : kept).insert(std::ranges::count(contents(disk, "data"), std::byte{1}) / 512);
+    }
+  });
+  CHECK(kept.size() > 5);
+  CHECK(untorn_kept == std::set<std::ptrdiff_t>{0, 8});
 }
 
 TEST_CASE("after a failed sync every later one of that handle fails") {

@@ -43,11 +43,14 @@ struct history {
   std::map<std::uint64_t, std::uint64_t> acknowledged;  // numbers of records, and their identities
   std::map<std::uint64_t, std::uint64_t> found;         // by the last recovery
 
-  int crashes = 0, recoveries = 0, torn = 0, not_opened = 0;
+  std::uint64_t kept = 1;  // records in front of it may have been trimmed
 
-  /// Whether a recovery has found all that was acknowledged.
+  int crashes = 0, recoveries = 0, torn = 0, not_opened = 0, trims = 0;
+
+  /// Whether a recovery has found all that was acknowledged and not trimmed.
   bool is_complete() const {
     return std::ranges::all_of(acknowledged, [&](const auto& each) {
+      if (each.first < kept) return true;
       const auto at = found.find(each.first);
       return at != found.end() && at->second == each.second;
     });
@@ -65,6 +68,23 @@ qio::task<void> append_until_failure(Log& log, history& of) {
   }
 }
 
+/// Keeps some records in front of its own.
+template <class Log>
+qio::task<void> trim_until_failure(Log& log, history& of, std::uint64_t keeps) {
+  for (;;) {
+    const std::uint64_t id = ++of.last_id;
+    const bytes record = record_of(id);
+    const auto number = co_await log.append(record);
+    if (!number) co_return;
+    of.acknowledged[number.value()] = id;
+    of.kept = std::max(of.kept, number.value() - std::min(number.value() - 1, keeps));
+    const auto first = co_await log.trim(of.kept);
+    if (!first) co_return;
+    CHECK(first.value() <= of.kept);
+    ++of.trims;
+  }
+}
+
 /// Recovers, checks that nothing is lost, and appends until the power fails.
 template <class Mode>
 qio::task<void> live(program& in, qio::simulated_disk& disk, history& of, bool appends) {
@@ -74,7 +94,8 @@ qio::task<void> live(program& in, qio::simulated_disk& disk, history& of, bool a
   bool all_whole = true;
   const auto visit = [&](const qio::log_record& each) {
     std::uint64_t id = 0;
-    all_whole = all_whole && each.number == of.found.size() + 1 && is_whole(each, id);
+    all_whole = all_whole && is_whole(each, id) &&
+                (of.found.empty() ? each.number <= of.kept : each.number == of.found.rbegin()->first + 1);
     of.found[each.number] = id;
     return all_whole;
   };
@@ -88,12 +109,14 @@ qio::task<void> live(program& in, qio::simulated_disk& disk, history& of, bool a
     co_return void(++of.not_opened);
   }
   CHECK(of.is_complete());
+  if (!of.found.empty()) CHECK(log.value().recovered().first == of.found.begin()->first);
   ++of.recoveries;
   of.torn += log.value().recovered().tail == qio::log_end::torn;
   of.acknowledged = of.found;  // visited is durable
   if (!appends) co_return;
   std::vector<qio::task<void>> writers;
   for (int i = 0; i < 4; ++i) writers.push_back(append_until_failure(log.value(), of));
+  for (std::uint64_t i = 0; i < disk.seed() % 4; ++i) writers.push_back(trim_until_failure(log.value(), of, 20 * i));
   co_await qio::when_all(std::move(writers));
   CHECK(log.value().failure().exists());
 }
@@ -138,6 +161,7 @@ history crash(std::uint64_t first, std::uint64_t seeds, qio::simulation_options 
     program reader(disk);
     reader.context.run(live<Mode>(reader, disk, one, false));
     all.torn += one.torn;
+    all.trims += one.trims;
     all.not_opened += one.not_opened;
     all.recoveries += one.recoveries;
   }
@@ -153,6 +177,7 @@ void check_events(const history& of) {
   CHECK(of.crashes > 2500);
   CHECK(of.recoveries > 2000);
   CHECK(of.torn > 25);
+  CHECK(of.trims > 1000);
 }
 
 }  // namespace
@@ -193,6 +218,113 @@ TEST_CASE("a log that is opened again after a failed write shows nothing that th
     recoveries += one.recoveries;
   }
   CHECK(recoveries > 1500);
+}
+
+TEST_CASE("a log that is trimmed does not fill a small disk") {
+  qio::simulated_disk disk({.seed = 4, .capacity = 256 * 1024});
+  program writer(disk);
+  const auto accept = [](const qio::log_record&) { return true; };
+  auto log = writer.context.run(qio::open_log(writer.open<qio::direct>("log").value(), accept, layout)).value();
+  const auto append_and_trim = [&]() -> qio::task<void> {
+    for (std::uint64_t id = 1; id <= 4000; ++id) {
+      const bytes record = record_of(id);
+      const auto number = co_await log.append(record);
+      REQUIRE(number.value() == id);
+      if (id % 50 == 0) REQUIRE((co_await log.trim(id - 20)).value() <= id - 20);
+    }
+  };
+  writer.context.run(append_and_trim());
+  CHECK(log.end() > 4 * 256 * 1024);
+  CHECK(log.discarded() > 3 * 256 * 1024);
+}
+
+TEST_CASE("a log on a disk that was full goes on when it has been trimmed") {
+  qio::simulated_disk disk({.seed = 4, .capacity = 256 * 1024});
+  program writer(disk);
+  const auto accept = [](const qio::log_record&) { return true; };
+  auto log = writer.context.run(qio::open_log(writer.open<qio::direct>("log").value(), accept, layout)).value();
+  const auto append = [&](std::uint64_t until) -> qio::task<void> {
+    for (;;) {
+      const bytes record = record_of(log.end());
+      if (log.end() >= until) co_return;
+      REQUIRE(co_await log.append(record));
+    }
+  };
+  // The log has all of the disk, and has tried to grow.
+  writer.context.run(append(242 * 1024));
+  CHECK(contents(disk, "log").size() > 240 * 1024);
+  const auto trim = [&]() -> qio::task<std::uint64_t> {
+    co_return (co_await log.trim(log.first_record() + 200)).value();
+  };
+  CHECK(writer.context.run(trim()) > 150);
+  CHECK(log.discarded() >= 64 * 1024);
+  writer.context.run(append(300 * 1024));
+}
+
+namespace {
+
+/// Calls that take the same time, so that what overlaps once does so again and again.
+constexpr qio::simulation_options equal_times{
+    .seed = 5, .shortest = std::chrono::microseconds(50), .longest = std::chrono::microseconds(50)};
+
+}  // namespace
+
+TEST_CASE("a trim ends although each append is followed by another one") {
+  qio::simulated_disk disk(equal_times);
+  program writer(disk);
+  const auto accept = [](const qio::log_record&) { return true; };
+  auto log = writer.context.run(qio::open_log(writer.open<qio::direct>("log").value(), accept, layout)).value();
+  std::uint64_t most_waiting = 0, waiting = 0;
+  const auto trim = [&](std::uint64_t number) -> qio::task<void> {
+    most_waiting = std::max(most_waiting, ++waiting);
+    const auto first = co_await log.trim(number);
+    REQUIRE(first.value() <= number);
+    --waiting;
+  };
+  const auto append_and_trim = [&]() -> qio::task<void> {
+    qio::task_scope trims(writer.context);
+    for (std::uint64_t id = 1; id <= 500; ++id) {
+      const bytes record = record_of(id);
+      const auto number = co_await log.append(record);
+      REQUIRE(number.value() == id);
+      trims.spawn(trim(id));
+    }
+    co_await trims.join();
+  };
+  writer.context.run(append_and_trim());
+  CHECK(log.end() > 4 * layout.extent);  // it has grown as well
+  CHECK(most_waiting < 20);
+}
+
+TEST_CASE("a trim that is destroyed while its space is discarded makes no other operation wait for that") {
+  qio::simulated_disk disk(equal_times);
+  program writer(disk);
+  const auto accept = [](const qio::log_record&) { return true; };
+  constexpr qio::log_options large{.extent = 512 * 1024, .largest_batch = 4096};
+  auto log = writer.context.run(qio::open_log(writer.open<qio::direct>("log").value(), accept, large)).value();
+  const bytes record = filled(3000, 1);
+  const auto append = [&]() -> qio::task<void> {
+    while (log.end() < 300 * 1024) {
+      const auto number = co_await log.append(record);
+      REQUIRE(number);
+    }
+  };
+  writer.context.run(append());
+  int ended = 0;
+  const auto count = [&ended](const qio::result<std::uint64_t>& done) { ended += done.has_value(); };
+  qio::operation_slot<decltype(log.trim(0))> first;
+  first.emplace([&] { return log.trim(60); }).start(count);
+  // Its parts are two writes, and then the hole, which none of this has waited for.
+  const auto begun = disk.now();
+  while (disk.now() - begun < std::chrono::microseconds(120)) REQUIRE(writer.context.run_one());
+  CHECK(ended == 0);
+  first.reset();
+  const auto before = disk.now();
+  auto second = log.trim(80);
+  second.start(count);
+  CHECK(disk.now() == before);
+  writer.context.run();
+  CHECK(ended == 1);
 }
 
 TEST_CASE("a log on a disk that fills up fails only the appends for which there is no room, and keeps the others") {
@@ -437,6 +569,110 @@ TEST_CASE("a log that is read in pieces while it is appended to shows no damage 
     both.context.run(qio::when_all(append_some(), append_some(), read_often()));
   }
   CHECK(times > 100);
+}
+
+TEST_CASE("a log that grows faster than it is read is read to an end") {
+  qio::simulated_disk disk(equal_times);
+  program both(disk);
+  const auto accept = [](const qio::log_record&) { return true; };
+  auto log = both.context.run(qio::open_log(both.open<qio::direct>("log").value(), accept, layout)).value();
+  const bytes record = filled(400, 1);
+  std::uint64_t acknowledged = 0, visited = 0;
+  const auto append = [&](std::uint64_t count) -> qio::task<void> {
+    for (; count != 0; --count) {
+      const auto number = co_await log.append(record);
+      REQUIRE(number);
+      acknowledged = std::max(acknowledged, number.value());
+    }
+  };
+  both.context.run(append(20));
+  qio::task_scope appends(both.context);
+  const auto visit_and_append = [&](const qio::log_record&) {
+    if (++visited < 2000) appends.spawn(append(2));
+    return true;
+  };
+  const auto read = [&]() -> qio::task<void> {
+    auto file = both.open<qio::direct>("log").value();
+    const std::uint64_t before = acknowledged;
+    const auto contents = co_await qio::read_log(file, visit_and_append, layout);
+    REQUIRE(contents);
+    CHECK(contents.value().tail == qio::log_end::clean);
+    CHECK(contents.value().records >= before);
+    co_await appends.join();
+  };
+  both.context.run(read());
+  CHECK(visited < 2000);
+}
+
+TEST_CASE("a reader that comes to the hole of a trim goes on behind it") {
+  qio::simulated_disk disk(equal_times);
+  program both(disk);
+  const auto accept = [](const qio::log_record&) { return true; };
+  constexpr qio::log_options large{.extent = 8 * 1024 * 1024, .largest_batch = 64 * 1024};
+  auto log = both.context.run(qio::open_log(both.open<qio::direct>("log").value(), accept, large)).value();
+  const bytes record = filled(60'000, 1);
+  constexpr std::uint64_t count = 130, kept = 120;
+  const auto append = [&]() -> qio::task<void> {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto number = co_await log.append(record);
+      REQUIRE(number);
+    }
+  };
+  both.context.run(append());
+  qio::task_scope trims(both.context);
+  const auto trim = [&]() -> qio::task<void> {
+    const auto first = co_await log.trim(kept);
+    REQUIRE(first);
+  };
+  std::uint64_t visited = 0, last = 0;
+  const auto visit = [&](const qio::log_record& each) {
+    if (++visited == 1) trims.spawn(trim());
+    last = each.number;
+    return true;
+  };
+  const auto read = [&]() -> qio::task<void> {
+    auto file = both.open<qio::direct>("log").value();
+    const auto contents = co_await qio::read_log(file, visit, large);
+    REQUIRE(contents);
+    CHECK(contents.value().tail == qio::log_end::clean);
+    co_await trims.join();
+  };
+  both.context.run(read());
+  CHECK(log.discarded() > 4 * 1024 * 1024);
+  CHECK(visited < count);  // it came to the hole
+  CHECK(last == count);
+}
+
+TEST_CASE("a log that is read beside a writer which always trims to its end is read to an end") {
+  for (const int microseconds : {10, 35, 50, 80, 140}) {
+    INFO(microseconds << " us a call");
+    const auto each_call = std::chrono::microseconds(microseconds);
+    qio::simulated_disk disk({.seed = 6, .shortest = each_call, .longest = each_call});
+    program both(disk);
+    const auto accept = [](const qio::log_record&) { return true; };
+    auto log = both.context.run(qio::open_log(both.open<qio::direct>("log").value(), accept, layout)).value();
+    std::uint64_t appended = 0;
+    int reads = 0;
+    const auto append_and_trim = [&]() -> qio::task<void> {
+      while (reads != 20 && appended != 4000) {
+        const bytes record = record_of(++appended);
+        const auto number = co_await log.append(record);
+        REQUIRE(number.value() == appended);
+        const auto first = co_await log.trim(appended + 1);
+        REQUIRE(first.value() == appended + 1);
+      }
+    };
+    const auto read_often = [&]() -> qio::task<void> {
+      auto file = both.open<qio::direct>("log").value();
+      for (; reads != 20; ++reads) {
+        const auto contents = co_await qio::read_log(file, accept, layout);
+        REQUIRE(contents);
+        REQUIRE(contents.value().tail != qio::log_end::damaged);
+      }
+    };
+    both.context.run(qio::when_all(append_and_trim(), read_often()));
+    CHECK(appended < 4000);
+  }
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // The hints about the order of reads that Linux gets, and their effect.
 #include "catch.hpp"
 #include "directory.hpp"
+#include "mapping_flags.hpp"
 #include <qio/qio.hpp>
 
 #include <fcntl.h>
@@ -12,9 +13,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +36,8 @@ using qio::access;
 using qio::access_pattern;
 using qio::creation;
 using qio_test::directory;
+using qio_test::flags_of_mapping;
+using qio_test::has_flag;
 
 constexpr std::size_t file_bytes = std::size_t(4) << 20;
 
@@ -75,25 +76,6 @@ std::optional<std::size_t> pages_after_a_read(access_pattern pattern) {
   std::vector<std::byte> page(qio::platform::page_size());
   REQUIRE(file.read_at(0, page).value() == page.size());
   return pages_in_cache(file.native_handle());
-}
-
-/// The VmFlags of the mapping at an address (proc(5), smaps): "sr" is MADV_SEQUENTIAL, "rr" MADV_RANDOM.
-std::string flags_of_mapping(const void* address) {
-  std::ifstream all("/proc/self/smaps");
-  bool is_it = false;
-  for (std::string line; std::getline(all, line);) {
-    std::uintptr_t begin = 0, end = 0;
-    char dash = 0;
-    std::istringstream words(line);
-    if (words >> std::hex >> begin >> dash >> end && dash == '-')
-      is_it = begin <= reinterpret_cast<std::uintptr_t>(address) && reinterpret_cast<std::uintptr_t>(address) < end;
-    if (is_it && line.starts_with("VmFlags:")) return line.substr(8) + ' ';
-  }
-  return {};
-}
-
-bool has(const std::string& flags, const char* flag) {
-  return flags.find(std::string(" ") + flag + ' ') != std::string::npos;
 }
 
 TEST_CASE("a file that will be read at random reads nothing ahead") {
@@ -142,14 +124,67 @@ TEST_CASE("the mappings of a file have its hint, those of a file that has grown,
   auto normal = open(access_pattern::normal).value();
   const std::string usual = flags(normal, 0);
   if (usual.empty()) QIO_SKIP("the kernel does not report the flags of mappings");
-  CHECK(!has(usual, "rr"));
-  CHECK(!has(usual, "sr"));
-  CHECK(has(flags(open(access_pattern::random).value(), 0), "rr"));
+  CHECK(!has_flag(usual, "rr"));
+  CHECK(!has_flag(usual, "sr"));
+  CHECK(has_flag(flags(open(access_pattern::random).value(), 0), "rr"));
   auto file = open(access_pattern::sequential).value();
-  CHECK(has(flags(file, 0), "sr"));
+  CHECK(has_flag(flags(file, 0), "sr"));
   constexpr std::uint64_t beyond_reservation = std::uint64_t(3) << 30;
   REQUIRE(file.resize(beyond_reservation));
-  CHECK(has(flags(file, beyond_reservation - 1), "sr"));
+  CHECK(has_flag(flags(file, beyond_reservation - 1), "sr"));
+}
+
+TEMPLATE_TEST_CASE("advise() passes each hint on, as often as it is called", "", qio::cached, qio::direct,
+                   qio::mapped) {
+  const directory where;
+  const qio::open_options options{.fallback = qio::if_unavailable::use_cache};
+  auto file =
+      qio::basic_file<TestType>::open(evicted_file(where), access::read, creation::open_existing, options).value();
+  hints.clear();
+  for (const auto pattern : {access_pattern::random, access_pattern::sequential, access_pattern::normal})
+    REQUIRE(file.advise(pattern));
+  CHECK(hints == std::vector<int>{POSIX_FADV_RANDOM, POSIX_FADV_SEQUENTIAL, POSIX_FADV_NORMAL});
+}
+
+TEST_CASE("advise() changes the hint of all mappings, and of those that follow") {
+  const directory where;
+  auto file = qio::mapped_file::open(evicted_file(where), access::read_write, creation::open_existing,
+                                     {.pattern = access_pattern::sequential, .reservation = 1})
+                  .value();
+  const std::byte* const first = file.view(0, 1).value().data();
+  if (flags_of_mapping(first).empty()) QIO_SKIP("the kernel does not report the flags of mappings");
+  constexpr std::uint64_t beyond_reservation = std::uint64_t(3) << 30;
+  REQUIRE(file.resize(beyond_reservation));
+  const std::byte* const second = file.view(0, 1).value().data();
+  REQUIRE(second != first);
+  REQUIRE(file.advise(access_pattern::random));
+  CHECK(has_flag(flags_of_mapping(first), "rr"));
+  CHECK(has_flag(flags_of_mapping(second), "rr"));
+  REQUIRE(file.resize(4 * beyond_reservation));
+  CHECK(has_flag(flags_of_mapping(file.view(4 * beyond_reservation - 1, 1).value().data()), "rr"));
+  REQUIRE(file.advise(access_pattern::normal));
+  CHECK(!has_flag(flags_of_mapping(first), "rr"));
+}
+
+TEST_CASE("advise() of a range, and use_huge_pages(), concern the pages of the range and no others") {
+  const directory where;
+  auto file = qio::mapped_file::open(evicted_file(where), access::read_write).value();
+  const std::size_t page = qio::platform::page_size();
+  const auto flags = [&](std::size_t number) { return flags_of_mapping(file.view(number * page, 1).value().data()); };
+  if (flags(0).empty()) QIO_SKIP("the kernel does not report the flags of mappings");
+  REQUIRE(file.advise(access_pattern::random, {2 * page - 1, 2}));
+  CHECK(!has_flag(flags(0), "rr"));
+  CHECK(has_flag(flags(1), "rr"));
+  CHECK(has_flag(flags(2), "rr"));
+  CHECK(!has_flag(flags(3), "rr"));
+  REQUIRE(file.advise(access_pattern::sequential, {2 * page, page}));
+  CHECK(has_flag(flags(2), "sr"));
+  CHECK(!has_flag(flags(2), "rr"));
+  if (const auto huge = file.use_huge_pages({5 * page - 1, 2}); !huge) QIO_SKIP(huge.error().message());
+  CHECK(!has_flag(flags(3), "hg"));
+  CHECK(has_flag(flags(4), "hg"));
+  CHECK(has_flag(flags(5), "hg"));
+  CHECK(!has_flag(flags(6), "hg"));
 }
 
 TEST_CASE("the hint of a handle that was opened elsewhere stays as it is, and its new mapping has one") {
@@ -160,7 +195,7 @@ TEST_CASE("the hint of a handle that was opened elsewhere stays as it is, and it
   CHECK(hints.empty());
   const std::string flags = flags_of_mapping(file.view(0, 1).value().data());
   if (flags.empty()) QIO_SKIP("the kernel does not report the flags of mappings");
-  CHECK(has(flags, "rr"));
+  CHECK(has_flag(flags, "rr"));
 }
 
 }  // namespace

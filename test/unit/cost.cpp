@@ -2,7 +2,11 @@
 #include "catch.hpp"
 #include "os.hpp"
 #include <qio/bounced.hpp>
+#include <qio/buffer_pool.hpp>
+#include <qio/execution.hpp>
 #include <qio/qio.hpp>
+#include <qio/reader.hpp>
+#include <qio/writer.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -302,6 +307,77 @@ TEST_CASE("a sleep allocates nothing, with a stop token or without") {
   CHECK(counted == 0);
 }
 
+namespace {
+
+struct counting_receiver {
+  using receiver_concept = qio::execution::receiver_tag;
+  struct environment {
+    std::stop_token stop;
+    std::stop_token query(qio::execution::get_stop_token_t) const noexcept { return stop; }
+  };
+  environment get_env() const noexcept { return {stop}; }
+  void set_value(std::size_t = 0) && noexcept { ++*values; }
+  void set_error(const qio::error&) && noexcept {}
+  void set_stopped() && noexcept { ++*stops; }
+
+  int* values;
+  int* stops;
+  std::stop_token stop;
+};
+
+}  // namespace
+
+TEST_CASE("senders allocate nothing: connecting, starting, stopping, completing") {
+  const removed_at_end cleaner;
+  REQUIRE(write_file());
+  auto context = qio::context::create({.queue_depth = 8, .workers = 1}).value();
+  auto file = open<qio::cached>(context).value();
+  int values = 0, stops = 0;
+  const auto round = [&] {
+    std::stop_source source;
+    const std::size_t before = allocations;  // the source has allocated
+    const auto scheduler = qio::get_scheduler(context);
+    auto scheduled = scheduler.schedule().connect(counting_receiver{&values, &stops, source.get_token()});
+    auto read = qio::senders::read_at(file, 0, part(0)).connect(counting_receiver{&values, &stops, source.get_token()});
+    auto synced = qio::senders::sync(file).connect(counting_receiver{&values, &stops, source.get_token()});
+    auto last = qio::senders::read_at(file, 0, part(1)).connect(counting_receiver{&values, &stops, source.get_token()});
+    scheduled.start(), read.start(), synced.start();
+    context.run();
+    last.start();
+    source.request_stop();
+    context.run();
+    return allocations - before;
+  };
+  static_cast<void>(round());  // everything that is allocated once has been allocated
+  const std::size_t counted = round();
+  CHECK(counted == 0);
+  CHECK(values == 6);
+  CHECK(stops == 2);
+}
+
+TEST_CASE("taking a buffer of a pool and giving it back allocates nothing, also where a coroutine waits for it") {
+  auto context = qio::context::create().value();
+  auto pool = qio::buffer_pool::allocate({.buffers = 1, .buffer_bytes = 4096}).value();
+  int uses = 0;
+  std::size_t most = 0;
+  const auto use = [&]() -> qio::task<> {
+    for (int round = 0; round < 10; ++round) {
+      if (round == 1) allocations = 0;  // the tasks have their frames
+      const auto buffer = co_await pool.async_take(context);
+      if (!buffer) co_return;
+      ++uses;
+      co_await context.schedule();  // meanwhile the other one begins to wait
+    }
+    most = std::max<std::size_t>(most, allocations);
+  };
+  context.run(qio::when_all(use(), use()));
+  CHECK(uses == 20);
+  CHECK(most == 0);
+  allocations = 0;
+  { const auto buffer = pool.take(); }
+  CHECK(allocations == 0);
+}
+
 TEST_CASE("a context waits awake only for what a device completes for the ring itself") {
   const removed_at_end cleaner;
   REQUIRE(write_file());
@@ -480,6 +556,7 @@ TEST_CASE("with Linux AIO, a direct read costs two system calls, and 32 are hand
       on_aio([](auto& context, auto& file) { return context.run(file.async_read_at(4096, part(0))).value() == 4096; },
              &any_call);
   if (calls < 0) QIO_SKIP("no ptrace, no Linux AIO or no direct I/O here");
+  CHECK(calls >= 50);
   CHECK(calls <= 100);  // fewer if a read completes before it is waited for
   CHECK(on_aio([](auto& context, auto& file) { return read_batch(context, file, 32); }, is_hand_over) == 50 * 32 / 4);
   const auto batch = [](auto& context, auto& file) {
@@ -584,6 +661,17 @@ bool is_look_after_look(const call_info& call) {
   return std::exchange(follows_look, is_look(call)) && is_look(call);
 }
 
+/// A read for each page of the file, into `memory`.
+std::vector<qio::read_request> reads_of_pages(std::vector<std::byte>& memory) {
+  memory.resize(most_pages * 4096);
+  std::vector<qio::read_request> reads(most_pages);
+  for (std::size_t i = 0; i < most_pages; ++i) {
+    reads[i].offset = i * 4096;
+    reads[i].buffer = std::span(memory).subspan(i * 4096, 4096);
+  }
+  return reads;
+}
+
 /// How often a blocking batch of one read for each page looks whether a read would wait.
 long looks_of_batch(bool (*is_counted)(const call_info&) = &is_look) {
   return system_calls_of(
@@ -591,12 +679,8 @@ long looks_of_batch(bool (*is_counted)(const call_info&) = &is_look) {
         auto file = qio::cached_file::open(path, access::read, creation::open_existing,
                                            {.pattern = qio::access_pattern::random});
         if (!file) return false;
-        std::vector<std::byte> memory(most_pages * 4096);
-        std::vector<qio::read_request> reads(most_pages);
-        for (std::size_t i = 0; i < most_pages; ++i) {
-          reads[i].offset = i * 4096;
-          reads[i].buffer = std::span(memory).subspan(i * 4096, 4096);
-        }
+        std::vector<std::byte> memory;
+        auto reads = reads_of_pages(memory);
         marker();
         const auto failures = file.value().read_many(reads);
         marker();
@@ -653,12 +737,8 @@ TEST_CASE("a batch of misses that no ring gathers looks for hits until 32 reads 
         auto file = qio::cached_file::open(context.value(), path, access::read, creation::open_existing,
                                            {.pattern = qio::access_pattern::random});
         if (!file) return false;
-        std::vector<std::byte> memory(most_pages * 4096);
-        std::vector<qio::read_request> reads(most_pages);
-        for (std::size_t i = 0; i < most_pages; ++i) {
-          reads[i].offset = i * 4096;
-          reads[i].buffer = std::span(memory).subspan(i * 4096, 4096);
-        }
+        std::vector<std::byte> memory;
+        auto reads = reads_of_pages(memory);
         marker();
         const auto failures = context.value().run(file.value().async_read_many(reads));
         marker();
@@ -691,3 +771,53 @@ TEMPLATE_TEST_CASE("a sync does not ask for the file's times", "", qio::cached, 
   CHECK(asked_of_syncs == 0);
 }
 #endif
+
+namespace {
+
+template <class File>
+qio::task<std::uint64_t> read_stream(qio::reader<File>& from) {
+  std::uint64_t bytes = 0;
+  for (;;) {
+    const auto next = co_await from.next();
+    if (!next || next.value().empty()) co_return bytes;
+    bytes += next.value().size();
+  }
+}
+
+template <class File>
+qio::task<bool> write_stream(qio::writer<File>& to, std::span<const std::byte> piece) {
+  bool is_written = true;
+  for (int i = 0; i < 100; ++i) {
+    const auto written = co_await to.write(piece);
+    is_written = is_written && written.has_value();
+  }
+  const auto flushed = co_await to.flush();
+  co_return is_written&& flushed.has_value();
+}
+
+template <class Mode>
+void check_streams_allocate_nothing() {
+  const removed_at_end remover;
+  auto context = qio::context::create().value();
+  const qio::open_options options{.fallback = qio::if_unavailable::use_cache};
+  auto file = qio::basic_file<Mode>::open(context, path, access::read_write, creation::always_new, options).value();
+  const auto piece = qio::aligned_buffer::allocate(100'000).value();
+  auto to = qio::writer<decltype(file)>::create(file).value();
+  auto writes = write_stream(to, std::span(piece.data(), piece.size()));
+  std::size_t before = allocations;
+  CHECK(context.run(std::move(writes)));
+  const std::size_t of_run = allocations - before;
+  CHECK(of_run <= 1);  // the frame of run()
+  auto from = qio::reader<decltype(file)>::create(file).value();
+  auto reads = read_stream(from);
+  before = allocations;
+  CHECK(context.run(std::move(reads)) > 9'000'000);
+  CHECK(allocations - before <= 1);
+}
+
+}  // namespace
+
+TEST_CASE("streams allocate nothing after they are created") {
+  check_streams_allocate_nothing<qio::cached>();
+  check_streams_allocate_nothing<qio::direct>();
+}

@@ -3,6 +3,7 @@
 #include "child_process.hpp"
 #include "descriptors.hpp"
 #include "directory.hpp"
+#include "sizes.hpp"
 #include <qio/qio.hpp>
 
 #include <fcntl.h>
@@ -18,19 +19,17 @@
 
 namespace {
 
-constexpr std::size_t block = 4096;
-
-std::array<std::byte, block> block_of(char with) {
-  std::array<std::byte, block> all;
+std::array<std::byte, block_size> block_of(char with) {
+  std::array<std::byte, block_size> all;
   all.fill(std::byte(with));
   return all;
 }
 
 /// Another thread that does the same again and again.
-class repeated {
+class repetition {
  public:
   template <class Action>
-  explicit repeated(Action action)
+  explicit repetition(Action action)
       : thread_([this, action] {
           while (!stop_) {
             action();
@@ -39,7 +38,7 @@ class repeated {
         }) {
     while (count_ == 0) std::this_thread::yield();
   }
-  ~repeated() {
+  ~repetition() {
     stop_ = true;
     thread_.join();
   }
@@ -84,15 +83,15 @@ TEST_CASE("a child process may use files without a context that its parent has o
   auto mapped = qio::mapped_file::open(path, qio::access::read_write).value();
   CHECK(qio_test::in_child([&] {
           auto read = block_of('0');
-          if (cached.read_at(0, read).value() != block || read != block_of('a')) return 1;
-          if (!cached.write_at(block, block_of('b')) || !cached.sync()) return 2;
-          if (mapped.read_at(block, read).value() != block || read != block_of('b')) return 3;
+          if (cached.read_at(0, read).value() != block_size || read != block_of('a')) return 1;
+          if (!cached.write_at(block_size, block_of('b')) || !cached.sync()) return 2;
+          if (mapped.read_at(block_size, read).value() != block_size || read != block_of('b')) return 3;
           if (!mapped.write_at(0, block_of('c'))) return 4;
           auto own = qio::cached_file::open(path, qio::access::read_write).value();
-          return own.read_at(0, read).value() == block && read == block_of('c') ? 0 : 5;
+          return own.read_at(0, read).value() == block_size && read == block_of('c') ? 0 : 5;
         }) == 0);
   auto read = block_of('0');
-  CHECK(cached.read_at(0, read).value() == block);
+  CHECK(cached.read_at(0, read).value() == block_size);
   CHECK(read == block_of('c'));
 }
 
@@ -109,11 +108,11 @@ TEST_CASE("a child process may have contexts of its own, and its parent's contex
             auto own = qio::context::create().value();
             auto same = qio::cached_file::open(own, path, qio::access::read_write).value();
             auto read = block_of('0');
-            if (own.run(same.async_read_at(0, read)).value() != block || read != block_of('a')) return 1;
+            if (own.run(same.async_read_at(0, read)).value() != block_size || read != block_of('a')) return 1;
             return own.run(same.async_sync()) ? 0 : 2;
           }) == 0);
     auto read = block_of('0');
-    CHECK(context.run(file.async_read_at(0, read)).value() == block);
+    CHECK(context.run(file.async_read_at(0, read)).value() == block_size);
     CHECK(read == block_of('a'));
     CHECK(context.run(file.async_sync()));
   }
@@ -140,13 +139,13 @@ TEST_CASE("programs that a process starts inherit no handle that qio has opened"
 TEST_CASE("a child process may sync a file, even if another thread of its parent was syncing it") {
   const qio_test::directory here;
   auto file = qio::cached_file::open(here / "data", qio::access::read_write, qio::creation::always_new).value();
-  const repeated others([&] { static_cast<void>(file.sync()); });
+  const repetition others([&] { static_cast<void>(file.sync()); });
   CHECK(failures_in_children([&] { return file.write_at(0, block_of('a')) && file.sync() ? 0 : 1; }) == 0);
 }
 
 TEST_CASE("a child process may create a context, even if another thread of its parent was creating one") {
   if (!children_may_allocate) QIO_SKIP(no_allocation);
-  const repeated others([] { static_cast<void>(qio::context::create({.queue_depth = 4}).value()); });
+  const repetition others([] { static_cast<void>(qio::context::create({.queue_depth = 4}).value()); });
   CHECK(failures_in_children([] {
           auto own = qio::context::create({.queue_depth = 4});
           return own && qio_test::anonymous_descriptors() <= 2 ? 0 : 1;
@@ -155,7 +154,7 @@ TEST_CASE("a child process may create a context, even if another thread of its p
 
 TEST_CASE("a child process may fail to open a file, even if another thread of its parent was failing") {
   if (!children_may_allocate) QIO_SKIP(no_allocation);
-  const repeated others([] { static_cast<void>(qio::cached_file::open("no such file").error().message()); });
+  const repetition others([] { static_cast<void>(qio::cached_file::open("no such file").error().message()); });
   const qio::error before = qio::cached_file::open("nor this one").error();
   CHECK(failures_in_children([&] {
           const std::string own = qio::cached_file::open("not this either").error().message();
@@ -167,13 +166,13 @@ TEST_CASE("a child process may use a mapped file, even if another thread of its 
   if (!children_may_allocate) QIO_SKIP(no_allocation);
   const qio_test::directory here;
   auto file = qio::mapped_file::open(here / "data", qio::access::read_write, qio::creation::always_new).value();
-  const repeated others([&] {
+  const repetition others([&] {
     static_cast<void>(file.resize(0));
     static_cast<void>(file.write_at(0, block_of('a')));
   });
   CHECK(failures_in_children([&] {
           auto read = block_of('0');
-          return file.read_at(100 * block, read) && file.write_at(0, block_of('a')) ? 0 : 1;
+          return file.read_at(100 * block_size, read) && file.write_at(0, block_of('a')) ? 0 : 1;
         }) == 0);
 }
 

@@ -1,6 +1,7 @@
 // Polling where it is unavailable: explain() reports why, and everything still works. Polling where it is available is
 // tested in test/vm.
 #include "catch.hpp"
+#include "sizes.hpp"
 #include <qio/qio.hpp>
 
 #if QIO_HAS_URING
@@ -20,14 +21,12 @@ namespace {
 using qio::access;
 using qio::creation;
 
-constexpr std::size_t block = 4096;
-
 // A file of sixteen blocks, each filled with its number.
 class numbered_file {
  public:
   numbered_file() {
     std::ofstream out(path, std::ios::binary);
-    for (char number = 0; number < 16; ++number) out << std::string(block, number);
+    for (char number = 0; number < 16; ++number) out << std::string(block_size, number);
   }
   numbered_file(const numbered_file&) = delete;
   numbered_file& operator=(const numbered_file&) = delete;
@@ -58,13 +57,13 @@ TEST_CASE(
   auto opened = qio::direct_file::open(context, numbered.path, access::read_write);
   if (!opened) QIO_SKIP("no direct files here: " + opened.error().message());
   auto& file = opened.value();
-  auto memory = qio::aligned_buffer::allocate(block).value();
+  auto memory = qio::aligned_buffer::allocate(block_size).value();
 
   CHECK(context.run([&]() -> qio::task<bool> {
     bool right = true;
     for (std::size_t number = 0; number < 16; ++number) {
-      const auto read = co_await file.async_read_at(number * block, memory);
-      right = right && read && read.value() == block && memory.data()[block - 1] == std::byte(number);
+      const auto read = co_await file.async_read_at(number * block_size, memory);
+      right = right && read && read.value() == block_size && memory.data()[block_size - 1] == std::byte(number);
     }
     co_return right&& co_await file.async_write_at(0, memory) && co_await file.async_sync();
   }()));
@@ -79,13 +78,13 @@ TEST_CASE("a write-only file works on a polling context") {
   auto context = polling_context();
   auto opened = qio::direct_file::open(context, numbered.path, access::write);
   if (!opened) QIO_SKIP("no direct files here: " + opened.error().message());
-  auto memory = qio::aligned_buffer::allocate(block).value();
+  auto memory = qio::aligned_buffer::allocate(block_size).value();
   std::fill(memory.begin(), memory.end(), std::byte{77});
   REQUIRE(context
               .run([&]() -> qio::task<qio::result<std::size_t>> {
                 co_return co_await opened.value().async_write_at(0, memory);
               }())
-              .value() == block);
+              .value() == block_size);
   CHECK(std::ifstream(numbered.path, std::ios::binary).get() == 77);
 }
 
@@ -110,12 +109,12 @@ TEST_CASE("the ordinary ring carries out polled transfers that are refused, and 
   qio::file_activity activity;
   activity.poll(qio::opcode::read);
   std::array<qio::request, 16> requests;
-  std::array<std::array<std::byte, block>, 16> memory{};
+  std::array<std::array<std::byte, block_size>, 16> memory{};
   for (std::size_t number = 0; number < 16; ++number) {
     qio::request& r = requests[number];
     r.op = qio::opcode::read;
     r.handle = file.native_handle();
-    r.io = qio::detail::transfer(number * block, qio::mutable_buffer(memory[number].data(), block));
+    r.io = qio::detail::transfer(number * block_size, qio::mutable_buffer(memory[number].data(), block_size));
     r.activity = &activity;
     held.insert(r);
     engine.submit(r);
@@ -138,7 +137,7 @@ TEST_CASE("the ordinary ring carries out polled transfers that are refused, and 
       CHECK(requests[number].failure == std::errc::operation_canceled);
     } else {
       CHECK(!requests[number].failed());
-      CHECK(memory[number][block - 1] == std::byte(number));
+      CHECK(memory[number][block_size - 1] == std::byte(number));
     }
   }
 }

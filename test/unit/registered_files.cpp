@@ -1,5 +1,6 @@
 // Files that are registered with the ring: when it holds them, and that operations work the same either way.
 #include "catch.hpp"
+#include "sizes.hpp"
 #include <qio/qio.hpp>
 
 #if QIO_HAS_URING
@@ -31,11 +32,9 @@ namespace {
 using context_of_ring = qio::context;
 using file_on_ring = qio::async_cached_file;
 
-constexpr std::size_t block = 4096;
-
 /// A file of one block of `content`.
 struct block_file {
-  explicit block_file(char content) { std::ofstream(path, std::ios::binary) << std::string(block, content); }
+  explicit block_file(char content) { std::ofstream(path, std::ios::binary) << std::string(block_size, content); }
 
   const qio_test::directory where;
   const std::string path = where / "block";

@@ -1,5 +1,6 @@
 // Registered memory over io_uring: when the kernel uses the registered pages, and when it does not.
 #include "catch.hpp"
+#include "sizes.hpp"
 #include <qio/qio.hpp>
 
 #if QIO_HAS_URING
@@ -19,12 +20,11 @@
 
 namespace {
 
-constexpr std::size_t block = 4096;
-constexpr std::size_t registered_bytes = 64 * block;
+constexpr std::size_t registered_bytes = 64 * block_size;
 
 /// A file of two blocks of 7.
 struct file_of_sevens {
-  file_of_sevens() { std::ofstream(path, std::ios::binary) << std::string(2 * block, '\7'); }
+  file_of_sevens() { std::ofstream(path, std::ios::binary) << std::string(2 * block_size, '\7'); }
   file_of_sevens(const file_of_sevens&) = delete;
   file_of_sevens& operator=(const file_of_sevens&) = delete;
   ~file_of_sevens() { std::filesystem::remove(path); }
@@ -58,7 +58,7 @@ class replaced_memory {
 
   qio::context context =
       qio::context::create({.engine = qio::engine_kind::ring, .registered_bytes = registered_bytes}).value();
-  std::span<std::byte> replaced = context.registered_memory().subspan(16 * block, 16 * block);
+  std::span<std::byte> replaced = context.registered_memory().subspan(16 * block_size, 16 * block_size);
   bool was_served_inline = false;  // the last read
 
  private:
@@ -83,8 +83,8 @@ TEST_CASE("a direct transfer in registered memory uses the pages that the kernel
   const qio::fact told = *memory.context.explain().find("registered memory");
   if (told.value == "off") QIO_SKIP(told.reason);
   CHECK(told.value == std::to_string(registered_bytes) + " bytes");
-  CHECK_FALSE(memory.shows_read_into(memory.replaced.first(block)));
-  CHECK(memory.shows_read_into(std::array{qio::mutable_buffer(memory.replaced.first(block))}));
+  CHECK_FALSE(memory.shows_read_into(memory.replaced.first(block_size)));
+  CHECK(memory.shows_read_into(std::array{qio::mutable_buffer(memory.replaced.first(block_size))}));
 }
 
 TEST_CASE("a child process does not inherit registered memory, and the ring still uses its parent's") {
@@ -99,8 +99,8 @@ TEST_CASE("a child process does not inherit registered memory, and the ring stil
   if (child == 0) ::_exit(::msync(memory.data(), memory.size(), MS_ASYNC) == -1 && errno == ENOMEM ? 0 : 1);
   std::ranges::fill(memory, std::byte{2});
   auto file = qio::direct_file::open(context, sevens.path, qio::access::read).value();
-  REQUIRE(context.run(file.async_read_at(0, memory.first(block))).value() == block);
-  CHECK(memory[block - 1] == std::byte{7});
+  REQUIRE(context.run(file.async_read_at(0, memory.first(block_size))).value() == block_size);
+  CHECK(memory[block_size - 1] == std::byte{7});
   int status = -1;
   ::waitpid(child, &status, 0);
   CHECK(status == 0);
@@ -124,7 +124,7 @@ TEST_CASE("memory that a child process would inherit is not registered") {
 TEST_CASE("an inline transfer in registered memory uses the pages that are mapped at the time") {
   if (!has_a_ring()) QIO_SKIP("io_uring is unavailable here");
   replaced_memory<qio::cached> memory;
-  const bool shows = memory.shows_read_into(memory.replaced.first(block));
+  const bool shows = memory.shows_read_into(memory.replaced.first(block_size));
   if (!memory.was_served_inline) QIO_SKIP("reads are not attempted on this file system");
   CHECK(shows);
 }

@@ -61,6 +61,10 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::direct_not_supported, std::errc::operation_not_supported},
       {errc::direct_in_memory, std::errc::operation_not_supported},
       {errc::direct_to_character_device, std::errc::operation_not_supported},
+      {errc::direct_not_promised, std::errc::operation_not_supported},
+      {errc::invalid_permissions, std::errc::invalid_argument},
+      {errc::tree_too_deep, std::errc::invalid_argument},
+      {errc::is_mount_point, std::errc::device_or_resource_busy},
       {errc::leaves_directory, std::errc::cross_device_link},
       {errc::beneath_not_supported, std::errc::operation_not_supported},
       {errc::beneath_forbidden, std::errc::operation_not_supported},
@@ -90,6 +94,7 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::log_version, std::errc::operation_not_supported},
       {errc::log_batch_too_large, std::errc::invalid_argument},
       {errc::log_extent_too_large, std::errc::invalid_argument},
+      {errc::record_not_durable, std::errc::invalid_argument},
       {errc::null_in_path, std::errc::invalid_argument},
   };
   for (const auto& [condition, portable] : table) {
@@ -118,6 +123,8 @@ TEST_CASE("messages contain the numbers") {
         "the file");
   CHECK(error(errc::log_extent_too_large, 9000, 4096).message() ==
         "log_options::extent is 9000 bytes, but may be at most 4096");
+  CHECK(error(errc::record_not_durable, 9, 5).message() ==
+        "the log cannot be trimmed up to record 9: those from record 5 on are not durable yet");
   CHECK(error(errc::misaligned_offset, 1000, 512).message() ==
         "offset 1000 is not a multiple of 512, which direct I/O on this file needs");
   CHECK(error(errc::misaligned_length, 100, 4096).message().find("length 100 is not a multiple of 4096") == 0);

@@ -5,6 +5,7 @@
 //   marks_in_log.hpp
 // power_cut rename DIRECTORY NOTES
 //   renames a file durably
+// Both replace a file (replace_file) again and again, whose contents show which version they are.
 // power_cut verify DIRECTORY NOTES
 //   after the power cut: checks that every noted record, and the new name, is there
 // power_cut verify_moment DIRECTORY NOTES
@@ -13,6 +14,7 @@
 // Like a database: a record counts once sync() or a durable write has returned.
 #include "marks_in_log.hpp"
 #include "notes.hpp"
+#include <qio/names.hpp>
 #include <qio/qio.hpp>
 
 #include <algorithm>
@@ -27,6 +29,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -99,9 +102,40 @@ class all_writers {
       qio::cached_file::open(context_, path("durable asynchronous"), access, creation, durably).value();
 };
 
+// --- A file that is replaced: its contents are those of one version, whole ---
+
+constexpr std::size_t version_bytes = 20'000;
+
+std::vector<std::byte> version(std::uint64_t number) {
+  std::vector<std::byte> made(version_bytes);
+  fill(made, number);
+  return made;
+}
+
+void replace(const std::string& directory, std::uint64_t number) {
+  qio::replace_file(in(directory, "replaced"), version(number)).value();
+}
+
+// Whether the file is a version that is not older than `acknowledged`. There is none before the first.
+bool is_replaced(const std::string& directory, std::uint64_t acknowledged) {
+  const auto file = qio::cached_file::open(in(directory, "replaced"));
+  if (!file && acknowledged == 0 && file.error() == std::errc::no_such_file_or_directory) return true;
+  std::vector<std::byte> found(version_bytes + 1);
+  const std::size_t bytes = file ? file.value().read_at(0, found).value() : 0;
+  found.resize(bytes);
+  std::uint64_t number = 0;
+  if (bytes >= sizeof number) std::memcpy(&number, found.data(), sizeof number);
+  if (bytes == version_bytes && number >= acknowledged && found == version(number)) return true;
+  std::printf("replaced file: version %ju acknowledged, %zu bytes of version %ju found\n", std::uintmax_t{acknowledged},
+              bytes, std::uintmax_t{number});
+  return false;
+}
+
 int write(const std::string& directory, const std::string& notes) {
   all_writers all(directory, [&](std::string_view writer, std::uint64_t records) { note(notes, writer, records); });
   for (std::uint64_t number = 0; all.append_record(number); ++number) {
+    replace(directory, number + 1);
+    note(notes, "replaced", number + 1);
     // This is not durable. If it is not lost, the power was not cut.
     if (number == 0) std::ofstream(in(directory, "not synced")) << std::string(record, 'x');
   }
@@ -146,6 +180,8 @@ int log(const std::string& directory, const std::string& drive, std::uint64_t re
   all_writers all(directory, mark);
   for (std::uint64_t number = 0; number != records; ++number) {
     if (!all.append_record(number)) return 1;
+    replace(directory, number + 1);
+    mark("replaced", number + 1);
     unflushed.overwrite(number + 1);
     mark("not flushed", number + 1);
   }
@@ -180,7 +216,7 @@ bool is_renamed(const std::string& directory) {
 }
 
 int verify(const std::string& directory, const std::string& notes) {
-  bool complete = is_renamed(directory);
+  bool complete = is_renamed(directory) && is_replaced(directory, noted(notes, "replaced"));
   for (const std::string_view writer : writers) {
     const std::uint64_t acknowledged = noted(notes, writer);
     std::printf("%s: %ju records acknowledged\n", std::string(writer).c_str(), std::uintmax_t{acknowledged});
@@ -203,6 +239,7 @@ bool is_lost(const std::string& directory, std::uint64_t written) {
 // Like verify(), for a moment at which there may be no records yet.
 int verify_moment(const std::string& directory, const std::string& notes) {
   bool complete = noted(notes, "renamed") == 0 || is_renamed(directory);
+  complete = is_replaced(directory, noted(notes, "replaced")) && complete;
   for (const std::string_view writer : writers)
     if (const std::uint64_t acknowledged = noted(notes, writer); acknowledged != 0)
       complete = is_complete(directory, writer, acknowledged) && complete;

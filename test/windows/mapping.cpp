@@ -2,6 +2,7 @@
 #include "catch.hpp"
 #include "world.hpp"
 
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -67,8 +68,10 @@ TEST_CASE("what is stored in a view is in the file after sync, asynchronous or n
   CHECK(contents(where / "file")[5000] == 42);
 }
 
-TEST_CASE("sync flushes each view of a file that has grown, the earlier ones too") {
-  const directory where;
+namespace {
+
+/// A mapped file of 128 pages that has grown, so that it has a view of its first page apart from one of all pages.
+auto with_two_views(const directory& where) {
   auto file = qio::mapped_file::open(where / "file", access::read_write, creation::always_new).value();
   REQUIRE(file.resize(64 * 4096));
   const auto early = file.writable_view(0, 4096).value();
@@ -76,9 +79,79 @@ TEST_CASE("sync flushes each view of a file that has grown, the earlier ones too
   const auto late = file.writable_view(0, 128 * 4096).value();
   REQUIRE(early.data() != late.data());
   shim::flushed_views.clear();
+  return std::tuple(std::move(file), early, late);
+}
+
+}  // namespace
+
+TEST_CASE("sync flushes each view of a file that has grown, the earlier ones too") {
+  const directory where;
+  auto [file, early, late] = with_two_views(where);
   REQUIRE(file.sync());
   CHECK(shim::flushed_views.count(early.data()) == 1);
   CHECK(shim::flushed_views.count(late.data()) == 1);
+}
+
+TEST_CASE("sync_range() flushes the range in each view, and the file's buffers") {
+  const directory where;
+  auto [file, early, late] = with_two_views(where);
+  const unsigned flushes = shim::now.full_flushes + shim::now.data_flushes;
+  REQUIRE(file.sync_range({8192, 4096}));
+  CHECK(shim::flushed_views == std::set<const void*>{early.data() + 8192, late.data() + 8192});
+  CHECK(shim::now.full_flushes + shim::now.data_flushes > flushes);
+  shim::flushed_views.clear();
+  REQUIRE(file.sync_range({100 * 4096, 4096}));
+  CHECK(shim::flushed_views == std::set<const void*>{late.data() + 100 * 4096});
+  shim::fail_next(shim::call::flush_view, ERROR_IO_DEVICE);
+  CHECK(file.sync_range({0, 4096}).error() == std::errc::io_error);
+  CHECK(file.sync_range({0, 4096}).error() == std::errc::io_error);
+  CHECK(file.sync().error() == std::errc::io_error);
+}
+
+TEST_CASE("prefetch() of a mapped file asks Windows for the part of the range that the file has") {
+  const directory where;
+  make_file(where / "file");
+  auto file = qio::mapped_file::open(where / "file").value();
+  const auto asked = [&](const qio::extent& range) {
+    const std::uint64_t before = shim::now.prefetched;
+    CHECK(file.prefetch(range));
+    return shim::now.prefetched - before;
+  };
+  CHECK(asked({100, 5000}) == 5000);
+  CHECK(asked({9000, 5000}) == 1000);
+  CHECK(asked({10000, 5000}) == 0);
+  CHECK(asked({100, 0}) == 0);
+  CHECK(qio::cached_file::open(where / "file").value().prefetch({0, 1}).error() == errc::prefetch_not_supported);
+}
+
+TEST_CASE("a private view keeps the size of a file, which may grow") {
+  const directory where;
+  make_file(where / "file");
+  auto file = qio::mapped_file::open(where / "file", access::read_write).value();
+  {
+    const auto own = file.private_view(0, 5000).value();
+    own.bytes()[0] = std::byte{0};
+    CHECK(file.resize(100).error().code().value() == ERROR_USER_MAPPED_FILE);
+    CHECK(file.size().value() == 10000);
+    CHECK(holds_pattern(file.view(0, 10000).value(), 0));
+    CHECK(file.resize(20000));
+    CHECK(holds_pattern(own.bytes().subspan(1), 1));
+  }
+  CHECK(file.resize(100));
+  CHECK(holds_pattern(file.view(0, 100).value(), 0));
+}
+
+TEST_CASE("what Windows lacks of the page cache is refused by name") {
+  const directory where;
+  make_file(where / "file");
+  auto file = qio::mapped_file::open(where / "file", access::read_write).value();
+  CHECK(file.advise(qio::access_pattern::random).error() == errc::advice_not_supported);
+  CHECK(file.advise(qio::access_pattern::random, {0, 100}).error() == errc::advice_not_supported);
+  CHECK(file.forget().error() == errc::forget_not_supported);
+  CHECK(file.resident().error() == errc::residency_not_supported);
+  CHECK(file.use_huge_pages({0, 100}).error() == errc::huge_pages_not_supported);
+  CHECK(file.prefault({0, 100}, access::write).error() == errc::prefault_not_supported);
+  CHECK(file.prefault({0, 10000}));
 }
 
 TEST_CASE("a mapped file that cannot be mapped again after a truncation reports that, and is mapped later") {

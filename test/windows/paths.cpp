@@ -1,6 +1,7 @@
 // Names that Windows' own calls make difficult.
 #include "catch.hpp"
 #include "world.hpp"
+#include <qio/names.hpp>
 
 using qio::access;
 using qio::creation;
@@ -14,6 +15,27 @@ TEST_CASE("paths are UTF-8") {
   for (const auto& each : std::filesystem::directory_iterator(where.path()))
     found += each.path().filename().native() == L"\u00fc\u6587\U0001f600" ? 1u : 0u;
   CHECK(found == 1);
+}
+
+TEST_CASE("a std::filesystem::path and a std::wstring reach Windows as they are") {
+  const contract::directory where;
+  const std::filesystem::path name = std::filesystem::path(where.path()) / L"\u00fc\u6587\U0001f600";
+  CHECK(qio::cached_file::open(name, access::read_write, creation::only_if_missing));
+  CHECK(std::filesystem::exists(name));
+  CHECK(qio::cached_file::open(name.native()));
+  auto context = qio::context::create().value();
+  CHECK(context.run(qio::cached_file::async_open(context, name)));
+  CHECK(context.run(qio::async_remove(context, name)).value());
+  CHECK(!std::filesystem::exists(name));
+}
+
+TEST_CASE("a name with half of a surrogate pair is no other name") {
+  for (const std::wstring each : {L"a\xd83d", L"\xde00", L"\xde00\xd83d", L"\xd83d\xd83d\xde00z", L"\xd7ff\xe000"}) {
+    const qio::path_view path = std::filesystem::path(each);
+    CHECK(qio::platform::wide(path).value() == each);
+  }
+  // Both halves in three bytes each are no name: it has a shorter form.
+  CHECK(qio::platform::wide("\xed\xa0\xbd\xed\xb8\x80").error() == std::errc::illegal_byte_sequence);
 }
 
 TEST_CASE("a path that is not UTF-8 is refused, and no file is created") {

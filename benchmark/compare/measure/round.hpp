@@ -80,6 +80,18 @@ class round {
     return fill_for_write(memory, (first_append_ + started_) % blocks_ * block);
   }
 
+  /// How many bytes a scan is to read, from the beginning of the file on; then it reports each part by scanned(). (If
+  /// each operation is timed, this is not for it.)
+  std::uint64_t bytes_left() const noexcept { return (asked_.operations - started_) * block; }
+  /// The bytes of whole blocks, from `offset` on.
+  void scanned(std::uint64_t offset, const std::byte* bytes, std::int64_t answer) {
+    if (answer <= 0 || answer % static_cast<std::int64_t>(block) != 0) fail("scan", "not as many bytes as there are");
+    for (std::uint64_t at = 0; at < static_cast<std::uint64_t>(answer); at += block, ++started_)
+      if (first_word(bytes + at) != word_at(offset + at) ||
+          (asked_.is_thorough && !is_filled(bytes + at, word_at(offset + at))))
+        fail("scan", "not what the file holds there");
+  }
+
   /// The number of a record that has no place in the file.
   std::uint64_t next_record() noexcept {
     if (asked_.is_each_timed) began_ = clock::now();

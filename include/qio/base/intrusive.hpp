@@ -43,6 +43,11 @@ class list {
     ends_.after = &member;
   }
 
+  /// One of them; null if there is none.
+  Member* any() noexcept { return ends_.after == &ends_ ? nullptr : static_cast<Member*>(ends_.after); }
+  /// Any of them; null if it is empty.
+  Member* first() noexcept { return ends_.after == &ends_ ? nullptr : static_cast<Member*>(ends_.after); }
+
   template <class Action>
   void for_each(Action&& action) noexcept {
     for (list_hook* each = ends_.after; each != &ends_; each = each->after) action(static_cast<Member&>(*each));

@@ -67,7 +67,7 @@ class aio {
     wakes_ = wakes.handle();
     signals_ = signals.handle();
     listen();
-    const aio_queue::time_left none{};
+    const aio_queue::time_limit none{};
     int answer = queue_.submit();
     if (answer >= 0) answer = queue_.wait(&none);  // a filter may forbid this, too
     if (answer < 0 && answer != -EINTR) {
@@ -147,17 +147,10 @@ class aio {
 
   bool has_completions() const noexcept { return queue_.has_completions(); }
 
-  /// Waits until something has completed, `wakes` is set or the limit passes. May return early.
-  void wait(wait_limit limit) noexcept {
-    int answer;
-    if (limit.is_unlimited()) {
-      answer = queue_.wait(nullptr);
-    } else {
-      const auto left = greater_of(std::chrono::nanoseconds(0), std::chrono::nanoseconds(limit.time - clock::now()));
-      const aio_queue::time_left split{static_cast<long>(left.count() / 1'000'000'000),
-                                       static_cast<long>(left.count() % 1'000'000'000)};
-      answer = queue_.wait(&split);
-    }
+  /// Waits until something has completed, `wakes` is set or the time has passed; without a limit if it is null. May
+  /// return early.
+  void wait(const aio_queue::time_limit* limit) noexcept {
+    const int answer = queue_.wait(limit);
     if (answer < 0 && answer != -EINTR) refusal_ = -answer;
   }
 
@@ -192,7 +185,6 @@ class aio {
                   platform::system_error(refusal_).message() + "; workers carry out everything");
     out.add("requests in the kernel", "at most " + std::to_string(room_ - 1));
     if (!writes_) out.add("direct writes", "by workers", "context_options::inline_work is never");
-    out.add("completions", queue_.has_shared_completions() ? "from shared memory" : "by system calls");
   }
 
  private:
@@ -219,7 +211,7 @@ class aio {
     if (platform::has_file_size_limit()) return false;
     return r.io.offset() + r.io.total() <= file.known_size.load(std::memory_order_relaxed) || is_within(r);
   }
-  /// Asks for the file's size, which nobody knows to be large enough.
+  /// By the size that the file has now.
   QIO_NOINLINE static bool is_within(const request& r) noexcept {
     const auto size = platform::size(r.handle);
     if (!size) return false;
@@ -262,9 +254,9 @@ class aio {
     is_listening_ = true;
   }
 
-  /// Some of what is pending are writes, which may wait in spite of all. A wait begins a pause, in which workers write,
-  /// so that such waits cost the context's thread at most a seventeenth of its time. In a file that others may open, it
-  /// is the last: they could make each write wait.
+  /// The pending entries include writes. A submission that waits begins a pause, in which workers write, so that such
+  /// waits cost the context's thread at most a seventeenth of its time. In a file that others may open, it is the last:
+  /// they could make each write wait.
   int submit_writes(turn_watch& watch) noexcept {
     constexpr std::chrono::microseconds longest{500};
     const platform::thread_switches before = platform::switches_of_this_thread();
@@ -273,16 +265,13 @@ class aio {
     const clock::time_point end = clock::now();
     file_activity& file = *last_write_;
     find_write();
-    if (end - begin < longest) return taken;
-    watch.note_slow(stall_cause::submitting, file.path, end - begin);
-    if (platform::switches_of_this_thread().voluntary == before.voluntary) return taken;  // it waited for a CPU
+    if (end - begin < longest || !note_slow_submission(watch, file, before, end - begin)) return taken;
     pause_end_ = end + 16 * (end - begin);
     if (file.system.is_open_to_others) file.system.aio_writes = false;
-    ++file.statistics.blocked_submissions;
     return taken;
   }
 
-  /// Entries are pending no more.
+  /// Fewer entries are pending.
   void find_write() noexcept {
     last_write_ = nullptr;
     for (const iocb& each : queue_.pending_entries())

@@ -137,6 +137,16 @@ class turn_watch {
   stall_statistics totals_;
 };
 
+/// Submitting operations of `file` to the system has taken long. True if the thread, which had switched so often
+/// `before`, waited for something, and not only for a CPU: then the file's statistics count it.
+QIO_COLD inline bool note_slow_submission(turn_watch& watch, file_activity& file,
+                                          const platform::thread_switches& before, clock::duration took) noexcept {
+  watch.note_slow(stall_cause::submitting, file.path, took);
+  if (platform::switches_of_this_thread().voluntary == before.voluntary) return false;
+  ++file.statistics.blocked_submissions;
+  return true;
+}
+
 /// Whether `Member` is a pointer to a member function of exactly the type `Function`: parameters, result, const and
 /// noexcept.
 template <class Function, class Member>

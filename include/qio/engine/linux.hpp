@@ -661,11 +661,9 @@ class linux_engine : detail::no_hook {
     if (reads_.spent < cached_reads::most_in_a_turn) return;
     reads_.is_busy = true;
     if (end - begin < cached_reads::most_in_a_turn) return;
-    watch_->note_slow(stall_cause::submitting, reads_.last->path, end - begin);
-    if (platform::switches_of_this_thread().voluntary == before.voluntary) return;  // it waited for a CPU, at most
+    if (!detail::note_slow_submission(*watch_, *reads_.last, before, end - begin)) return;
     // So that submissions that wait cost the thread at most a seventeenth of its time.
     reads_.resume = end + 16 * (end - begin);
-    ++reads_.last->statistics.blocked_submissions;
   }
 
   void enter_if_needed() noexcept {
@@ -1002,8 +1000,10 @@ class linux_engine : detail::no_hook {
     hand_over_to_aio();
     if (limit.may_wait() && completed.empty() && !aio_.has_completions() && arrivals_.empty()) {
       ++waits_.asleep;
+      using time_limit = detail::aio_queue::time_limit;
+      const auto left = limit.is_unlimited() ? time_limit{} : time_left<time_limit>(limit.time);
       if (aio_.can_wait())
-        aio_.wait(limit);
+        aio_.wait(limit.is_unlimited() ? nullptr : &left);
       else  // what the kernel had taken completes in memory
         wait_for_event(aio_.in_flight() == 0 ? limit : sooner(limit, std::chrono::milliseconds(1)));
     }

@@ -96,7 +96,7 @@ class pool : detail::no_hook {
 
   void explain(explanation& out) const {
     workers_.explain(out);
-    if (!was_chosen_) out.add("fallback", "from io_uring", "built without liburing");
+    if (QIO_LACKS_LIBURING && !was_chosen_) out.add("fallback", "from io_uring", "built without liburing");
   }
 
  private:

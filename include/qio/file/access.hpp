@@ -8,6 +8,8 @@
 #include <qio/mode.hpp>
 #include <qio/operation.hpp>
 #include <qio/operation_options.hpp>
+#include <qio/options.hpp>
+#include <qio/path.hpp>
 #include <qio/request/request.hpp>
 #include <qio/result.hpp>
 #include <qio/system/platform.hpp>
@@ -32,6 +34,11 @@ struct file_access {
   }
   /// The same.
   template <class File>
+  static platform::native_handle handle_of(const File& file) noexcept {
+    return file.state_->file.handle;
+  }
+  /// The same.
+  template <class File>
   static platform::transfer_flags flags_of(const File& file, const blocking_write_options& options) noexcept {
     return file.state_->flags_of(options);
   }
@@ -44,10 +51,42 @@ struct file_access {
   static File make(Part&&... part) {
     return File(std::forward<Part>(part)...);
   }
+  /// Opens a file on a context's loop, on any thread.
+  template <class File, class Loop>
+  static result<File> open_on(const Loop& loop, path_view path, access wanted, creation how,
+                              const open_options& options) {
+    auto opened = File::state::open(path, wanted, how, options, loop);
+    if (!opened) return opened.error().of_opening(path.c_str());
+    return File(std::move(opened).value(), loop);
+  }
+  /// Whether other files use its handle, or have used it. The file must be open.
+  template <class File>
+  static bool has_shared(const File& file) noexcept {
+    return file.state_->file.sharing != nullptr;
+  }
+  /// From now on, a shared_file may use its handle. The same.
+  template <class File>
+  static void be_shared(File& file) {
+    file.state_->be_shared();
+  }
+  /// What is open; null if the file is closed. It stays where it is when the file is moved.
+  template <class File>
+  static auto* opened(const File& file) noexcept {
+    return file.state_.get();
+  }
   /// Leaves `file` closed.
   template <class File>
   static auto state_of(File& file) noexcept {
     return std::move(file.state_);
+  }
+  /// Calls `action(state)` of an open file, now or on a worker thread: see basic_file::act().
+  template <class File, class Action>
+  static auto act(File& file, const Action& action) {
+    return file.act(action);
+  }
+  template <class File, class Action>
+  static auto act_on_worker(File& file, const Action& action, const operation_options& options) {
+    return file.act_on_worker(action, options);
   }
   // They describe requests as the file's own operations do. The file must be open.
   template <class File>
@@ -77,19 +116,13 @@ struct file_access {
   static bool is_shared(const File& file) noexcept {
     return file.state_->is_shared();
   }
-  /// Locks the file for its handle, until that is closed, without waiting. False if another handle has locked it. A
-  /// ring keeps registered files open for a while after their process was killed, and with them their locks; so the
-  /// file is none of these from now on. None of its operations may be in flight.
+  /// A ring keeps registered files open for a while after their process was killed, and with them their locks. The file
+  /// is none of these from now on. None of its operations may be in flight.
   template <class File>
-  static result<bool> lock_exclusively(File& file) {
-    auto& opened = file.state_->file;
-    file.loop_->end(opened.activity);
-    opened.activity.system.may_have_slot = false;
-    return opened.files.lock_exclusively(opened.handle);
-  }
-  template <class File>
-  static void unlock(File& file) noexcept {
-    file.state_->file.files.unlock(file.state_->file.handle);
+  static void keep_out_of_ring(File& file) noexcept {
+    auto& activity = file.state_->file.activity;
+    file.loop_->end(activity);
+    activity.system.may_have_slot = false;
   }
   /// An operation with work of its own: `describe(work)` fills it in.
   template <class Work, class File, class Describe>

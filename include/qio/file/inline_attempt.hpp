@@ -41,6 +41,7 @@ class inline_writes {
 
   /// An attempt of `bytes` bytes took `took`. True if it took so long that it may have waited: see thread_waits.
   bool is_slow(clock::duration took, std::size_t bytes) noexcept {
+    QIO_CHECK(took >= duration::zero(), "bug in qio: an inline write ended before it began");
     if (bytes > always_short) learn(took / pages_of(bytes));
     return took > (is_guess_ ? inline_turn::longest_copy(bytes) : slow);
   }
@@ -65,6 +66,7 @@ class inline_writes {
   void learn(duration per_page) noexcept {
     const duration most = time_per_page_ / 4;
     time_per_page_ += greater_of(-most, lesser_of(most, (per_page - time_per_page_) / 4));
+    QIO_CHECK(time_per_page_ >= duration::zero(), "bug in qio: a page was learned to take a negative time");
   }
 
   static duration::rep pages_of(std::size_t bytes) noexcept { return static_cast<duration::rep>(bytes / 4096); }
@@ -134,6 +136,7 @@ struct inline_activity : file_activity {
 /// A call for a file took long. True if it waited, for which it counts.
 QIO_COLD inline bool note_wait(inline_activity& file, inline_turn& turn, stall_cause cause, clock::time_point begin,
                                clock::time_point end) noexcept {
+  QIO_CHECK(end >= begin, "bug in qio: a call ended before it began");
   turn.watch.note_slow(cause, file.path, end - begin);
   if (!turn.waits.has_waited(platform::switches_of_this_thread(), end - begin)) return false;
   turn.pause_of(file.file_system).begin(end, end - begin);
@@ -154,6 +157,7 @@ inline constexpr std::size_t most_bytes_read_at_once = 1024 * 1024;
 /// Reads by a plain system call, on files whose file system cannot tell whether it will wait. True if that completed
 /// `r`. See inline_pause.
 inline bool attempt_plain_read(request& r, inline_turn& turn, std::size_t) noexcept {
+  QIO_CHECK(r.op == opcode::read && !r.is_held(), "bug in qio: a read was attempted that an engine holds, or no read");
   auto& file = *static_cast<inline_activity*>(r.activity);
   if (r.io.total() > most_bytes_read_at_once || !turn.has_time()) return false;
   // A write in flight may hold the file's lock. Of many operations, only the first are examined.
@@ -190,6 +194,7 @@ QIO_COLD inline bool attempt_other_read(request& r, inline_turn& turn) noexcept 
 /// shows that a ring serves more of them in one call, or that they may fill a device's queue, for which the attempt
 /// would wait.
 inline bool attempt_read(request& r, inline_turn& turn, std::size_t in_flight) noexcept {
+  QIO_CHECK(r.op == opcode::read && !r.is_held(), "bug in qio: a read was attempted that an engine holds, or no read");
   const std::size_t most = static_cast<inline_activity*>(r.activity)->most_in_flight;
   if (in_flight > most || !turn.may_go_on() || r.io.total() > most_bytes_read_at_once) return false;
   const raw_result answer = platform::read_without_waiting(r.handle, r.io.next());
@@ -220,6 +225,9 @@ QIO_COLD inline bool attempt_write_without_waiting(request& r, inline_turn& turn
 /// Writes into the page cache by a plain system call, which may wait: see inline_writes. True if that completed `r`.
 /// Attempted only while no engine has a request of the same file in flight, which would hold the file's lock.
 inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
+  QIO_CHECK(r.op == opcode::write && !r.is_held(),
+            "bug in qio: a write was attempted that an engine holds, or no write");
+  QIO_CHECK(!r.is_durable_write(), "bug in qio: a durable write was attempted on the context's thread");
   auto& file = *static_cast<inline_activity*>(r.activity);
   if (file.in_flight != 0 || !turn.has_time()) return false;
   const clock::time_point begin = clock::now();
@@ -241,6 +249,7 @@ inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
 /// Completes a sync with the error of an earlier one, or by a system call where that has nothing to do. False if an
 /// engine is to sync the file.
 inline bool attempt_sync(request& r, inline_turn& turn, std::size_t) noexcept {
+  QIO_CHECK(!r.is_held(), "bug in qio: a sync was attempted that an engine holds");
   auto& file = *static_cast<inline_activity*>(r.activity);
   if (file.sync_failure.exists()) {
     r.failure = file.of_sync(file.sync_failure.get());

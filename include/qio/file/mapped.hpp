@@ -6,6 +6,7 @@
 #include <qio/base/helpers.hpp>
 #include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
+#include <qio/extent.hpp>
 #include <qio/file/modes.hpp>
 #include <qio/file/system_file.hpp>
 #include <qio/mode.hpp>
@@ -59,6 +60,14 @@ class growing_map : kept_by_mapping {
     return base_.load(std::memory_order_acquire) + offset;
   }
 
+  /// What the newest mapping shows of a range: nothing past the end that the file had when its size was last read.
+  std::span<std::byte> part(const extent& range) const noexcept {
+    const std::uint64_t size = known_size_.load(std::memory_order_acquire);
+    if (range.offset >= size) return {};
+    return {base_.load(std::memory_order_acquire) + range.offset,
+            static_cast<std::size_t>(lesser_of(range.bytes, size - range.offset))};
+  }
+
   /// The newest mapping, or its beginning. What find() has found is in there at the same offset, whatever the file's
   /// size is now.
   std::span<std::byte> shown() const noexcept {
@@ -95,6 +104,27 @@ class growing_map : kept_by_mapping {
     return success();
   }
 
+  /// Calls `work` with what each mapping shows of a range, unless that is nothing, until it fails.
+  template <class Work>
+  result<void> for_each_part(const extent& range, Work&& work) {
+    const std::lock_guard lock(mutex_);
+    for (const platform::mapping& each : mappings_) {
+      if (range.offset >= each.size() || range.bytes == 0) continue;
+      const auto bytes = static_cast<std::size_t>(lesser_of<std::uint64_t>(range.bytes, each.size() - range.offset));
+      if (auto done = work(std::span(each.data() + range.offset, bytes)); !done) return done;
+    }
+    return success();
+  }
+
+  /// Gives advice about all mappings, and those that follow.
+  result<void> expect(access_pattern pattern) {
+    {
+      const std::lock_guard lock(mutex_);
+      pattern_ = pattern;
+    }
+    return for_each_part(whole_file, [=](std::span<std::byte> part) { return platform::advise_view(part, pattern); });
+  }
+
   /// Makes a system call that may change the size. No other thread sees the new size before the call has returned: the
   /// kernel publishes the size first and then zeroes the rest of the old last page (since Linux 6.13,
   /// pagecache_isize_extended), which would erase what is copied there in between.
@@ -126,7 +156,8 @@ class growing_map : kept_by_mapping {
     const auto size = platform::size(handle_);
     if (!size) return size.error();
     const std::uint64_t mapped = mapped_.load(std::memory_order_relaxed);
-    const bool is_worth_it = platform::mapping::covers_growth || end > mapped || size.value() / 2 >= mapped;
+    const bool has_room = platform::mapping::covers_growth && has_room_;
+    const bool is_worth_it = has_room || end > mapped || size.value() / 2 >= mapped;
     if (base_.load(std::memory_order_relaxed) == nullptr || (size.value() > mapped && is_worth_it)) {
       if (auto done = map(size.value()); !done) return done.error();
     }
@@ -136,12 +167,21 @@ class growing_map : kept_by_mapping {
     return size.value();
   }
 
-  result<void> map(std::uint64_t size) {
+  static std::uint64_t whole_pages_of(std::uint64_t bytes) noexcept {
     const std::uint64_t page = platform::page_size();
-    const std::uint64_t needed = greater_of(page, (size + page - 1) / page * page);
-    const std::uint64_t wanted = greater_of(greater_of(2 * needed, reservation_), least_reservation);
+    return (bytes + page - 1) / page * page;
+  }
+
+  result<void> map(std::uint64_t size) {
+    const std::uint64_t needed = greater_of<std::uint64_t>(platform::page_size(), whole_pages_of(size));
+    const std::uint64_t twice = needed > ~std::uint64_t(0) / 2 ? needed : 2 * needed;
+    const std::uint64_t wanted = greater_of(greater_of(twice, reservation_), least_reservation);
     auto mapping = platform::mapping::map(handle_, wanted, writable_);
-    // Address space may be limited (RLIMIT_AS): the file may fit where room to grow does not.
+    // Address space may be limited (RLIMIT_AS): the file may fit where room to grow does not. Earlier mappings stay, so
+    // each has to be longer by a part of the file.
+    has_room_ = mapping.has_value();
+    if (!mapping && wanted > needed + needed / 2)
+      mapping = platform::mapping::map(handle_, whole_pages_of(needed + needed / 2), writable_);
     if (!mapping && wanted > needed) mapping = platform::mapping::map(handle_, needed, writable_);
     if (!mapping) return mapping.error();
     mapping.value().expect(pattern_);
@@ -164,9 +204,10 @@ class growing_map : kept_by_mapping {
   platform::native_handle handle_;
   std::uint64_t reservation_;
   bool writable_;
-  access_pattern pattern_;
   shared_handle* sharing_ = nullptr;
   process_mutex mutex_;  // guards what follows, each store of which leaves it consistent; atomics are read without it
+  access_pattern pattern_;
+  bool has_room_ = true;                     // the file was to grow within the longest mapping
   std::vector<platform::mapping> mappings_;  // the longest last
   std::atomic<std::byte*> base_ = nullptr;   // the address of the longest
   std::atomic<std::uint64_t> mapped_ = 0;    // its bytes
@@ -260,6 +301,59 @@ class mode_policy<mapped, System> : public any_alignment {
       if (found == nullptr) return error(errc::beyond_end, end, size.value());
     }
     return std::span(found, bytes);
+  }
+
+  /// As much of a range as the file has.
+  result<std::span<std::byte>> view_up_to(const extent& range) const {
+    const std::span<std::byte> found = map_.part(range);
+    if (found.size() == range.bytes) return found;
+    const auto size = map_.refresh(range.offset + range.bytes);
+    if (!size) return size.error();
+    return map_.part(range);
+  }
+
+  // --- the pages of views: file/cache.hpp and file/views.hpp ---
+
+  result<void> advise(access_pattern pattern) { return map_.expect(pattern); }
+
+  result<void> prefetch(const system_file<System>& file, const extent& range) const {
+    if constexpr (!platform::prefetches_views) return file.files.prefetch(file.handle, range);
+    const auto found = view_up_to(range);
+    if (!found) return found.error();
+    return found.value().empty() ? result<void>(success()) : platform::prefetch_view(found.value());
+  }
+
+  /// Pages that a process has mapped are not dropped from the page cache.
+  void unmap_pages(const extent& range) {
+    static_cast<void>(map_.for_each_part(range, [](std::span<std::byte> part) -> result<void> {
+      platform::unmap_pages(part);
+      return success();
+    }));
+  }
+
+  /// Makes the pages of a view present. Where the system does not, reads them, if a fault can be caught.
+  result<void> prefault(std::span<std::byte> view, bool for_writing) const {
+    const auto populated = platform::populate(view, for_writing);
+    if (!populated) return populated.error();
+    if (populated.value()) return success();
+    if (for_writing || !copies_ || !platform::guard_holds()) return error(errc::prefault_not_supported);
+    const std::size_t page = platform::page_size();
+    const std::size_t in_first = page - reinterpret_cast<std::uintptr_t>(view.data()) % page;
+    std::byte read;
+    for (std::size_t at = 0; at < view.size(); at = at == 0 ? in_first : at + page)
+      if (!platform::guarded_copy(&read, view.data() + at, 1, view)) return error(errc::prefault_failed);
+    return success();
+  }
+
+  /// Makes a range of the file durable that ends where the newest mapping ends, or before.
+  result<void> sync_range(const system_file<System>& file, const extent& range) {
+    if constexpr (platform::mapping::is_flushed_apart)
+      if (auto handed = map_.for_each_part(range, &platform::sync_view); !handed) return handed;
+    // msync(2) ignores the mapping of a file that was opened for reading.
+    if (platform::mapping::is_flushed_apart || !map_.writable())
+      return file.files.sync(file.handle, sync_kind::data_and_size);
+    const std::span<std::byte> part = map_.part(range);
+    return part.empty() ? result<void>(success()) : platform::sync_view(part);
   }
 
   void explain(const system_file<System>& file, explanation& out) const {

@@ -6,9 +6,11 @@
 #include <qio/configuration.hpp>
 #include <qio/directory.hpp>
 #include <qio/explanation.hpp>
+#include <qio/extent.hpp>
 #include <qio/file/mapped.hpp>
 #include <qio/file/modes.hpp>
 #include <qio/file/system_file.hpp>
+#include <qio/if_exists.hpp>
 #include <qio/mode.hpp>
 #include <qio/options.hpp>
 #include <qio/path.hpp>
@@ -52,17 +54,33 @@ struct file_state {
   template <class Loop>
   static result<std::unique_ptr<file_state>> open(path_view path, access wanted, creation how,
                                                   const open_options& options, const Loop& loop) {
+    return open_by(path, wanted, how, options, kind_of<Loop>(options), path.c_str(), loop);
+  }
+
+  /// The same for a file without a name, in the directory `path`.
+  template <class Loop>
+  static result<std::unique_ptr<file_state>> open_unnamed(path_view path, access wanted, const open_options& options,
+                                                          const Loop& loop) {
+    handle_kind kind = kind_of<Loop>(options);
+    kind.is_unnamed = true;
+    const std::string shown = std::string("(unnamed file in ") + path.c_str() + ")";
+    return open_by(path, wanted, creation::only_if_missing, options, kind, shown.c_str(), loop);
+  }
+
+  /// `shown`: what messages call the file.
+  template <class Loop>
+  static result<std::unique_ptr<file_state>> open_by(path_view path, access wanted, creation how,
+                                                     const open_options& options, handle_kind kind, const char* shown,
+                                                     const Loop& loop) {
     if (const error misfit = path.misfit(); misfit.exists()) return misfit;
     const access granted = policy::needed_access(wanted);
     const System system = system_on<System>(loop);
-    auto opening = system.begin(path, directory_of(options), granted, how, options.permissions, kind_of<Loop>(options));
+    auto opening = system.begin(path, handle_of(options.beneath), granted, how, options.permissions, kind);
     if (!opening) return opening.error();
-    auto state = complete(system, opening.value(), granted, options, loop);
+    auto state = complete(system, opening.value(), granted, options, shown, loop);
     if (!state) return state;
-    inline_activity& activity = state.value()->file.activity;
-    activity.path = path.c_str();
     // Some file systems write back a truncated file when it is closed.
-    if (how == creation::truncate_existing) activity.closes_at_once = false;
+    if (empties(how)) state.value()->file.activity.closes_at_once = false;
     return state;
   }
 
@@ -83,19 +101,18 @@ struct file_state {
              !(known.copies_on_open() && granted != access::read) && turn.pause_of(pause_number(known)).is_over(begin);
     };
     const System system = system_on<System>(loop);
-    auto opening = system.begin_at_once(path, directory_of(options), granted, kind_of<Loop>(options), turn.file_systems,
-                                        may_be_used);
+    auto opening = system.begin_at_once(path, handle_of(options.beneath), granted, kind_of<Loop>(options),
+                                        turn.file_systems, may_be_used);
     if (!opening) {
       turn.spend(clock::now() - begin);
       if (opening.error() == std::errc::resource_unavailable_try_again) return std::nullopt;
       return opening.error();
     }
-    auto state = complete(system, opening.value(), granted, options, loop);
+    auto state = complete(system, opening.value(), granted, options, path.c_str(), loop);
     if (!state) {
       turn.spend(clock::now() - begin);
       return state;
     }
-    state.value()->file.activity.path = path.c_str();
     note_time(state.value()->file.activity, turn, stall_cause::opening, begin);
     return state;
   }
@@ -118,7 +135,21 @@ struct file_state {
       return error(errc::access_not_granted, static_cast<std::uint64_t>(granted), 0);  // it must read
     options.durable_writes = writes_durably;
     if (is_direct) options.fallback = if_unavailable::fail;  // transfers of the handle bypass the cache
-    return complete(system, opening, granted, options, loop);
+    options.lifetime = data_lifetime::unknown;
+    return complete(system, opening, granted, options, "", loop);
+  }
+
+  /// A file without a context that is used before `opening.commit()`, by a handle of its own.
+  static result<std::unique_ptr<file_state>> before_commit(const System& system,
+                                                           const typename System::opening& opening, access granted,
+                                                           path_view path) {
+    auto state = prepare(system, opening, granted, {}, no_loop());
+    if (!state) return state;
+    const auto copy = system.duplicate(opening.handle());
+    if (!copy) return copy.error();
+    state.value()->file.handle = copy.value();
+    state.value()->file.activity.path = path.c_str();
+    return state;
   }
 
   /// A file of the same mode on another loop, which uses the same handle. `options` is for what the loop decides.
@@ -148,6 +179,7 @@ struct file_state {
 
   /// Prepares for share() by any thread, and for end().
   void be_shared() {
+    QIO_CHECK(file.sharing == nullptr, "bug in qio: a file was shared twice");
     file.be_shared(true);
     if constexpr (Mode::is_mapped) mode.end_with(*file.sharing);
   }
@@ -158,7 +190,10 @@ struct file_state {
   bool has_ended() const noexcept { return file.sharing != nullptr && file.sharing->has_ended(); }
 
   /// The handle is the caller's from now on. It is not shared.
-  platform::native_handle release() noexcept { return std::exchange(file.handle, platform::invalid_handle); }
+  platform::native_handle release() noexcept {
+    QIO_CHECK(!is_shared(), "bug in qio: a handle was released that other files use");
+    return std::exchange(file.handle, platform::invalid_handle);
+  }
 
   result<void> close() noexcept { return file.close(); }
 
@@ -167,6 +202,8 @@ struct file_state {
   std::optional<result<void>> close_at_once(Loop& loop) noexcept {
     inline_activity& activity = file.activity;
     if (!activity.closes_at_once || loop->closed()) return std::nullopt;
+    QIO_CHECK(activity.in_flight == 0,
+              "bug in qio: a file was closed on the context's thread with operations in flight");
     inline_turn& turn = loop->work_inline();
     const clock::time_point begin = clock::now();
     if (!turn.has_time() || !turn.pause_of(activity.file_system).is_over(begin)) return std::nullopt;
@@ -263,17 +300,22 @@ struct file_state {
   }
 
   result<void> sync(sync_kind kind) {
-    const sync_failure& known = file.activity.sync_failure;
-    auto answer = file.syncs().run([&] {
-      return file.activity.sync_failure.answer_of([&]() -> result<void> {
-        if constexpr (Mode::is_mapped)
-          if (auto flushed = mode.flush(); !flushed) return flushed;
-        return file.files.sync(file.handle, kind);
-      });
+    return sync_by([&]() -> result<void> {
+      if constexpr (Mode::is_mapped)
+        if (auto flushed = mode.flush(); !flushed) return flushed;
+      return file.files.sync(file.handle, kind);
     });
-    if (answer && known.exists()) answer = known.get();
-    if (!answer) return file.activity.of_sync(answer.error());
-    return answer;
+  }
+
+  /// The same for a range of a mapped file, and for what is needed to read it back.
+  result<void> sync_range(const extent& range) {
+    if (const error misfit = range_misfit(range); misfit.exists()) return misfit;
+    // What is not mapped yet: an error of this would be none of the device.
+    if (const auto found = mode.view_up_to(range); !found) return found.error();
+    const result<void> synced = sync_by([&] { return mode.sync_range(file, range); });
+    // The mapping may be one of nothing by now.
+    if (synced && has_ended()) return error(std::make_error_code(std::errc::bad_file_descriptor));
+    return synced;
   }
 
   result<void> drop_pages() const noexcept {
@@ -292,38 +334,34 @@ struct file_state {
 
   result<std::uint64_t> size() const { return file.files.size(file.handle); }
 
-  void explain(explanation& out) const {
-    out.add("mode", std::string(Mode::name));
-    out.add("durable writes", file.activity.writes_durably ? "on" : "off",
-            file.activity.system.each_write != 0 ? "the file is flushed after each write" : "");
-    mode.explain(file, out);
+  result<void> give_name(path_view path, if_exists how, const directory* beneath) const {
+    if (const error misfit = path.misfit(); misfit.exists()) return misfit.naming("give a file the name", path.c_str());
+    const auto within = beneath == nullptr ? platform::anywhere : beneath->native_handle();
+    auto named = file.files.give_name(file.handle, path, how, within);
+    if (!named) return named.error().naming("give a file the name", path.c_str());
+    return named;
   }
 
-  system_file<System> file;
-  QIO_NO_UNIQUE_ADDRESS policy mode;
-  std::optional<platform::file_storage> storage = {};  // of a file on a context
-
- private:
-  template <class Loop>
-  static constexpr bool is_on_context = !std::is_same_v<Loop, no_loop>;
-
-  template <class Loop>
-  static handle_kind kind_of(const open_options& options) noexcept {
-    return {Mode::is_direct, is_on_context<Loop>, options.durable_writes, options.pattern};
+  /// Why a range cannot be changed: it is too far, or the file was not opened for that.
+  error change_misfit(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    if (!file.may_write()) return file.activity.not_granted(access::write);
+    return range_misfit(offset, bytes);
+  }
+  /// Why a range cannot be in a file: it is too far.
+  static error range_misfit(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    return out_of_range(range_of(offset, bytes));
   }
 
-  template <class Loop>
-  static result<std::unique_ptr<file_state>> complete(const System& system, typename System::opening& opening,
-                                                      access granted, const open_options& options, const Loop& loop) {
-    auto state = prepare(system, opening, granted, options, loop);
-    if (!state) return state;
-    auto committed = state.value()->by_mode([&] { return opening.commit(); });
-    if (!committed) return committed.error();
-    state.value()->file.handle = committed.value();  // only now: until then it belongs to the opening
-    return state;
+  /// Why a range cannot be one of this file: it is too far.
+  static error range_misfit(const extent& range) noexcept { return out_of_range(range_of(range.offset, range.bytes)); }
+
+  /// Why a range cannot be locked: it is too far, or the file was not opened for what the lock needs.
+  error lock_misfit(lock_kind kind, const extent& range) const noexcept {
+    if (kind == lock_kind::shared ? !file.may_read() : !file.may_write()) return file.activity.lock_not_granted(kind);
+    return range_misfit(range);
   }
 
-  // What changes the file's size. A mapping must follow it.
+  /// What changes the file's size. A mapping must follow it.
   template <class Call>
   auto by_mode(Call&& call) {
     if constexpr (Mode::is_mapped)
@@ -332,12 +370,67 @@ struct file_state {
       return std::forward<Call>(call)();
   }
 
+  void explain(explanation& out) const {
+    out.add("mode", std::string(Mode::name));
+    out.add("durable writes", file.activity.writes_durably ? "on" : "off",
+            file.activity.system.each_write != 0 ? "the file is flushed after each write" : "");
+    mode.explain(file, out);
+    if (lifetime == data_lifetime::unknown) return;
+    const bool is_set = !why_no_lifetime.exists();
+    out.add("lifetime", std::string(name_of(is_set ? lifetime : data_lifetime::unknown)),
+            is_set ? "" : why_no_lifetime.message());
+  }
+
+  system_file<System> file;
+  QIO_NO_UNIQUE_ADDRESS policy mode;
+  std::optional<platform::file_storage> storage = {};  // of a file on a context
+  data_lifetime lifetime = data_lifetime::unknown;     // open_options::lifetime
+  error why_no_lifetime = {};                          // if the system has refused it
+
+ private:
+  template <class Loop>
+  static constexpr bool is_on_context = !std::is_same_v<Loop, no_loop>;
+
+  template <class Loop>
+  static handle_kind kind_of(const open_options& options) noexcept {
+    return {Mode::is_direct, is_on_context<Loop>,  options.durable_writes,
+            options.pattern, options.follow_links, options.regular_only};
+  }
+
+  template <class Loop>
+  static result<std::unique_ptr<file_state>> complete(const System& system, typename System::opening& opening,
+                                                      access granted, const open_options& options, const char* shown,
+                                                      const Loop& loop) {
+    auto state = prepare(system, opening, granted, options, loop);
+    if (!state) return state;
+    [[maybe_unused]] const platform::native_handle opening_handle = opening.handle();
+    state.value()->file.activity.path = shown;  // which allocates, so before the disk changes
+    auto committed = state.value()->by_mode([&] { return opening.commit(); });
+    if (!committed) return committed.error();
+    QIO_CHECK(committed.value() == opening_handle, "bug in qio: an open ended with another handle than it prepared");
+    state.value()->file.handle = committed.value();  // only now: until then it belongs to the opening
+    state.value()->lifetime = options.lifetime;
+    if (options.lifetime != data_lifetime::unknown)
+      state.value()->why_no_lifetime = system.set_lifetime(committed.value(), options.lifetime);
+    return state;
+  }
+
   template <class Buffers>
   result<std::size_t> write_by_mode(transfer& io, Buffers buffers, platform::transfer_flags more) {
     if constexpr (Mode::is_mapped)
       return mode.write(file, io, buffers, more);
     else
       return file.write(io, buffers, mode.flags | more);
+  }
+
+  /// The result of `call`, which syncs, or of an earlier sync that has failed.
+  template <class Call>
+  result<void> sync_by(Call&& call) {
+    const sync_failure& known = file.activity.sync_failure;
+    auto answer = file.syncs().run([&] { return file.activity.sync_failure.answer_of(call); });
+    if (answer && known.exists()) answer = known.get();
+    if (!answer) return file.activity.of_sync(answer.error());
+    return answer;
   }
 
   // A write with flags, or of a file whose writes are all durable.
@@ -376,10 +469,6 @@ struct file_state {
       if constexpr (Mode::is_direct) state->mode.allow_polling(loop->engine(), state->file, opened);
     }
     return state;
-  }
-
-  static platform::native_handle directory_of(const open_options& options) noexcept {
-    return options.beneath == nullptr ? platform::anywhere : options.beneath->native_handle();
   }
 
   static std::uint8_t pause_number(const platform::file_storage& of) noexcept {

@@ -39,7 +39,11 @@ class shared_handle {
 
   void join() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   /// True for the last one, which closes the handle.
-  bool leave() noexcept { return users_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  bool leave() noexcept {
+    const std::uint32_t before = users_.fetch_sub(1, std::memory_order_acq_rel);
+    QIO_CHECK(before != 0, "bug in qio: more files left a handle than used it");
+    return before == 1;
+  }
   bool has_others() const noexcept { return users_.load(std::memory_order_acquire) > 1; }
 
   bool ends_at_once() const noexcept { return ends_at_once_; }
@@ -104,6 +108,7 @@ struct system_file {
 
   /// Uses the handle of `other` as well. Not while another thread uses `other`.
   void share_handle(system_file& other) {
+    QIO_CHECK(handle == platform::invalid_handle && sharing == nullptr, "bug in qio: a file was given a second handle");
     if (other.sharing == nullptr) other.be_shared(false);
     other.sharing->join();
     sharing = other.sharing;
@@ -113,6 +118,7 @@ struct system_file {
 
   /// Others may use the handle from now on: see shared_handle.
   void be_shared(bool ends_at_once) {
+    QIO_CHECK(sharing == nullptr, "bug in qio: a handle was shared twice");
     sharing = std::make_shared<shared_handle>(ends_at_once);
     activity.sync_failure.keep_in(sharing->failures);
   }

@@ -131,7 +131,8 @@ struct file_header {
 
   /// Whether it was written later than another copy of the same log.
   bool is_newer_than(const file_header& other) const noexcept {
-    return generation != other.generation ? generation > other.generation : owned > other.owned;
+    if (generation != other.generation) return generation > other.generation;
+    return owned != other.owned ? owned > other.owned : start.offset > other.start.offset;
   }
 
   /// Whether it is of the same log, with the same layout, which never changes.
@@ -168,6 +169,49 @@ struct file_header {
            start.offset >= first() && known.is_sane() && known.offset % block == 0 && known.is_behind(start) &&
            known.offset <= owned;
   }
+};
+
+/// Where batches of a log begin: all of them, or, of a long log, every second, every fourth and so on.
+class known_positions {
+ public:
+  /// That of the next batch.
+  void add(const position& begin) noexcept {
+    if (to_skip_ != 0) {
+      --to_skip_;
+      return;
+    }
+    if (count_ == most) {
+      for (std::size_t i = 0; i != most / 2; ++i) all_[i] = all_[2 * i];
+      count_ = most / 2;
+      distance_ *= 2;
+    }
+    all_[count_++] = begin;
+    to_skip_ = distance_ - 1;
+  }
+  /// The last one in front of `record`, or `otherwise`.
+  position in_front_of(std::uint64_t record, const position& otherwise) const noexcept {
+    position found = otherwise;
+    for (std::size_t i = 0; i != count_ && all_[i].record <= record; ++i) found = all_[i];
+    return found;
+  }
+  /// Those in front of `begin` are not needed any more.
+  void drop(const position& begin) noexcept {
+    std::size_t dropped = 0;
+    while (dropped != count_ && all_[dropped].offset < begin.offset) ++dropped;
+    for (std::size_t i = dropped; i != count_; ++i) all_[i - dropped] = all_[i];
+    count_ -= dropped;
+    if (count_ > 1) return;
+    distance_ = 1;
+    to_skip_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t most = 128;
+
+  std::array<position, most> all_;
+  std::size_t count_ = 0;
+  std::uint64_t distance_ = 1;  // in batches
+  std::uint64_t to_skip_ = 0;
 };
 
 /// Whether a log may be opened for appending that has this header, and ends there.

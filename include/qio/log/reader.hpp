@@ -35,6 +35,7 @@ enum class log_end : std::uint8_t {
 /// What read_log() or open_log() has found.
 struct log_contents {
   std::uint64_t records = 0;      ///< that were visited and accepted
+  std::uint64_t first = 1;        ///< the number of the first record that has not been trimmed
   std::uint64_t end = 0;          ///< offset in bytes of the end of the last whole batch
   log_end tail = log_end::clean;  ///< what follows it
   /// If the log is damaged: how many records were appended behind that, as far as what is left of them shows.
@@ -47,8 +48,9 @@ namespace detail {
 template <class File>
 class log_reader {
  public:
-  /// `is_locked`: nobody appends to the log meanwhile.
-  log_reader(File& file, bool is_locked) noexcept : file_(file), is_locked_(is_locked) {}
+  /// `is_locked`: nobody appends to the log meanwhile. `positions` gets those of its batches.
+  log_reader(File& file, bool is_locked, log_format::known_positions* positions = nullptr) noexcept
+      : file_(file), is_locked_(is_locked), positions_(positions) {}
 
   /// Reads the newer copy of the header. No value if there is none, because the log was not created completely. Fails
   /// with errc::not_a_log if the file has other contents, and with errc::log_version if the log has another format.
@@ -93,25 +95,46 @@ class log_reader {
   template <class Visit>
   task<result<log_contents>> read(const log_format::file_header& header, Visit& visit) {
     header_ = header;
-    end_ = {.records = 0, .end = header.start.offset};
-    next_ = header.start;
+    end_ = {};
     generation_ = 0;
+    begin_at_start();
+    end_.first = next_.record;
     settled_ = header.known.offset;
-    is_rejected_ = false;
+    is_rejected_ = has_all_ = false;
+    // What was acknowledged before is in front of it, and what is appended meanwhile need not be followed.
+    owed_until_ = is_locked_ ? max_offset : header.owned;
     if (auto ready = allocate_window(); !ready) co_return ready.error();
+    unsigned renewals = 0;
+    log_format::position owed;
     for (;;) {
       if (auto visited = co_await visit_batches(visit); !visited) co_return visited.error();
+      if (has_all_) {
+        header_.known = next_;
+        end_.tail = log_end::clean;
+        break;
+      }
       if (auto judged = co_await judge_tail(); !judged) co_return judged.error();
-      if (end_.tail == log_end::clean || is_rejected_) break;
+      if (is_rejected_ || (is_locked_ && end_.tail == log_end::clean)) break;
       // Another program may be appending, and have been writing what was no whole batch; it may even have opened the
-      // log meanwhile. (A batch is written when the one before it is durable: what is there now is what had to be
-      // there.)
+      // log meanwhile, or trimmed it. (A batch is written when the one before it is durable: what is there now is what
+      // had to be there.)
       auto again = co_await read_header();
       if (!again) co_return again.error();
       // Not that of a log which has replaced this one, nor a forged one: its batches may exceed the limit.
       const bool is_renewed =
           again.value() && again.value()->is_of_same_log(header_) && again.value()->is_newer_than(header_);
+      const bool is_trimmed = is_renewed && again.value()->start.offset > next_.offset;
+      if (end_.tail == log_end::clean && !is_trimmed) break;
       if (is_renewed) header_ = *again.value();
+      if (is_trimmed) begin_at_start();
+      // A writer that continues to trim need not be followed. The second renewal has begun after this read: what it
+      // knows, everything that was acknowledged before, was visited or has been trimmed.
+      if (is_renewed && ++renewals == 2) owed = header_.known;
+      if (is_trimmed && renewals >= 2 && next_.is_behind(owed)) {
+        header_.known = next_;
+        end_.tail = log_end::clean;
+        break;
+      }
       if (auto ready = allocate_window(); !ready) co_return ready.error();
       if (auto filled = co_await fill(next_.offset); !filled) co_return filled.error();
       if (!is_renewed && !whole_batch()) break;
@@ -209,9 +232,17 @@ class log_reader {
 
   // --- batches ---
 
+  void begin_at_start() noexcept {
+    next_ = header_.start;
+    visited_ = next_.record;
+    end_.end = next_.offset;
+  }
+
   template <class Visit>
   task<result<void>> visit_batches(Visit& visit) {
     for (;;) {
+      if (next_.offset >= owed_until_) has_all_ = true;
+      if (has_all_) co_return success();
       if (auto filled = co_await fill_for_batch(); !filled) co_return filled.error();
       const auto batch = whole_batch();
       if (!batch) co_return success();
@@ -248,6 +279,7 @@ class log_reader {
   void pass(const log_format::batch_header& batch) noexcept {
     QIO_CHECK(batch.offset == next_.offset && batch.number == next_.batch && batch.generation >= generation_,
               "bug in qio: a batch of a log was read out of order");
+    if (positions_ != nullptr) positions_->add(next_);
     next_ = behind(batch);
     generation_ = batch.generation;
     end_.end = next_.offset;
@@ -296,6 +328,7 @@ class log_reader {
       const auto record = left.subspan(log_format::frame_bytes, static_cast<std::size_t>(bytes));
       if (!visit(log_record{batch.first_record + i, record})) return false;
       ++end_.records;
+      ++visited_;
       left = left.subspan(static_cast<std::size_t>(lesser_of<std::uint64_t>(log_format::framed(bytes), left.size())));
     }
     return true;
@@ -343,12 +376,12 @@ class log_reader {
 
   // Records up to the one in front of `end` were appended.
   void note_unreachable(std::uint64_t end) noexcept {
-    const std::uint64_t visited = header_.start.record + end_.records;
-    if (end > visited) end_.unreachable = greater_of(end_.unreachable, end - visited);
+    if (end > visited_) end_.unreachable = greater_of(end_.unreachable, end - visited_);
   }
 
   File& file_;
   const bool is_locked_;
+  log_format::known_positions* const positions_;
   std::optional<aligned_buffer> memory_;
   std::uint64_t begin_ = 0;  // of what is in memory: its offset in the file
   std::size_t filled_ = 0;
@@ -356,8 +389,11 @@ class log_reader {
   log_format::file_header header_{};
   log_format::position next_;     // behind the last whole batch
   std::uint64_t generation_ = 0;  // of that batch
+  std::uint64_t visited_ = 0;     // the number of the record behind those that were visited
   std::uint64_t settled_ = 0;     // batches that end in front of this offset are not being written any more
   bool is_rejected_ = false;
+  std::uint64_t owed_until_ = 0;  // no record is owed from this offset on
+  bool has_all_ = false;          // that are owed
   log_contents end_;
 };
 

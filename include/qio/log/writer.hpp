@@ -4,8 +4,10 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/base/intrusive.hpp>
+#include <qio/base/process_mutex.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
+#include <qio/extent.hpp>
 #include <qio/file.hpp>
 #include <qio/file/access.hpp>
 #include <qio/log/format.hpp>
@@ -34,33 +36,57 @@
 
 QIO_BEGIN_NAMESPACE
 
-// --- One record on its way into a log ---
+// --- What is on its way into a log ---
 
 namespace detail {
 
-/// No engine gets it: the log takes it, and gives it to the loop when the record is durable.
-struct log_append_request : request {
-  std::span<const std::byte> record;
-  std::uint64_t number = 0;        ///< once it has a place in the log
+/// No engine gets it: the log takes it, and gives it to the loop when it is durable.
+struct log_request : request {
+  std::uint64_t number = 0;        ///< the result
   queue<request>* list = nullptr;  ///< of the log, which it is in
+};
+
+/// Of one record; the number is that of its place in the log.
+struct log_append_request : log_request {
+  std::span<const std::byte> record;
+};
+
+/// Of all records in front of one; the number is that of the first one that is left.
+struct log_trim_request : log_request {
+  std::uint64_t kept = 0;
+  std::uint64_t begin = 0;  ///< where the log will begin
 };
 
 }  // namespace detail
 
-/// The append of one record: see log_writer::append(). Awaited, or started with a callback, once. Immovable, and
-/// allocates nothing. Destroying it in flight abandons the record, which may or may not be in the log.
-template <class State>
-class [[nodiscard]] log_append final : private detail::log_append_request {
+/// What changes a log: log_append and log_trim, made by log_writer. Awaited, or started with a callback, once.
+/// Immovable, and allocates nothing. Destroying it in flight abandons it: the record may or may not be in the log.
+template <class State, class Request>
+class [[nodiscard]] log_operation final : private Request {
+  using Request::completed;
+  using Request::failure;
+  using Request::list;
+
  public:
-  using result_type = result<std::uint64_t>;  ///< the number of the record
+  using result_type = result<std::uint64_t>;  ///< the number of the record, or of the first one that is left
 
   /// For log_writer. A null `log` is one that was moved from.
-  log_append(State* log, std::span<const std::byte> bytes) noexcept : log_(log) { record = bytes; }
-  log_append(const log_append&) = delete;
-  log_append& operator=(const log_append&) = delete;
-  ~log_append() {
+  log_operation(State* log, std::span<const std::byte> bytes) noexcept
+    requires std::same_as<Request, detail::log_append_request>
+      : log_(log) {
+    this->record = bytes;
+  }
+  /// The same for a trim.
+  log_operation(State* log, std::uint64_t record) noexcept
+    requires std::same_as<Request, detail::log_trim_request>
+      : log_(log) {
+    this->kept = record;
+  }
+  log_operation(const log_operation&) = delete;
+  log_operation& operator=(const log_operation&) = delete;
+  ~log_operation() {
     if (stage_ != stage::started) return;
-    loop_->require_own_thread("an append to a log was destroyed by another thread than its context's");
+    loop_->require_own_thread("an operation of a log was destroyed by another thread than its context's");
     if (list != nullptr)
       list->remove(*this);
     else
@@ -68,12 +94,14 @@ class [[nodiscard]] log_append final : private detail::log_append_request {
   }
 
   bool await_ready(detail::caller from = detail::caller::here()) noexcept {
-    QIO_CHECK_AT(stage_ == stage::made, "a log_append was awaited that has already been started or awaited", from);
+    QIO_CHECK_AT(stage_ == stage::made, "an operation of a log was awaited that has already been started or awaited",
+                 from);
     if (is_refused()) return true;
     require_own_thread(from);
     if (!log_->loop().closed())
       log_->loop().require_running(
-          "an append to a log was awaited inside another context's run(), and nothing runs its own context meanwhile: "
+          "an operation of a log was awaited inside another context's run(), and nothing runs its own context "
+          "meanwhile: "
           "run that on a thread of its own, and co_await its schedule() first",
           from);
     return false;
@@ -81,7 +109,7 @@ class [[nodiscard]] log_append final : private detail::log_append_request {
   bool await_suspend(std::coroutine_handle<> waiting) noexcept {
     new (&storage_) std::coroutine_handle<>(waiting);
     completed = [](request& self) noexcept {
-      auto& done = static_cast<log_append&>(self);
+      auto& done = static_cast<log_operation&>(self);
       done.stage_ = stage::completed;
       std::launder(reinterpret_cast<std::coroutine_handle<>*>(&done.storage_))->resume();
     };
@@ -101,10 +129,11 @@ class [[nodiscard]] log_append final : private detail::log_append_request {
     static_assert(std::is_trivially_copyable_v<Callback> && sizeof(Callback) <= sizeof(storage_) &&
                       alignof(Callback) <= alignof(void*),
                   "qio: a callback must be trivially copyable and at most four pointers in size; capture a pointer");
-    QIO_CHECK_AT(stage_ == stage::made, "a log_append was started that has already been started or awaited", from);
+    QIO_CHECK_AT(stage_ == stage::made, "an operation of a log was started that has already been started or awaited",
+                 from);
     new (&storage_) Callback(callback);
     completed = [](request& self) noexcept {
-      auto& done = static_cast<log_append&>(self);
+      auto& done = static_cast<log_operation&>(self);
       done.stage_ = stage::completed;
       Callback copy = *std::launder(reinterpret_cast<Callback*>(&done.storage_));  // it may destroy the append
       copy(done.answer());
@@ -124,7 +153,7 @@ class [[nodiscard]] log_append final : private detail::log_append_request {
     return log_ == nullptr;
   }
   void require_own_thread(detail::caller from) const noexcept {
-    log_->loop().require_own_thread("a record was appended to a log by another thread than its context's", from);
+    log_->loop().require_own_thread("a log was changed by another thread than its context's", from);
   }
   // False if it was refused.
   bool enter() noexcept {
@@ -134,8 +163,8 @@ class [[nodiscard]] log_append final : private detail::log_append_request {
     return !failure.exists();
   }
   result_type answer() const noexcept {
-    if (failed()) return failure;
-    return number;
+    if (this->failed()) return failure;
+    return this->number;
   }
 
   State* log_;
@@ -143,6 +172,13 @@ class [[nodiscard]] log_append final : private detail::log_append_request {
   alignas(void*) std::byte storage_[4 * sizeof(void*)];  // the coroutine or the callback that waits
   stage stage_ = stage::made;
 };
+
+/// The append of one record: see log_writer::append().
+template <class State>
+using log_append = log_operation<State, detail::log_append_request>;
+/// Drops the records in front of one: see log_writer::trim().
+template <class State>
+using log_trim = log_operation<State, detail::log_trim_request>;
 
 QIO_END_NAMESPACE
 
@@ -246,6 +282,10 @@ struct log_options {
 
 namespace detail {
 
+/// What keeps a second writer from a log: an exclusive lock of one byte that no data reaches, so that transfers of
+/// others go on where locks are mandatory (Windows).
+inline constexpr extent lock_of_log{max_offset - 1, 1};
+
 /// One batch is in flight at a time; records that arrive meanwhile gather in the other one. What does not fit waits.
 template <class File>
 class log_writer_state final {
@@ -266,13 +306,16 @@ class log_writer_state final {
   log_writer_state& operator=(const log_writer_state&) = delete;
 
   ~log_writer_state() {
+    discard_.reset();
     write_.reset();
     zeros_.reset();
     sync_.reset();
     header_write_.reset();
     if (is_start_due_) loop_->abandon(starter_);
     fail(std::make_error_code(std::errc::operation_canceled));
-    if (is_locked_) file_access::unlock(file_);
+    complete_all(trims_, failure_);
+    // A child process has the lock of its parent.
+    if (is_locked_ && !locked_in_.has_changed()) static_cast<void>(file_.unlock(lock_of_log));
   }
 
   /// Recovers the log, or creates it.
@@ -283,14 +326,16 @@ class log_writer_state final {
     const auto& granted = file_access::activity_of(file_);
     if (!granted.may_read() || !granted.may_write()) co_return error(errc::access_not_granted);
     if (file_access::is_shared(file_)) co_return error(errc::log_is_open);
-    const auto locked = file_access::lock_exclusively(file_);
+    file_access::keep_out_of_ring(file_);
+    const auto locked = file_.try_lock(lock_kind::exclusive, lock_of_log);
     if (!locked) co_return locked.error();
     if (!locked.value()) co_return error(errc::log_is_open);
     is_locked_ = true;
+    static_cast<void>(locked_in_.has_changed());
     // What a program that was killed has written may be in memory only, and so may what the device has refused.
     if (auto synced = co_await file_.async_sync(sync_kind::data_and_size); !synced) co_return synced.error();
     if (auto dropped = co_await file_access::drop_pages_of(file_); !dropped) co_return dropped.error();
-    log_reader<File> reader(file_, true);
+    log_reader<File> reader(file_, true, &positions_);
     auto header = co_await reader.read_header();
     if (!header) co_return header.error();
     const bool is_new = !header.value();
@@ -324,13 +369,15 @@ class log_writer_state final {
   std::uint64_t longest_record() const noexcept { return longest_record_; }
   loop_type& loop() noexcept { return *loop_; }
   const error& failure() const noexcept { return failure_; }
+  std::uint64_t first_record() const noexcept { return header_.start.record; }
+  std::uint64_t discarded() const noexcept { return discarded_; }
 
   /// `r` takes its place in the log. Fails at once, without a call, if it cannot.
   error enter(log_append_request& r) noexcept {
     QIO_CHECK(r.list == nullptr, "bug in qio: an append was started twice");
     if (failure_.exists()) return failure_;
     if (loop_->closed()) return errc::context_closed;
-    if (r.record.size() > longest_record()) return {errc::record_too_large, r.record.size(), longest_record()};
+    if (r.record.size() > longest_record_) return {errc::record_too_large, r.record.size(), longest_record_};
     if (late_.empty() && gathering().fits(r.record.size()))
       gather(r);
     else
@@ -339,9 +386,31 @@ class log_writer_state final {
     return {};
   }
 
+  /// `r` waits until the log begins behind what it does not keep. Fails at once if that is not durable yet.
+  error enter(log_trim_request& r) noexcept {
+    QIO_CHECK(r.list == nullptr, "bug in qio: a trim was started twice");
+    if (failure_.exists()) return failure_;
+    if (renewal_failure_.exists()) return renewal_failure_;
+    if (loop_->closed()) return errc::context_closed;
+    if (r.kept > tail_.record) return {errc::record_not_durable, r.kept, tail_.record};
+    const log_format::position begin = r.kept == tail_.record ? tail_ : positions_.in_front_of(r.kept, header_.start);
+    const bool is_later = begin.offset > header_.start.offset;
+    if (is_later) {
+      header_.start = begin;
+      positions_.drop(begin);
+    }
+    r.number = header_.start.record;
+    r.begin = header_.start.offset;
+    wait_in(trims_, r);
+    if (is_later) renew();
+    discard();
+    return {};
+  }
+
  private:
   using write_operation = decltype(std::declval<File&>().async_write_at(0, std::declval<std::span<const std::byte>>()));
   using sync_operation = decltype(std::declval<File&>().async_sync(sync_kind::data_and_size));
+  using discard_operation = decltype(std::declval<File&>().async_discard(0, 0));
 
   // In the loop's list behind everybody whose record has just become durable: what they append joins one batch.
   struct starter : request {
@@ -367,6 +436,7 @@ class log_writer_state final {
   result<void> prepare() {
     longest_record_ = log_format::longest_record(header_.largest);
     extent_ = log_format::round_up(greater_of(options_.extent, header_.largest), header_.block);
+    durable_start_ = header_.start.offset;
     durable_ = file_access::flags_of(file_, {.durable = true});
     const file_activity& file = file_access::activity_of(file_);
     grows_alone_ = file.writes_durably && file.writes_to_cache;
@@ -447,7 +517,7 @@ class log_writer_state final {
     r.number = next_record_++;
     wait_in(gathering().waiting, r);
   }
-  static void wait_in(queue<request>& list, log_append_request& r) noexcept {
+  static void wait_in(queue<request>& list, log_request& r) noexcept {
     list.push(r);
     r.list = &list;
   }
@@ -502,6 +572,7 @@ class log_writer_state final {
     if (!written) return fail(written.error());
     QIO_CHECK(written.value() == other().size() && tail_.offset + written.value() <= initialized_,
               "bug in qio: a batch of a log was written in part, or where nothing was prepared");
+    positions_.add(tail_);
     tail_ = {tail_.offset + written.value(), tail_.batch + 1, tail_.record + other().records()};
     complete_all(other().waiting, {});
     other().reset();
@@ -528,9 +599,10 @@ class log_writer_state final {
     if (zeroed_ == grown_) {
       sync_.emplace([&] { return file_.async_sync(sync_kind::data_and_size); }).start([this](result<void> synced) {
         if (!synced) return end_growth(synced.error());
+        if (renewal_failure_.exists()) return end_growth(renewal_failure_);
         header_.owned = grown_;
-        header_.known = tail_;
-        renew_copy(0);
+        is_zeroed_ = true;
+        renew();
       });
       return;
     }
@@ -541,19 +613,10 @@ class log_writer_state final {
           grow_on();
         });
   }
-  void renew_copy(unsigned copy) noexcept {
-    copy_ = copy;
-    const std::span<std::byte> from = header_copy(copy);
-    header_write_.emplace([&] { return durable_write(offset_of_copy(copy), from); })
-        .start([this](result<std::size_t> written) {
-          if (written && copy_ == 0) return renew_copy(1);
-          end_growth(written ? error() : written.error());
-        });
-  }
   // Appends succeed as long as there is room.
   void end_growth(const error& failure) noexcept {
     QIO_CHECK(is_growing_, "bug in qio: the growth of a log ended twice");
-    is_growing_ = false;
+    is_growing_ = is_zeroed_ = false;
     if (failure.exists())
       growth_failure_ = failure;
     else
@@ -563,12 +626,90 @@ class log_writer_state final {
     start();
   }
 
+  // --- both copies of the header, after what they say is true ---
+
+  // What changes meanwhile needs another turn: the first copy may be written by then.
+  void renew() noexcept {
+    if (std::exchange(is_renewing_, true)) {
+      is_renewal_late_ = true;
+      return;
+    }
+    renewed_start_ = header_.start.offset;
+    renews_growth_ = is_zeroed_;
+    renew_copy(0);
+  }
+  void renew_copy(unsigned copy) noexcept {
+    copy_ = copy;
+    header_.known = tail_;
+    const std::span<std::byte> from = header_copy(copy);
+    header_write_.emplace([&] { return durable_write(offset_of_copy(copy), from); })
+        .start([this](result<std::size_t> written) {
+          if (written && copy_ == 0) return renew_copy(1);
+          end_renewal(written ? error() : written.error());
+        });
+  }
+  // After a failure, the copy that was being written may be torn, and the other one is not written again.
+  void end_renewal(const error& failure) noexcept {
+    QIO_CHECK(is_renewing_, "bug in qio: the header of a log was renewed twice");
+    is_renewing_ = false;
+    const bool is_late = std::exchange(is_renewal_late_, false) && !failure.exists();
+    if (failure.exists()) {
+      growth_failure_ = renewal_failure_ = failure.code();
+      complete_all(trims_, failure);
+      renews_growth_ = is_zeroed_;
+    } else {
+      durable_start_ = renewed_start_;
+    }
+    if (std::exchange(renews_growth_, false)) end_growth(failure);
+    if (is_late) renew();
+    discard();
+  }
+
+  // --- trimming: the header, then a hole ---
+
+  // Whole pages only, of any system: nobody who reads the log meanwhile gets a part of a sector.
+  static constexpr std::uint64_t largest_page = 64 * 1024;
+
+  // For trims of which the header says so. They are in the order of what they drop.
+  void discard() noexcept {
+    const request* const first = trims_.first();
+    if (is_discarding_ || first == nullptr || static_cast<const log_trim_request*>(first)->begin > durable_start_)
+      return;
+    is_discarding_ = true;
+    discarding_start_ = durable_start_;
+    const std::uint64_t begin = log_format::round_up(header_.first(), largest_page);
+    const std::uint64_t end = discarding_start_ / largest_page * largest_page;
+    if (end <= begin || end - begin == discarded_) return end_discard({}, discarded_);
+    discard_.emplace([&] { return file_.async_discard(begin, end - begin); })
+        .start([this, bytes = end - begin](result<void> done) {
+          if (!done && done.error() == std::errc::operation_not_supported) return end_discard({}, 0);
+          end_discard(done ? error() : done.error(), done ? bytes : discarded_);
+        });
+  }
+  void end_discard(const error& failure, std::uint64_t bytes) noexcept {
+    QIO_CHECK(is_discarding_, "bug in qio: a part of a log was discarded twice");
+    is_discarding_ = false;
+    // There may be room again for a log that could not grow.
+    if (bytes != discarded_ && !renewal_failure_.exists() && growth_failure_ == std::errc::no_space_on_device)
+      growth_failure_ = {};
+    discarded_ = bytes;
+    queue<request> ended;
+    while (request* const first = trims_.first()) {
+      auto& r = static_cast<log_trim_request&>(*first);
+      if (r.begin > discarding_start_) break;
+      trims_.remove(r);
+      wait_in(ended, r);
+    }
+    complete_all(ended, failure);
+    discard();
+  }
+
   // --- completing ---
 
   void complete_all(queue<request>& waiting, const error& failure) noexcept {
     while (request* const first = waiting.pop()) {
-      auto& r = static_cast<log_append_request&>(*first);
-      QIO_CHECK(r.list == &waiting, "bug in qio: an append was completed that waits elsewhere");
+      auto& r = static_cast<log_request&>(*first);
+      QIO_CHECK(r.list == &waiting, "bug in qio: an operation of a log was completed that waits elsewhere");
       r.list = nullptr;
       r.failure = failure;
       loop_->complete_later(r);
@@ -598,6 +739,7 @@ class log_writer_state final {
   bool grows_alone_ = false;
   log_contents contents_;
   bool is_locked_ = false;
+  last_process locked_in_;
   error failure_;         // of a write: sticky
   error growth_failure_;  // matters once the space that is left is used up
 
@@ -616,13 +758,27 @@ class log_writer_state final {
   bool is_growing_ = false;
   bool is_growth_awaited_ = false;
   std::uint64_t zeroed_ = 0, grown_ = 0;
+  bool is_zeroed_ = false;  // the growth, which waits for the header
   std::optional<aligned_buffer> header_copy_;
-  unsigned copy_ = 0;  // the one that is written
+  unsigned copy_ = 0;             // the one that is written
+  bool is_renewing_ = false;      // both
+  bool is_renewal_late_ = false;  // the header has changed meanwhile
+  bool renews_growth_ = false;    // the growth is what it says
+  error renewal_failure_;         // sticky
+
+  log_format::known_positions positions_;
+  queue<request> trims_;
+  std::uint64_t renewed_start_ = 0;     // header_.start.offset when the renewal began
+  std::uint64_t durable_start_ = 0;     // what both copies have
+  std::uint64_t discarding_start_ = 0;  // what it was when the discard began
+  bool is_discarding_ = false;
+  std::uint64_t discarded_ = 0;
 
   operation_slot<write_operation> write_;
   operation_slot<write_operation> zeros_;
   operation_slot<sync_operation> sync_;
   operation_slot<write_operation> header_write_;
+  operation_slot<discard_operation> discard_;
 };
 
 }  // namespace detail

@@ -313,6 +313,40 @@ class control final : timer, posted {
   bool timed_out_ = false;
 };
 
+// --- What no engine waits for: the loop tries it again and again ---
+
+/// A request of which the loop's thread makes one attempt after another, until it is complete: the first in the next
+/// turn, and the others by a timer, after pauses that double. From submit() to completion it is in the list
+/// file_activity::retried.
+struct retried_request : request, timer {
+  static constexpr clock::duration shortest_pause = std::chrono::milliseconds(1);
+  static constexpr clock::duration longest_pause = std::chrono::milliseconds(50);
+
+  bool (*try_once)(retried_request&) noexcept;  ///< true if it is complete: `failure` says how
+  void (*ended)(request&) noexcept;             ///< of the operation: `completed` is the loop's until then
+  void* owner;                                  ///< the loop
+  clock::duration pause = shortest_pause;
+};
+
+/// The same for a function that returns a result<bool>: false to be called again. It must not throw.
+template <class Function>
+class retried_call : public retried_request {
+ public:
+  void describe(const Function& function, file_activity& file) noexcept {
+    function_.emplace(function);
+    op = opcode::call;
+    activity = &file;
+    try_once = [](retried_request& self) noexcept {
+      const result<bool> done = (*static_cast<retried_call&>(self).function_)();
+      if (!done) self.failure = done.error();
+      return !done || done.value();
+    };
+  }
+
+ private:
+  std::optional<Function> function_;
+};
+
 // --- The event loop that a context, its files and their operations share ---
 
 /// Work that submits requests of its own, one after another: begin(loop), cancel(loop), abandon(loop).
@@ -337,7 +371,6 @@ class loop final : public mailbox {
 
   const Engine& engine() const noexcept { return *engine_; }
   std::span<std::byte> memory() noexcept { return memory_ ? std::span<std::byte>(*memory_) : std::span<std::byte>(); }
-  bool closed() const noexcept { return closed_; }
   /// Whether polling was requested. Then opening a direct file takes a transfer.
   bool is_to_poll() const noexcept { return is_to_poll_; }
   /// The options of a file that is opened here: no file may do inline what the context forbids.
@@ -347,7 +380,7 @@ class loop final : public mailbox {
     return options;
   }
   inline_work works_inline() const noexcept { return inline_work_; }
-  bool idle() const noexcept { return engine_->in_flight() == 0 && completed_.empty(); }
+  bool idle() const noexcept { return engine_->in_flight() == 0 && completed_.empty() && retried_ == 0; }
 
   /// Binds a file that is being opened to the engine. From any thread.
   result<void> attach(platform::native_handle handle) noexcept { return engine_->attach(handle); }
@@ -377,7 +410,13 @@ class loop final : public mailbox {
   /// An operation completes at once without any work: it is empty or refused. It counts as some, so that a coroutine
   /// that starts one after another lets others run, unless the loop is closing and waits for it to give up.
   void complete_idly() noexcept {
-    if (!closed_) inline_turn_.spend_copy(0);
+    if (!closed()) inline_turn_.spend_copy(0);
+  }
+
+  /// Whether a coroutine goes on at once whose sleep has no time left to wait. That counts as some work as well.
+  bool may_skip_sleep() noexcept {
+    complete_idly();
+    return may_go_on();
   }
 
   /// For what is done inline, but is no request.
@@ -409,6 +448,24 @@ class loop final : public mailbox {
     engine_->submit_all(first);
   }
 
+  void submit(retried_request& r) noexcept {
+    require_own_thread("an operation was started by another thread than its context's");
+    if (!r.activity->is_linked()) activities_.insert(*r.activity);
+    r.activity->retried.insert(r);
+    ++retried_;
+    r.owner = this;
+    r.ended = r.completed;
+    r.completed = [](request& self) noexcept {
+      auto& due = static_cast<retried_request&>(self);
+      static_cast<void>(static_cast<loop*>(due.owner)->try_once(due));
+    };
+    r.expired = [](timer& self) noexcept {
+      auto& due = static_cast<retried_request&>(self);
+      return static_cast<loop*>(due.owner)->try_once(due);
+    };
+    completed_.push(r);
+  }
+
   template <composed_work Work>
   void submit(Work& work) noexcept {
     require_own_thread("an operation was started by another thread than its context's");
@@ -428,6 +485,11 @@ class loop final : public mailbox {
   }
   void cancel(batch& all) noexcept {
     all.for_each_unfinished([this](batch_part& part) { cancel(static_cast<request&>(part)); });
+  }
+
+  void cancel(retried_request& r) noexcept {
+    require_own_thread("an operation was canceled by another thread than its context's: use a stop token instead");
+    if (r.is_held()) give_up(r);
   }
 
   template <composed_work Work>
@@ -454,6 +516,12 @@ class loop final : public mailbox {
     static_cast<void>(all.conclude(false));
   }
 
+  void abandon(retried_request& r) noexcept {
+    require_own_thread("an operation was destroyed by another thread than the one that runs its context");
+    cancel(r);
+    completed_.remove(r);
+  }
+
   template <composed_work Work>
   void abandon(Work& work) noexcept {
     require_own_thread("an operation was destroyed by another thread than the one that runs its context");
@@ -465,9 +533,9 @@ class loop final : public mailbox {
   void end(file_activity& activity) noexcept {
     if (!activity.is_linked()) return;  // it has had no operation, or the loop has ended: any thread may close it
     // Without operations in flight, any thread may close it when the loop's thread no longer runs it.
-    if (activity.in_flight != 0 || is_running())
+    if (activity.in_flight != 0 || activity.retried.any() != nullptr || is_running())
       require_own_thread("a file was closed by another thread than its context's");
-    if (activity.in_flight != 0) cancel_all(activity);
+    cancel_all(activity);
     while (activity.in_flight != 0) engine_->wait(completed_, wait_limit::unlimited());
     activity.forget();  // only now: the engine may need the list
     engine_->release(activity);
@@ -573,7 +641,7 @@ class loop final : public mailbox {
   void close() noexcept {
     QIO_CHECK_AT(!is_running(), "a context was destroyed by one of its own callbacks or coroutines", caller());
     const running_scope scope(number());
-    closed_ = true;
+    set_closed();
     inline_turn_.renew();  // and nothing is spent from now on, because what is refused completes at once
     activities_.for_each([&](file_activity& each) { cancel_all(each); });
     while (engine_->in_flight() != 0) engine_->wait(completed_, wait_limit::unlimited());
@@ -662,6 +730,38 @@ class loop final : public mailbox {
     activity.held.for_each([&](request& r) {
       if (!r.is_held_back()) engine_->cancel(r);
     });
+    while (request* const r = activity.retried.any()) give_up(static_cast<retried_request&>(*r));
+  }
+
+  // It is due, so in no list but that of its file. True if it is complete, and has called back.
+  bool try_once(retried_request& r) noexcept {
+    inline_turn_.spend_copy(0);
+    if (!r.try_once(r)) {
+      r.when = now() + r.pause;
+      r.pause = lesser_of(2 * r.pause, retried_request::longest_pause);
+      timers_.insert(r);
+      return false;
+    }
+    forget(r);
+    r.ended(r);
+    return true;
+  }
+
+  // It completes as canceled, and needs its file no more.
+  void give_up(retried_request& r) noexcept {
+    if (r.is_armed) {
+      timers_.remove(r);
+      completed_.push(r);
+    }
+    forget(r);
+    r.fail_as_canceled();
+  }
+
+  void forget(retried_request& r) noexcept {
+    QIO_CHECK(retried_ != 0, "bug in qio: a request ended that was not being tried");
+    r.unlink();
+    --retried_;
+    r.completed = r.ended;
   }
 
   wait_limit limit(bool may_wait) const noexcept {
@@ -702,19 +802,21 @@ class loop final : public mailbox {
   list<file_activity> activities_;  // of every file that has had an operation; each lists those that the engine holds
   completed_requests completed_;
   timers timers_;
+  std::size_t retried_ = 0;  // requests of activities_ that are tried again and again
   inline_turn inline_turn_;
   clock::time_point due_ = (clock::time_point::min)();  // timers of the turn whose pieces run_one() takes
   unsigned dispatches_left_ = 0;                        // of that turn
   const bool is_to_poll_;
   const inline_work inline_work_;
-  bool closed_ = false;  // takes no more operations
-  bool ended_ = false;   // calls nothing back any more
+  bool ended_ = false;  // calls nothing back any more
 };
 
 // --- A coroutine that waits for a time, and may be stopped ---
 
-/// `when`, as far as every engine can wait without an overflow; beyond that, forever.
+/// `when`, as far as every engine can wait without an overflow; beyond that, forever. Not in this turn: then a
+/// coroutine whose sleeps have no time left would be resumed without end.
 inline clock::time_point limited(clock::time_point when, clock::time_point now) noexcept {
+  if (when <= now) return now + clock::duration(1);
   return when - now > longest_wait ? (clock::time_point::max)() : when;
 }
 
@@ -729,7 +831,7 @@ class [[nodiscard]] sleeping final : timer {
     if (is_armed) loop_->end_sleep(*this);
   }
 
-  bool await_ready() const noexcept { return loop_->closed() || when <= loop_->now(); }
+  bool await_ready() noexcept { return loop_->closed() || (when <= loop_->now() && loop_->may_skip_sleep()); }
   void await_suspend(std::coroutine_handle<> waiting, caller from = caller::here()) noexcept {
     waiting_ = waiting;
     when = limited(when, loop_->now());
@@ -763,7 +865,7 @@ class [[nodiscard]] stoppable_sleeping final : timer, posted {
 
   bool await_ready() noexcept {
     stopped_ = stop_.stop_requested();
-    return stopped_ || loop_->closed() || when <= loop_->now();
+    return stopped_ || loop_->closed() || (when <= loop_->now() && loop_->may_skip_sleep());
   }
   void await_suspend(std::coroutine_handle<> waiting, caller from = caller::here()) noexcept {
     waiting_ = waiting;

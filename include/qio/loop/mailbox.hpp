@@ -82,6 +82,8 @@ class mailbox : list_hook {
   mailbox& operator=(const mailbox&) = delete;
 
   loop_number number() const noexcept { return number_; }
+  /// Whether the loop is closing, or has closed: it takes no more operations. On the loop's thread.
+  bool closed() const noexcept { return closed_; }
 
   /// The owner is the thread that first ran the loop. Before that, and after the end, the program may use the loop from
   /// any one thread.
@@ -111,7 +113,16 @@ class mailbox : list_hook {
     if (arrivals_.push(node)) wake_(*this);
   }
 
-  /// The same by number. False if that loop has closed; then `node` is untouched.
+  /// The same on the loop's thread: `node` runs at the beginning of the next turn. Takes no system call, because
+  /// nothing sleeps that would have to be woken.
+  void post_to_next_turn(posted& node) noexcept {
+    QIO_CHECK(!node.is_posted, "bug in qio: the same work was posted twice");
+    require_own_thread("bug in qio: another thread asked for the next turn of a loop");
+    node.is_posted = true;
+    posted_.push(node);
+  }
+
+  /// post() by number. False if that loop has closed; then `node` is untouched.
   static bool post_to(loop_number number, posted& node) noexcept {
     return with_open(number, [&](mailbox& found) { found.post(node); });
   }
@@ -176,6 +187,8 @@ class mailbox : list_hook {
   void take_ownership() noexcept { owner_ = this_thread_number(); }
   void give_up_ownership() noexcept { owner_ = 0; }
 
+  void set_closed() noexcept { closed_ = true; }
+
   bool is_running() const noexcept { return is_running_; }
   void set_running(bool is_running) noexcept { is_running_ = is_running; }
   /// It is run by a callback or coroutine of another loop.
@@ -225,6 +238,7 @@ class mailbox : list_hook {
   std::uint64_t owner_ = 0;  // this_thread_number(); 0 if there is none
   bool is_running_ = false;  // within run() or poll()
   bool is_run_within_others_ = false;
+  bool closed_ = false;
   std::atomic<clock::rep> posted_at_ = 0;  // when the first of arrivals_ was posted; 0 if that is unknown
   arrivals<posted> arrivals_;
   queue<posted> posted_;            // taken from arrivals_, not yet run

@@ -32,9 +32,6 @@ enum class opcode : std::uint8_t {
               ///< closing)
 };
 
-QIO_END_NAMESPACE
-
-QIO_BEGIN_NAMESPACE
 namespace detail {
 
 // --- A transfer, system call by system call ---
@@ -174,9 +171,6 @@ class transfer {
 };
 
 }  // namespace detail
-QIO_END_NAMESPACE
-
-QIO_BEGIN_NAMESPACE
 
 // --- What the operations of one file share ---
 
@@ -196,12 +190,13 @@ struct file_activity : detail::list_hook {
     if (is_linked()) unlink();
   }
 
-  detail::list<request> held;   ///< requests that an engine holds, or is about to get
-  std::uint32_t in_flight = 0;  ///< requests that an engine holds
-  std::uint8_t polled = 0;      ///< a bit for each opcode to be polled; cleared by the engine if the device refuses
-  bool writes_durably = false;  ///< every write is complete when it is durable
-  bool is_direct = false;       ///< transfers go to the device
-  bool writes_to_cache = true;  ///< so that a durable write may get, and take away, the error of another write
+  detail::list<request> held;     ///< requests that an engine holds, or is about to get
+  detail::list<request> retried;  ///< requests that the loop tries again and again: see detail::retried_request
+  std::uint32_t in_flight = 0;    ///< requests that an engine holds
+  std::uint8_t polled = 0;        ///< a bit for each opcode to be polled; cleared by the engine if the device refuses
+  bool writes_durably = false;    ///< every write is complete when it is durable
+  bool is_direct = false;         ///< transfers go to the device
+  bool writes_to_cache = true;    ///< so that a durable write may get, and take away, the error of another write
   access granted = access::read_write;  ///< what the file was opened for
   file_statistics statistics;
   detail::sync_failure sync_failure;
@@ -216,6 +211,12 @@ struct file_activity : detail::list_hook {
   QIO_COLD error not_granted(access wanted) const noexcept {
     return error(errc::access_not_granted, static_cast<std::uint64_t>(granted), static_cast<std::uint64_t>(wanted))
         .naming(wanted == access::read ? "read" : "write", path.c_str());
+  }
+  /// The error of a lock that needs an access which the file was not opened for.
+  QIO_COLD error lock_not_granted(lock_kind kind) const noexcept {
+    const access wanted = kind == lock_kind::shared ? access::read : access::write;
+    return error(errc::access_not_granted, static_cast<std::uint64_t>(granted), static_cast<std::uint64_t>(wanted))
+        .naming(kind == lock_kind::shared ? "take a shared lock of" : "take an exclusive lock of", path.c_str());
   }
   /// The error of a sync, or of a durable write, after which data may be lost.
   QIO_COLD error of_sync(const error& failure, opcode op = opcode::sync) const noexcept {
@@ -312,9 +313,6 @@ struct request : detail::list_hook {
 /// Completed requests, in the order in which the engine found them.
 using completed_requests = detail::queue<request>;
 
-QIO_END_NAMESPACE
-
-QIO_BEGIN_NAMESPACE
 namespace detail {
 
 // --- Applies the results of system calls to a request, and carries out whole requests by blocking calls ---

@@ -2,13 +2,19 @@
 // One file of a simulated disk: what programs see, what is durable, and what is written but not yet durable.
 #pragma once
 
+#include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
+#include <qio/extent.hpp>
 #include <qio/simulation/chance.hpp>
 #include <qio/simulation/sparse_bytes.hpp>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -18,13 +24,22 @@ QIO_BEGIN_NAMESPACE
 namespace detail {
 
 /// Programs see what is written immediately; it is durable after a sync. If the power fails in between, each sector
-/// written since the sync may be on the disk or not, in any order. Changes of the size are kept in their order, up to
-/// any one of them, as by a file system with a journal.
+/// written since the sync may be on the disk or not, as any of the writes has left it; so may each page that was made
+/// zeros or cloned, whole. Changes of the size and of what is reserved are kept in their order, up to any one of them,
+/// as by a file system with a journal.
 class simulated_contents {
  public:
-  explicit simulated_contents(std::uint32_t sector) noexcept : sector_(sector) {}
+  /// No other file of the disk has the same number.
+  explicit simulated_contents(std::uint32_t sector, std::uint64_t number = 0) noexcept
+      : sector_(sector), number_(number) {}
+
+  std::uint64_t number() const noexcept { return number_; }
+  /// The time of the last write, or of a change of the size: of the disk's clock. (Without regard to power failures.)
+  std::chrono::nanoseconds modified() const noexcept { return modified_; }
+  void note_time(std::chrono::nanoseconds now) noexcept { modified_ = now; }
 
   std::uint64_t size() const noexcept { return size_; }
+  /// That take space.
   std::uint64_t pages() const noexcept { return seen_.pages(); }
 
   /// How many bytes of a range, from its beginning, lie before the end and before a bad sector.
@@ -40,13 +55,26 @@ class simulated_contents {
     for (std::uint64_t each = offset / sector_; each * sector_ < offset + bytes; ++each) bad_.insert(each);
   }
 
+  /// How many bytes of a range, from its beginning, can be written: a bad sector only whole, because the rest of it
+  /// cannot be read.
+  std::size_t writable(std::uint64_t offset, std::size_t bytes) const {
+    const std::uint64_t end = offset + bytes;
+    const auto is_in_the_way = [&](std::uint64_t begin) {
+      return is_bad(begin) && (begin < offset || (end < begin + sector_ && end < size_));
+    };
+    if (is_in_the_way(offset / sector_ * sector_)) return 0;
+    const std::uint64_t last = (end - 1) / sector_ * sector_;
+    return is_in_the_way(last) ? static_cast<std::size_t>(last - offset) : bytes;
+  }
+
   void read(std::uint64_t offset, std::span<std::byte> to) const { seen_.read(offset, to); }
 
-  /// The number of pages that a write would add.
-  std::uint64_t new_pages(std::uint64_t offset, std::size_t bytes) const {
+  /// The number of pages that a write or a reservation would add.
+  std::uint64_t new_pages(std::uint64_t offset, std::uint64_t bytes) const { return seen_.free_pages(offset, bytes); }
+  /// The same of a clone of a range of `source`, which takes the space of a copy.
+  std::uint64_t new_pages(const simulated_contents& source, const extent& what, std::uint64_t to) const {
     std::uint64_t found = 0;
-    const std::uint64_t last = (offset + bytes - 1) / sparse_bytes::page_bytes;
-    for (std::uint64_t each = offset / sparse_bytes::page_bytes; each <= last; ++each) found += !seen_.has_page(each);
+    for (const extent& each : source.data_in(what)) found += new_pages(to + each.offset - what.offset, each.bytes);
     return found;
   }
 
@@ -55,13 +83,82 @@ class simulated_contents {
   void write(std::uint64_t offset, std::span<const std::byte> from, bool untorn = false) {
     seen_.write(offset, from);
     bad_.erase(bad_.lower_bound(offset / sector_), bad_.upper_bound((offset + from.size() - 1) / sector_));
-    unwritten_.push_back({.offset = offset, .data = {from.begin(), from.end()}, .untorn = untorn});
+    // A disk gets whole sectors, with what was written to them before.
+    const std::uint64_t begin = offset / sector_ * sector_, end = end_of_sector(offset + from.size());
+    std::vector<std::byte> sectors(static_cast<std::size_t>(end - begin));
+    seen_.read(begin, sectors);
+    unwritten_.push_back({.what = change::data,
+                          .offset = begin,
+                          .bytes = end - begin,
+                          .unit = untorn ? change::whole : sector_,
+                          .contents = std::move(sectors)});
     if (offset + from.size() > size_) change_size(offset + from.size());
+  }
+
+  /// The range takes space from now on. What it contains stays.
+  void reserve(std::uint64_t offset, std::uint64_t bytes) {
+    seen_.reserve(offset, bytes);
+    unwritten_.push_back({.what = change::reservation, .offset = offset, .bytes = bytes});
+  }
+
+  /// The range becomes zeros. Pages that it covers become holes or, if `reserves`, take space, as all others of the
+  /// range do then. This repairs bad sectors.
+  void make_zeros(std::uint64_t offset, std::uint64_t bytes, bool reserves) {
+    if (bytes == 0) return;
+    const std::uint64_t end = offset + bytes;
+    const std::uint64_t first = sparse_bytes::page_behind(offset) * page, last = end / page * page;
+    if (first > last) {
+      write_zeros(offset, end);
+    } else {
+      write_zeros(offset, first);
+      zero_pages(first, last, reserves);
+      write_zeros(last, end);
+    }
+    if (reserves) return reserve(offset, bytes);
+    seen_.release(offset, bytes);
+    unwritten_.push_back({.what = change::release, .offset = offset, .bytes = bytes});
+  }
+
+  /// The range has the contents of a range of `source`, which may be the same file, but must not overlap. Both begin
+  /// with a page. Holes stay holes.
+  void clone(const simulated_contents& source, const extent& what, std::uint64_t to) {
+    const std::uint64_t end = to + what.bytes, behind = sparse_bytes::page_behind(end) * page;
+    const auto begin_of = [&](const extent& data) { return to + data.offset - what.offset; };
+    std::set<std::uint64_t> bad;
+    for (const std::uint64_t each : source.bad_)
+      if (each * sector_ >= what.offset && each * sector_ < what.offset + what.bytes)
+        bad.insert(each + to / sector_ - what.offset / sector_);
+    std::uint64_t hole = to;
+    for (const extent& each : source.data_in(what)) {
+      make_zeros(hole, begin_of(each) - hole, false);
+      std::vector<std::byte> pages(static_cast<std::size_t>(each.bytes));
+      source.seen_.read(each.offset, pages);
+      seen_.write(begin_of(each), pages);
+      hole = begin_of(each) + each.bytes;
+      unwritten_.push_back({.what = change::data,
+                            .offset = begin_of(each),
+                            .bytes = each.bytes,
+                            .unit = page,
+                            .contents = std::move(pages)});
+    }
+    make_zeros(hole, behind - hole, false);
+    bad_.erase(bad_.lower_bound(to / sector_), bad_.lower_bound(behind / sector_));
+    bad_.merge(bad);
+    if (end > size_) change_size(end);
+  }
+
+  /// The first range of data, from an offset on.
+  std::optional<extent> next_data(std::uint64_t from) const {
+    const std::uint64_t first = seen_.data_from(from / page);
+    if (from >= size_ || first == sparse_bytes::no_page || first * page >= size_) return std::nullopt;
+    std::uint64_t behind = first + 1;
+    while (seen_.has_data(behind)) ++behind;
+    const std::uint64_t begin = (std::max)(from, first * page);
+    return extent{begin, (std::min)(size_, behind * page) - begin};
   }
 
   void resize(std::uint64_t bytes) {
     if (bytes < size_) {
-      was_cut_ = true;
       seen_.cut(bytes);
       bad_.erase(bad_.lower_bound((bytes + sector_ - 1) / sector_), bad_.end());
     }
@@ -72,116 +169,229 @@ class simulated_contents {
   void sync() {
     for (const change& each : unwritten_) apply(each);
     unwritten_.clear();
-    was_cut_ = false;
   }
 
-  /// Makes a range durable, with every write to the same bytes, whole, and the size.
+  /// Makes the sectors of a range durable, the untorn writes that reach into it, and the size; nothing else.
   void sync(std::uint64_t offset, std::size_t bytes) {
-    // What was written before the file was truncated must not be applied after that.
-    if (was_cut_) return sync();
-    // Nor what was written before one of those writes, to the same bytes as that: so from the newest to the oldest.
-    struct range {
-      std::uint64_t begin, end;
+    std::uint64_t begin = offset / sector_ * sector_;
+    std::uint64_t end = end_of_sector(offset + bytes);
+    const auto reaches_out = [&](const change& each) {
+      const bool untorn = each.what == change::data && each.unit == change::whole;
+      return untorn && each.offset < end && begin < each.end() && (each.offset < begin || end < each.end());
     };
-    std::vector<range> durable{{offset, offset + bytes}};
-    std::vector<change> part;
-    for (std::size_t i = unwritten_.size(); i-- != 0;) {
-      change& each = unwritten_[i];
-      const range of_each{each.offset, each.offset + each.data.size()};
-      const auto overlaps = [&](const range& other) { return of_each.begin < other.end && other.begin < of_each.end; };
-      if (!each.is_size && std::ranges::none_of(durable, overlaps)) continue;
-      if (!each.is_size) durable.push_back(of_each);
-      part.push_back(std::move(each));
-      unwritten_.erase(unwritten_.begin() + static_cast<std::ptrdiff_t>(i));
+    for (auto each = unwritten_.begin(); (each = std::ranges::find_if(unwritten_, reaches_out)) != unwritten_.end();) {
+      begin = (std::min)(begin, each->offset);
+      end = (std::max)(end, each->end());
     }
-    for (auto each = part.rbegin(); each != part.rend(); ++each) apply(*each);
+    std::vector<change> rest;           // from the newest to the oldest
+    std::vector<const change*> spaces;  // likewise: what is reserved and released
+    std::uint64_t limit = ~std::uint64_t(0);
+    for (auto each = unwritten_.rbegin(); each != unwritten_.rend(); ++each) {
+      if (each->what == change::resized) limit = (std::min)(limit, each->offset);
+      if (each->what == change::reservation || each->what == change::release) spaces.push_back(&*each);
+      if (each->is_ordered()) continue;
+      const auto keep = [&](change part) {
+        if (part.what != change::hole || spaces.empty()) return rest.push_back(std::move(part));
+        // The space of a hole may have been reserved since, and is from now on.
+        for (std::uint64_t first = part.offset; first < part.end();) {
+          const std::uint64_t behind = (std::min)(part.end(), first / page * page + page);
+          part.with_part(first, behind, [&](change piece) {
+            if (is_reserved_by(spaces, piece)) piece.what = change::zeros;
+            rest.push_back(std::move(piece));
+          });
+          first = behind;
+        }
+      };
+      // What was written behind the end of a file that was truncated later must not be applied after that.
+      each->with_part(end, limit, keep);
+      each->with_part(0, (std::min)(begin, limit), keep);
+    }
+    for (const change& each : unwritten_) {
+      if (each.is_ordered())
+        apply(each);
+      else
+        each.with_part(begin, end, [&](const change& part) { apply(part); });
+    }
+    unwritten_.assign(std::make_move_iterator(rest.rbegin()), std::make_move_iterator(rest.rend()));
   }
 
   /// Makes a random part durable, and forgets that the rest is not: the rest becomes durable only if it is written
   /// again.
   void fail_to_sync(chance& chance) {
-    for (const change& each : unwritten_)
-      if (each.is_size || chance.comes_true(0.5)) apply(each);
+    for (const change& each : kept_by(chance)) apply(each);
     unwritten_.clear();
-    was_cut_ = false;
   }
 
   /// From now on, programs see what is durable and what may still become durable.
   void show_what_is_kept() {
     seen_ = durable_;
     size_ = durable_size_;
-    seen_.cut(size_);
-    for (const change& each : unwritten_) {
-      if (!each.is_size) {
-        seen_.write(each.offset, each.data);
-      } else {
-        if (each.offset < size_) seen_.cut(each.offset);
-        size_ = each.offset;
-      }
-    }
+    for (const change& each : unwritten_) each.apply_to(seen_, size_);
   }
 
   /// Keeps what is durable, and a random part of the rest.
   void lose_power(chance& chance) {
-    std::uint64_t sizes_kept =
-        chance.between(0, static_cast<std::uint64_t>(std::ranges::count_if(unwritten_, &change::is_size)));
-    for (const change& each : unwritten_) {
-      if (!each.is_size)
-        apply_in_part(each, chance);
-      else if (sizes_kept != 0) {
-        --sizes_kept;
-        apply(each);
+    std::uint64_t kept =
+        chance.between(0, static_cast<std::uint64_t>(std::ranges::count_if(unwritten_, &change::is_ordered)));
+    const std::uint64_t end = size_after(kept);
+    for (const change& each : kept_by(chance)) {
+      if (each.is_ordered()) {
+        if (kept != 0) apply(each), --kept;
+        continue;
       }
+      // Nothing is left behind the end. A page that was reserved there stays reserved, also if it was written.
+      const bool has_contents = each.what == change::data;
+      each.with_part(0, has_contents ? end : sparse_bytes::page_behind(end) * page,
+                     [&](const change& part) { apply(part); });
     }
-    durable_.cut(durable_size_);
+    QIO_CHECK(durable_size_ == end, "bug in qio: a crash of a simulated disk kept other changes than it chose");
     unwritten_.clear();
-    was_cut_ = false;
     seen_ = durable_;
     size_ = durable_size_;
   }
 
  private:
+  static constexpr std::uint64_t page = sparse_bytes::page_bytes;
+
   struct change {
-    std::uint64_t offset;         // or the size
-    std::vector<std::byte> data;  // empty: the size changes
-    bool is_size = data.empty();
-    bool untorn = false;
+    enum kind : std::uint8_t { data, zeros, hole, reservation, release, resized };
+    static constexpr std::uint64_t whole = ~std::uint64_t(0);
+
+    kind what;
+    std::uint64_t offset;                  // or the size
+    std::uint64_t bytes = 0;               // of the range
+    std::uint64_t unit = whole;            // aligned parts of this size are kept whole or not at all
+    std::vector<std::byte> contents = {};  // whole sectors
+
+    std::uint64_t end() const noexcept { return offset + bytes; }
+    /// Kept in order with the others of that kind. The rest are kept in any order, and in part.
+    bool is_ordered() const noexcept { return what >= reservation; }
+
+    /// Calls `use(part)` with what it changes between two offsets, if that is anything.
+    template <class Use>
+    void with_part(std::uint64_t from, std::uint64_t to, Use&& use) const {
+      from = (std::max)(from, offset);
+      to = (std::min)(to, end());
+      if (from >= to) return;
+      change part{.what = what, .offset = from, .bytes = to - from, .unit = unit};
+      if (what == data) {
+        const auto first = contents.begin() + static_cast<std::ptrdiff_t>(from - offset);
+        part.contents.assign(first, first + static_cast<std::ptrdiff_t>(to - from));
+      }
+      use(std::move(part));
+    }
+
+    void apply_to(sparse_bytes& bytes_of_file, std::uint64_t& size_of_file) const {
+      switch (what) {
+        case data: return bytes_of_file.write(offset, contents);
+        case zeros: return bytes_of_file.zero(offset, bytes);
+        case hole: return bytes_of_file.discard(offset, bytes);
+        case reservation: return bytes_of_file.reserve(offset, bytes);
+        case release: return bytes_of_file.release(offset, bytes);
+        case resized:
+          if (offset < size_of_file) bytes_of_file.cut(offset);
+          size_of_file = offset;
+      }
+    }
   };
 
+  // Whether the newest of `spaces` that has to do with a part of a page reserves it.
+  static bool is_reserved_by(const std::vector<const change*>& spaces, const change& part) {
+    const auto newest = std::ranges::find_if(spaces, [&](const change* each) {
+      // A page is released only as a whole.
+      const std::uint64_t begin = part.offset / page * page, end = begin + page;
+      return each->what == change::release ? each->offset <= begin && end <= each->end()
+                                           : each->offset < end && begin < each->end();
+    });
+    return newest != spaces.end() && (*newest)->what == change::reservation;
+  }
+
+  std::uint64_t end_of_sector(std::uint64_t offset) const noexcept {
+    return (offset + sector_ - 1) / sector_ * sector_;
+  }
+
   void change_size(std::uint64_t bytes) {
-    unwritten_.push_back({.offset = bytes, .data = {}});
+    unwritten_.push_back({.what = change::resized, .offset = bytes});
     size_ = bytes;
   }
 
-  void apply(const change& what) {
-    if (!what.is_size) return durable_.write(what.offset, what.data);
-    if (what.offset < durable_size_) durable_.cut(what.offset);
-    durable_size_ = what.offset;
+  void apply(const change& what) { what.apply_to(durable_, durable_size_); }
+
+  // The size after some of the ordered changes.
+  std::uint64_t size_after(std::uint64_t changes) const {
+    std::uint64_t size = durable_size_;
+    for (auto each = unwritten_.begin(); changes != 0; ++each) {
+      if (each->is_ordered()) --changes;
+      if (each->what == change::resized) size = each->offset;
+    }
+    return size;
   }
 
-  // Each sector is written whole or not at all; so is an untorn write.
-  void apply_in_part(const change& what, chance& chance) {
-    if (what.untorn) {
-      if (chance.comes_true(0.5)) apply(what);
-      return;
+  // A part of one page, up to the end. A hole stays one.
+  void write_zeros(std::uint64_t begin, std::uint64_t end) {
+    end = (std::min)(end, size_);
+    if (begin >= end || !may_have_data(begin / page)) return;
+    const std::array<std::byte, page> zeros{};
+    write(begin, std::span(zeros).first(static_cast<std::size_t>(end - begin)));
+  }
+
+  // Those that have data, or may have after a crash.
+  void zero_pages(std::uint64_t begin, std::uint64_t end, bool reserves) {
+    const auto next = [&](std::uint64_t from) { return (std::min)(seen_.data_from(from), durable_.data_from(from)); };
+    for (std::uint64_t first = next(begin / page); first < end / page;) {
+      std::uint64_t behind = first + 1;
+      while (behind < end / page && may_have_data(behind)) ++behind;
+      unwritten_.push_back({.what = reserves ? change::zeros : change::hole,
+                            .offset = first * page,
+                            .bytes = (behind - first) * page,
+                            .unit = page});
+      unwritten_.back().apply_to(seen_, size_);
+      first = next(behind);
     }
-    const std::uint64_t end = what.offset + what.data.size();
-    for (std::uint64_t at = what.offset; at < end;) {
-      const std::uint64_t next = (std::min)((at / sector_ + 1) * sector_, end);
-      if (chance.comes_true(0.5))
-        durable_.write(at, std::span(what.data).subspan(static_cast<std::size_t>(at - what.offset),
-                                                        static_cast<std::size_t>(next - at)));
-      at = next;
+    if (begin < end) bad_.erase(bad_.lower_bound(end_of_sector(begin) / sector_), bad_.lower_bound(end / sector_));
+  }
+  bool may_have_data(std::uint64_t page_number) const {
+    return seen_.has_data(page_number) || durable_.has_data(page_number);
+  }
+
+  // The pages of a range that have data, as ranges.
+  std::vector<extent> data_in(const extent& what) const {
+    const std::uint64_t end = sparse_bytes::page_behind(what.offset + what.bytes);
+    std::vector<extent> found;
+    for (std::uint64_t first = seen_.data_from(what.offset / page); first < end;) {
+      std::uint64_t behind = first + 1;
+      while (behind < end && seen_.has_data(behind)) ++behind;
+      found.push_back({first * page, (behind - first) * page});
+      first = seen_.data_from(behind);
     }
+    return found;
+  }
+
+  // Every ordered change, and a random part of the others: any of their units.
+  std::vector<change> kept_by(chance& chance) const {
+    std::vector<change> kept;
+    for (const change& each : unwritten_) {
+      if (each.is_ordered()) {
+        kept.push_back(each);
+        continue;
+      }
+      for (std::uint64_t at = each.offset; at < each.end();) {
+        const std::uint64_t next = each.unit == change::whole ? each.end() : (at / each.unit + 1) * each.unit;
+        if (chance.comes_true(0.5)) each.with_part(at, next, [&](change part) { kept.push_back(std::move(part)); });
+        at = next;
+      }
+    }
+    return kept;
   }
 
   std::uint64_t sector_;
+  std::uint64_t number_;
+  std::chrono::nanoseconds modified_{};
   sparse_bytes seen_;
   sparse_bytes durable_;
   std::uint64_t size_ = 0;
   std::uint64_t durable_size_ = 0;
-  std::vector<change> unwritten_;  // in the order of the writes
-  bool was_cut_ = false;           // by one of these changes
+  std::vector<change> unwritten_;  // in the order of the changes
   std::set<std::uint64_t> bad_;    // numbers of bad sectors
 };
 

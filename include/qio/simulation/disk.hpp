@@ -3,8 +3,13 @@
 #pragma once
 
 #include <qio/configuration.hpp>
+#include <qio/extent.hpp>
+#include <qio/file_status.hpp>
+#include <qio/if_exists.hpp>
+#include <qio/name_options.hpp>
 #include <qio/simulation/chance.hpp>
 #include <qio/simulation/contents.hpp>
+#include <qio/simulation/locks.hpp>
 #include <qio/simulation/options.hpp>
 #include <qio/system/operating_system.hpp>
 
@@ -14,6 +19,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -24,6 +30,9 @@
 QIO_BEGIN_NAMESPACE
 
 class simulated_system;
+namespace detail {
+class simulated_listing;
+}
 
 /// Files that exist in memory only, for tests of programs that store data. Faults that a real disk has once in years
 /// happen here when the seed says so, and repeat with the same seed. Give the disk to a basic_context<simulated>
@@ -33,7 +42,9 @@ class simulated_system;
 /// Time is simulated, too: nothing waits. now() is the disk's clock, which every operation advances. Write a deadline
 /// as `disk.now() + duration`; a duration alone counts from the real clock, and does not repeat.
 ///
-/// A path is just a name; directories need not be created. A disk is for one thread, and must outlive its contexts and
+/// A path is just a name: "a/b" and "./a/b" are different, and directories need not be created. There are neither
+/// symbolic links nor permissions, and directories cannot be renamed (std::errc::operation_not_supported). The
+/// functions of qio/names.hpp work on it on a context. A disk is for one thread, and must outlive its contexts and
 /// files.
 class simulated_disk {
  public:
@@ -56,24 +67,56 @@ class simulated_disk {
   /// is durable, and a random part of the rest. Contexts and files from before may only be destroyed.
   void restart() {
     keep_names_by_chance();
-    for (auto& [name, file] : names_) file->lose_power(chance_);
+    for_each_file([this](detail::simulated_contents& file) { file.lose_power(chance_); });
     open_.clear();
     calls_left_ = forever;
   }
 
   // --- files: what basic_file has no function for ---
 
-  /// Whether there is a file of that name.
+  /// Whether there is a file or a directory of that name.
   bool exists(std::string_view path) const { return names_.contains(std::string(path)); }
+  /// The names of all files and directories, in the order of their bytes.
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& [name, file] : names_) all.push_back(name);
+    return all;
+  }
   /// Removes the name of a file. Fails with std::errc::no_such_file_or_directory if there is none.
-  result<void> remove(std::string_view path) { return rename(path, {}); }
-  /// Renames a file, and replaces one that exists at `to`. Fails as remove(). Like every change of names, it is durable
-  /// after sync_directory(), of either directory if there are two.
-  result<void> rename(std::string_view from, std::string_view to) {
+  result<void> remove(std::string_view path) {
     if (!take_call()) return failure(std::errc::io_error);
-    const auto found = names_.find(std::string(from));
+    const auto found = names_.find(std::string(path));
     if (found == names_.end()) return failure(std::errc::no_such_file_or_directory);
-    change_names({std::string(from), std::string(to), found->second});
+    if (found->second == nullptr) return failure(std::errc::is_a_directory);
+    change_names({.from = std::string(path), .to = {}, .of = found->second});
+    return success();
+  }
+  /// Renames a file; `how` is about one that has the new name. Fails as remove(). Like every change of names, it is
+  /// whole: a crash leaves all or nothing of it. It is durable after sync_directory(), of either directory if there are
+  /// two.
+  result<void> rename(std::string_view from, std::string_view to, if_exists how = if_exists::replace) {
+    if (!take_call()) return failure(std::errc::io_error);
+    const auto found = names_.find(std::string(from)), there = names_.find(std::string(to));
+    const bool exists = there != names_.end();
+    if (found == names_.end() || (how == if_exists::exchange && !exists))
+      return failure(std::errc::no_such_file_or_directory);
+    if (exists && how == if_exists::fail) return failure(std::errc::file_exists);
+    if (found->second == nullptr) return failure(std::errc::operation_not_supported);
+    if (exists && there->second == nullptr) return failure(std::errc::is_a_directory);
+    if (exists && there->second == found->second) return success();  // as rename(2): two names of one file stay
+    const contents swapped = how == if_exists::exchange ? there->second : nullptr;
+    change_names({std::string(from), std::string(to), found->second, swapped});
+    return success();
+  }
+  /// Gives a file a second name. Both are names of the same contents. Fails with std::errc::file_exists if there is
+  /// something of that name, and as remove().
+  result<void> link(std::string_view existing, std::string_view name) {
+    if (!take_call()) return failure(std::errc::io_error);
+    const auto found = names_.find(std::string(existing));
+    if (found == names_.end()) return failure(std::errc::no_such_file_or_directory);
+    if (found->second == nullptr) return failure(std::errc::operation_not_permitted);
+    if (exists(name)) return failure(std::errc::file_exists);
+    change_names({.from = {}, .to = std::string(name), .of = found->second});
     return success();
   }
   /// Like qio::sync_directory(): makes names durable that were created, renamed or removed in the directory, but not
@@ -81,12 +124,12 @@ class simulated_disk {
   /// "." of a name without a slash. Slashes at the end are ignored. Succeeds even if no file is in the directory.
   result<void> sync_directory(std::string_view directory) {
     if (!take_call()) return failure(std::errc::io_error);
-    while (directory.size() > 1 && directory.ends_with('/')) directory.remove_suffix(1);
+    const std::string path = without_slashes(directory);
     // With one change, all earlier ones of the same names become durable, in other directories, too: so from the newest
     // to the oldest.
     std::set<std::string> names;
     const auto is_part = [&](const std::string& name) {
-      return !name.empty() && (directory_of(name) == directory || names.contains(name));
+      return !name.empty() && (directory_of(name) == path || names.contains(name));
     };
     std::vector<change_of_names> part;
     for (std::size_t i = unwritten_names_.size(); i-- != 0;) {
@@ -105,6 +148,7 @@ class simulated_disk {
   result<void> damage(std::string_view path, std::uint64_t offset, std::uint64_t bytes) {
     const auto found = names_.find(std::string(path));
     if (found == names_.end()) return failure(std::errc::no_such_file_or_directory);
+    if (found->second == nullptr) return failure(std::errc::is_a_directory);
     found->second->go_bad(offset, bytes);
     return success();
   }
@@ -121,6 +165,7 @@ class simulated_disk {
  private:
   friend class simulated;
   friend class simulated_system;
+  friend class detail::simulated_listing;
 
   using contents = std::shared_ptr<detail::simulated_contents>;
   using name_map = std::map<std::string, contents>;
@@ -130,14 +175,15 @@ class simulated_disk {
     contents of;
     access granted;
     bool writes_durably;
-    bool is_locked = false;
+    detail::simulated_locks locks = {};
   };
 
-  // `from` is empty for a file that was created, `to` for one that was removed.
+  // `from` is empty for a file that was created or linked, `to` for one that was removed. `of` is null for a directory.
   struct change_of_names {
     std::string from;
     std::string to;
     contents of;
+    contents swapped = nullptr;  // the file that gets the name `from`, after an exchange
   };
 
   static error failure(std::errc code) noexcept {
@@ -183,6 +229,7 @@ class simulated_disk {
     std::size_t bytes = untorn ? length(what) : shortened(length(what));
     const bool fails = chance_.comes_true(options_.write_errors);
     if (fails) bytes = untorn ? 0 : static_cast<std::size_t>(chance_.below(bytes));
+    if (bytes != 0 && (bytes = file->of->writable(what.offset, bytes)) == 0) return answer(std::errc::io_error);
     bytes = fitting(*file->of, what.offset, bytes);
     if (untorn && bytes != length(what)) bytes = 0;
     if (bytes != 0) put(*file->of, what, bytes, untorn);
@@ -204,7 +251,12 @@ class simulated_disk {
     if (file == nullptr || file->granted == access::read) return;
     const bool untorn = (flags & platform::untorn) != 0;
     const std::size_t all = length(what);
-    const std::size_t bytes = static_cast<std::size_t>(untorn ? chance_.below(2) * all : chance_.below(all + 1));
+    const std::uint64_t within = what.offset % options_.sector;
+    const std::uint64_t sectors = (within + all + options_.sector - 1) / options_.sector;
+    const std::uint64_t reached = untorn ? chance_.below(2) * sectors : chance_.below(sectors + 1);
+    const std::size_t bytes = reached == sectors ? all
+                              : reached == 0     ? 0
+                                                 : static_cast<std::size_t>(reached * options_.sector - within);
     if (bytes != 0 && fitting(*file->of, what.offset, bytes) == bytes) put(*file->of, what, bytes, untorn);
   }
 
@@ -238,23 +290,136 @@ class simulated_disk {
     return file->of->size();
   }
 
+  // As on a real system, asking about a file that does not exist, or is not open, is an error.
+  result<file_status> status(std::uint64_t number) {
+    if (!take_call()) return failure(std::errc::io_error);
+    const open_file* const file = find(number);
+    if (file == nullptr) return failure(std::errc::bad_file_descriptor);
+    return status_of(*file->of);
+  }
+  result<file_status> status(const std::string& path) {
+    if (!take_call()) return failure(std::errc::io_error);
+    if (const contents found = find_name(path)) return status_of(*found);
+    if (!is_directory(path)) return failure(std::errc::no_such_file_or_directory);
+    return status_of_directory();
+  }
+  static file_status status_of_directory() noexcept {
+    file_status directory;
+    directory.type = file_type::directory;
+    directory.permissions = 0755;
+    directory.links = 1;
+    return directory;
+  }
+  file_status status_of(const detail::simulated_contents& file) const {
+    file_status found;
+    found.type = file_type::regular;
+    found.permissions = 0644;
+    found.bytes = file.size();
+    found.allocated_bytes = file.pages() * page;
+    for (const auto& [name, each] : names_) found.links += each.get() == &file;
+    found.id.low = file.number();
+    found.accessed = found.modified = found.changed = file_time(file.modified());
+    return found;
+  }
+
   result<void> resize(std::uint64_t number, std::uint64_t bytes) {
     if (!take_call()) return failure(std::errc::io_error);
     const open_file* const file = find(number);
     if (file == nullptr) return failure(std::errc::bad_file_descriptor);
     if (file->granted == access::read) return failure(platform::not_opened_for);
     file->of->resize(bytes);
+    file->of->note_time(now_.time_since_epoch());
     return success();
   }
 
-  // As on a real system, it is no call to the disk.
-  result<bool> lock_exclusively(std::uint64_t number) {
+  // --- space: see file_space. An error leaves everything as it is, but an I/O error part of the zeros. ---
+
+  result<void> allocate(std::uint64_t number, std::uint64_t offset, std::uint64_t bytes, allocation how) {
+    return change_space(number, [&](detail::simulated_contents& of, bool fails) {
+      if (fails) return std::errc::io_error;
+      if (of.new_pages(offset, bytes) > free_pages()) return std::errc::no_space_on_device;
+      of.reserve(offset, bytes);
+      if (how == allocation::extend && offset + bytes > of.size()) of.resize(offset + bytes);
+      return std::errc();
+    });
+  }
+
+  result<void> make_zeros(std::uint64_t number, std::uint64_t offset, std::uint64_t bytes, bool reserves) {
+    return change_space(number, [&](detail::simulated_contents& of, bool fails) {
+      if (reserves && of.new_pages(offset, bytes) > free_pages()) return std::errc::no_space_on_device;
+      const std::uint64_t within = offset >= of.size() ? 0 : (std::min)(bytes, of.size() - offset);
+      if (within != 0 && of.writable(offset, static_cast<std::size_t>(within)) != within) return std::errc::io_error;
+      of.make_zeros(offset, fails ? chance_.below(bytes) : bytes, reserves);
+      return fails ? std::errc::io_error : std::errc();
+    });
+  }
+
+  result<std::optional<extent>> next_data(std::uint64_t number, std::uint64_t from) {
+    if (!take_call()) return failure(std::errc::io_error);
+    const open_file* const file = find(number);
+    if (file == nullptr) return failure(std::errc::bad_file_descriptor);
+    return file->of->next_data(from);
+  }
+
+  // As FICLONERANGE: of whole pages, but for one that ends both files.
+  result<void> clone(std::uint64_t from, const extent& what, std::uint64_t to, std::uint64_t to_offset) {
+    return change_space(to, [&](detail::simulated_contents& of, bool fails) {
+      const open_file* const source = find(from);
+      if (source == nullptr) return std::errc::bad_file_descriptor;
+      const bool ends_both = what.offset + what.bytes == source->of->size() && to_offset + what.bytes >= of.size();
+      if (what.offset % page != 0 || to_offset % page != 0 || (what.bytes % page != 0 && !ends_both))
+        return std::errc::invalid_argument;
+      if (fails) return std::errc::io_error;
+      if (of.new_pages(*source->of, what, to_offset) > free_pages()) return std::errc::no_space_on_device;
+      of.clone(*source->of, what, to_offset);
+      return std::errc();
+    });
+  }
+
+  // `change(contents, fails)` returns an error.
+  template <class Change>
+  result<void> change_space(std::uint64_t number, Change&& change) {
+    if (!take_call()) return failure(std::errc::io_error);
+    const open_file* const file = find(number);
+    if (file == nullptr) return failure(std::errc::bad_file_descriptor);
+    if (file->granted == access::read) return failure(platform::not_opened_for);
+    const std::errc failed = change(*file->of, chance_.comes_true(options_.write_errors));
+    file->of->note_time(now_.time_since_epoch());
+    if (failed != std::errc()) return failure(failed);
+    return success();
+  }
+
+  // As on a real system, locks take no calls to the disk.
+  result<bool> is_locked(std::uint64_t number, lock_kind kind, const extent& range) const {
+    const open_file* const own = find(number);
+    if (own == nullptr) return failure(std::errc::bad_file_descriptor);
+    return std::any_of(open_.begin(), open_.end(), [&](const auto& each) {
+      return each.first != number && each.second.of == own->of && each.second.locks.keep_out(kind, range);
+    });
+  }
+  result<bool> try_lock(std::uint64_t number, lock_kind kind, const extent& range) {
+    const auto locked = is_locked(number, kind, range);
+    if (!locked) return locked;
+    if (!locked.value()) open_.at(number).locks.lock(kind, range);
+    return !locked.value();
+  }
+  result<void> unlock(std::uint64_t number, const extent& range) {
     const auto own = open_.find(number);
     if (own == open_.end()) return failure(std::errc::bad_file_descriptor);
-    for (const auto& [other, file] : open_)
-      if (other != number && file.is_locked && file.of == own->second.of) return false;
-    own->second.is_locked = true;
-    return true;
+    own->second.locks.unlock(range);
+    return success();
+  }
+
+  result<void> give_name(std::uint64_t number, std::string path, if_exists how) {
+    if (!take_call()) return failure(std::errc::io_error);
+    const open_file* const file = find(number);
+    if (file == nullptr) return failure(std::errc::bad_file_descriptor);
+    if (how == if_exists::exchange) return failure(std::errc::invalid_argument);
+    const auto there = names_.find(path);
+    if (how == if_exists::fail && there != names_.end()) return failure(std::errc::file_exists);
+    if (there != names_.end() && there->second == nullptr) return failure(std::errc::is_a_directory);
+    change_names({{}, std::move(path), file->of});
+    return success();
   }
 
   result<void> close(std::uint64_t number) {
@@ -263,15 +428,144 @@ class simulated_disk {
 
   // --- names ---
 
+  // As mkdir(2), except that the directory above need not exist.
+  result<bool> create_directory(const std::string& path) {
+    if (!take_call()) return failure(std::errc::io_error);
+    const auto found = names_.find(path);
+    if (found != names_.end() && found->second != nullptr) return failure(std::errc::file_exists);
+    if (found != names_.end()) return false;
+    change_names({.from = {}, .to = path, .of = nullptr});
+    return true;
+  }
+  result<bool> remove_directory(const std::string& path) {
+    if (!take_call()) return failure(std::errc::io_error);
+    const auto found = names_.find(path);
+    if (found == names_.end()) return false;
+    if (found->second != nullptr) return failure(std::errc::not_a_directory);
+    const auto next = names_.lower_bound(path + '/');
+    if (next != names_.end() && next->first.starts_with(path + '/')) return failure(std::errc::directory_not_empty);
+    change_names({.from = path, .to = {}, .of = nullptr});
+    return true;
+  }
+  // A directory and all that is in it, from the last name to the first. Skips what cannot be removed.
+  void remove_tree(const std::string& path) {
+    const std::vector<std::string> all = names();
+    for (auto each = all.rbegin(); each != all.rend(); ++each) {
+      if (*each != path && !each->starts_with(path + '/')) continue;
+      if (is_directory(*each))
+        static_cast<void>(remove_directory(*each));
+      else
+        static_cast<void>(remove(*each));
+    }
+  }
+  bool is_directory(const std::string& path) const {
+    const auto found = names_.find(path);
+    return found != names_.end() && found->second == nullptr;
+  }
+
+  // Each file once, however many names it has, in the order of the names.
+  template <class Visit>
+  void for_each_file(Visit&& visit) const {
+    std::set<const detail::simulated_contents*> seen;
+    for (const auto& [name, file] : names_)
+      if (file != nullptr && seen.insert(file.get()).second) visit(*file);
+  }
+
+  // --- listing ---
+
+  struct entry {
+    std::string name;
+    file_type type;
+    std::uint64_t id;
+  };
+
+  result<void> check_power() {
+    if (!take_call()) return failure(std::errc::io_error);
+    return success();
+  }
+
+  // A directory that something is in need not have been created.
+  result<void> find_directory(const std::string& path) {
+    if (!take_call()) return failure(std::errc::io_error);
+    const std::string directory = without_slashes(path);
+    if (directory == "." || directory == "/" || is_directory(directory)) return success();
+    if (exists(directory)) return failure(std::errc::not_a_directory);
+    const auto next = names_.lower_bound(directory + '/');
+    const bool is_there = next != names_.end() && next->first.starts_with(directory + '/');
+    return is_there ? result<void>(success()) : failure(std::errc::no_such_file_or_directory);
+  }
+
+  // What is in a directory, which is named as for sync_directory(), in random order. Nothing if it has been removed.
+  result<std::vector<entry>> entries_of(const std::string& path) {
+    if (!take_call()) return failure(std::errc::io_error);
+    std::map<std::string, entry> found;
+    const std::string directory = without_slashes(path);
+    for (const auto& [name, file] : names_) {
+      const std::string_view rest = part_beneath(directory, name);
+      const std::size_t slash = rest.find('/');
+      const std::string child(rest.substr(0, slash));
+      if (child.empty() || child == ".") continue;
+      if (slash != rest.npos || file == nullptr)
+        found.insert_or_assign(child, entry{child, file_type::directory, 0});
+      else
+        found.try_emplace(child, entry{child, file_type::regular, file->number()});
+    }
+    std::vector<entry> all;
+    for (auto& [name, each] : found) {
+      all.push_back(std::move(each));
+      std::swap(all.back(), all[static_cast<std::size_t>(chance_.below(all.size()))]);
+    }
+    return all;
+  }
+
+  result<file_status> status_of_entry(const std::string& path, std::string_view name) {
+    const std::string directory = without_slashes(path);
+    std::string whole = directory == "/" ? directory : directory + '/';
+    whole += name;
+    if (directory == "." && !exists(whole)) whole = name;
+    if (exists(whole)) return status(whole);
+    if (const auto implied = find_directory(whole); !implied) return implied.error();
+    return status_of_directory();
+  }
+
+  static std::string without_slashes(std::string_view directory) {
+    while (directory.size() > 1 && directory.ends_with('/')) directory.remove_suffix(1);
+    return std::string(directory);
+  }
+  // What follows the directory in a name that is beneath it; otherwise nothing.
+  static std::string_view part_beneath(std::string_view directory, std::string_view name) {
+    if (directory == ".") {
+      if (name.starts_with("./")) name.remove_prefix(2);
+      return name.starts_with('/') ? std::string_view() : name;
+    }
+    if (!name.starts_with(directory)) return {};
+    name.remove_prefix(directory.size());
+    if (directory == "/") return name;
+    return name.starts_with('/') ? name.substr(1) : std::string_view();
+  }
+
   contents find_name(const std::string& path) const {
     const auto found = names_.find(path);
     return found == names_.end() ? nullptr : found->second;
   }
-  contents new_contents() const { return std::make_shared<detail::simulated_contents>(options_.sector); }
+  contents new_contents() {
+    auto made = std::make_shared<detail::simulated_contents>(options_.sector, ++last_contents_);
+    made->note_time(now_.time_since_epoch());
+    return made;
+  }
 
   std::uint64_t open(contents of, access granted, bool writes_durably) {
     open_.emplace(++last_number_, open_file{std::move(of), granted, writes_durably});
     return last_number_;
+  }
+
+  // A name in the directory of `path` that no file has.
+  std::string temporary_name(const std::string& path) {
+    const std::string directory = path.substr(0, path.rfind('/') + 1);
+    std::string name;
+    do name = directory + ".qio-" + std::to_string(++last_temporary_);
+    while (exists(name));
+    return name;
   }
 
   void change_names(change_of_names what) {
@@ -282,6 +576,7 @@ class simulated_disk {
   static void apply(const change_of_names& what, name_map& to) {
     if (!what.from.empty()) to.erase(what.from);
     if (!what.to.empty()) to[what.to] = what.of;
+    if (what.swapped != nullptr) to[what.from] = what.swapped;
   }
 
   // Like a journal: keeps the changes in their order, up to a random one.
@@ -330,10 +625,20 @@ class simulated_disk {
     return static_cast<std::size_t>(chance_.between(1, (bytes - 1) / options_.sector)) * options_.sector;
   }
 
-  std::size_t fitting(const detail::simulated_contents& file, std::uint64_t offset, std::size_t bytes) const {
+  std::uint64_t free_pages() const {
     std::uint64_t used = 0;
-    for (const auto& [name, each] : names_) used += each->pages();
-    const std::uint64_t free = options_.capacity / page - (std::min)(options_.capacity / page, used);
+    std::set<const detail::simulated_contents*> named;
+    for_each_file([&](const detail::simulated_contents& each) {
+      named.insert(&each);
+      used += each.pages();
+    });
+    for (const auto& [number, each] : open_)  // removed ones, and those that never had a name
+      if (named.insert(each.of.get()).second) used += each.of->pages();
+    return options_.capacity / page - (std::min)(options_.capacity / page, used);
+  }
+
+  std::size_t fitting(const detail::simulated_contents& file, std::uint64_t offset, std::size_t bytes) const {
+    const std::uint64_t free = free_pages();
     while (bytes != 0 && file.new_pages(offset, bytes) > free) {
       const std::uint64_t last = (offset + bytes - 1) / page * page;
       bytes = last > offset ? static_cast<std::size_t>(last - offset) : 0;
@@ -348,6 +653,7 @@ class simulated_disk {
       by = chance_.below(sectors) * options_.sector - what.offset / options_.sector * options_.sector;
     for_each_part(what, bytes,
                   [&](std::uint64_t offset, std::span<std::byte> part) { file.write(offset + by, part, untorn); });
+    file.note_time(now_.time_since_epoch());
   }
 
   // The buffer of a read in flight may hold anything.
@@ -376,6 +682,8 @@ class simulated_disk {
   std::uint64_t calls_ = 0;
   std::uint64_t calls_left_ = forever;
   std::uint64_t last_number_ = 0;
+  std::uint64_t last_temporary_ = 0;
+  std::uint64_t last_contents_ = 0;
   std::map<std::uint64_t, open_file> open_;
   name_map names_;
   name_map durable_names_;

@@ -29,9 +29,11 @@ struct simulation_options {
   double interruptions = 0;    ///< a system call is interrupted (EINTR) and moves nothing
 
   // These are reported to the program.
-  double refusals = 0;      ///< a system call of a transfer fails with EAGAIN; the program may retry the rest
-  double read_errors = 0;   ///< a sector goes bad when it is read: EIO until it is written
-  double write_errors = 0;  ///< a write fails with EIO; part of it may have been written
+  double refusals = 0;     ///< a system call of a transfer fails with EAGAIN; the program may retry the rest
+  double read_errors = 0;  ///< a sector goes bad when it is read: EIO until it is written
+  /// A write fails with EIO; part of it may have been written. So does a change of the space of a file; part of what
+  /// discard() or zero() has to do may be done.
+  double write_errors = 0;
   /// A sync fails with EIO. As on Linux, its data then no longer counts as unwritten: part of it never reaches the
   /// disk, even if later syncs succeed.
   double sync_errors = 0;

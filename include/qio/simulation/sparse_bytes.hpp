@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The contents of a file in memory; pages that were never written take no memory.
+// The contents of a file in memory, in pages. One that was never written takes no memory, but may be reserved.
 #pragma once
 
 #include <qio/configuration.hpp>
@@ -10,10 +10,58 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 
 QIO_BEGIN_NAMESPACE
 namespace detail {
 
+/// A set of pages, as ranges of their numbers.
+class page_set {
+ public:
+  std::uint64_t size() const noexcept { return size_; }
+
+  /// [begin, end).
+  void insert(std::uint64_t begin, std::uint64_t end) {
+    erase(begin, end);
+    add(begin, end);
+  }
+  void erase(std::uint64_t begin, std::uint64_t end) {
+    if (begin >= end) return;
+    auto each = ranges_.upper_bound(begin);
+    if (each != ranges_.begin()) --each;
+    while (each != ranges_.end() && each->first < end) {
+      const auto [first, last] = *each;
+      if (last <= begin) {
+        ++each;
+        continue;
+      }
+      each = ranges_.erase(each);
+      size_ -= last - first;
+      add(first, begin);
+      add(end, last);
+    }
+  }
+
+  /// How many pages of [begin, end) are in the set.
+  std::uint64_t count(std::uint64_t begin, std::uint64_t end) const {
+    std::uint64_t found = 0;
+    for (const auto& [first, last] : ranges_)
+      if (first < end && begin < last) found += (std::min)(last, end) - (std::max)(first, begin);
+    return found;
+  }
+
+ private:
+  void add(std::uint64_t begin, std::uint64_t end) {
+    if (begin >= end) return;
+    ranges_.emplace(begin, end);
+    size_ += end - begin;
+  }
+
+  std::map<std::uint64_t, std::uint64_t> ranges_;  // from the first page to the one behind the last; none overlap
+  std::uint64_t size_ = 0;
+};
+
+/// A page has data, is reserved, or is a hole. What has no data reads as zeros.
 class sparse_bytes {
  public:
   static constexpr std::uint64_t page_bytes = 4096;
@@ -30,27 +78,84 @@ class sparse_bytes {
   }
 
   void write(std::uint64_t offset, std::span<const std::byte> from) {
+    if (from.empty()) return;
     for_each_page(offset, from.size(),
                   [&](std::uint64_t number, std::size_t within, std::size_t done, std::size_t bytes) {
                     std::copy_n(from.data() + done, bytes, pages_[number].data() + within);
                   });
+    reserved_.erase(offset / page_bytes, page_behind(offset + from.size()));
   }
 
-  /// Makes everything from `end` on zeros.
+  /// Reserves the pages of a range that have no data.
+  void reserve(std::uint64_t offset, std::uint64_t bytes) {
+    const std::uint64_t begin = offset / page_bytes, end = page_behind(offset + bytes);
+    reserved_.insert(begin, end);
+    for (auto each = pages_.lower_bound(begin); each != pages_.end() && each->first < end; ++each)
+      reserved_.erase(each->first, each->first + 1);
+  }
+  /// Pages that a range covers are no longer reserved.
+  void release(std::uint64_t offset, std::uint64_t bytes) {
+    reserved_.erase(page_behind(offset), (offset + bytes) / page_bytes);
+  }
+  /// Makes a range zeros. Pages that it covers become holes.
+  void discard(std::uint64_t offset, std::uint64_t bytes) {
+    erase_data(offset, bytes);
+    release(offset, bytes);
+  }
+  /// Makes a range zeros. Pages that it covers are reserved, and so are those that had no data.
+  void zero(std::uint64_t offset, std::uint64_t bytes) {
+    erase_data(offset, bytes);
+    reserve(offset, bytes);
+  }
+
+  /// Makes everything from `end` on zeros, and whole pages holes.
   void cut(std::uint64_t end) {
-    const std::uint64_t last = end / page_bytes;
-    if (end % page_bytes != 0) {
-      if (const auto found = pages_.find(last); found != pages_.end())
-        std::fill(found->second.begin() + static_cast<std::ptrdiff_t>(end % page_bytes), found->second.end(),
-                  std::byte{0});
-    }
-    pages_.erase(pages_.lower_bound(end % page_bytes == 0 ? last : last + 1), pages_.end());
+    const std::uint64_t last = page_behind(end);
+    erase_data(end, last * page_bytes - end);
+    pages_.erase(pages_.lower_bound(last), pages_.end());
+    reserved_.erase(last, no_page);
   }
 
-  std::uint64_t pages() const noexcept { return pages_.size(); }
-  bool has_page(std::uint64_t number) const { return pages_.contains(number); }
+  /// Those that take space: they have data, or are reserved.
+  std::uint64_t pages() const noexcept { return pages_.size() + reserved_.size(); }
+  /// How many pages of a range take no space.
+  std::uint64_t free_pages(std::uint64_t offset, std::uint64_t bytes) const {
+    const std::uint64_t begin = offset / page_bytes, end = page_behind(offset + bytes);
+    std::uint64_t found = end - begin - reserved_.count(begin, end);
+    for (auto each = pages_.lower_bound(begin); each != pages_.end() && each->first < end; ++each) --found;
+    return found;
+  }
+
+  bool has_data(std::uint64_t page) const { return pages_.contains(page); }
+  /// The number of the first page with data, from a number on; no_page if there is none.
+  std::uint64_t data_from(std::uint64_t page) const {
+    const auto found = pages_.lower_bound(page);
+    return found == pages_.end() ? no_page : found->first;
+  }
+  static constexpr std::uint64_t no_page = ~std::uint64_t(0);
+
+  /// The first page that begins at or after an offset.
+  static constexpr std::uint64_t page_behind(std::uint64_t offset) noexcept {
+    return offset / page_bytes + (offset % page_bytes != 0 ? 1 : 0);
+  }
 
  private:
+  void erase_data(std::uint64_t offset, std::uint64_t bytes) {
+    const std::uint64_t end = offset + bytes;
+    for (auto each = pages_.lower_bound(offset / page_bytes); each != pages_.end();) {
+      const std::uint64_t begin_of_page = each->first * page_bytes;
+      if (begin_of_page >= end) break;
+      const std::uint64_t from = (std::max)(offset, begin_of_page), to = (std::min)(end, begin_of_page + page_bytes);
+      if (to - from == page_bytes) {
+        each = pages_.erase(each);
+        continue;
+      }
+      std::fill(each->second.begin() + static_cast<std::ptrdiff_t>(from - begin_of_page),
+                each->second.begin() + static_cast<std::ptrdiff_t>(to - begin_of_page), std::byte{0});
+      ++each;
+    }
+  }
+
   // Calls `visit(number of the page, offset within it, bytes before it, bytes in it)` for each page of the range.
   template <class Visit>
   static void for_each_page(std::uint64_t offset, std::size_t bytes, Visit&& visit) {
@@ -63,7 +168,8 @@ class sparse_bytes {
     }
   }
 
-  std::map<std::uint64_t, std::array<std::byte, page_bytes>> pages_;
+  std::map<std::uint64_t, std::array<std::byte, page_bytes>> pages_;  // those with data
+  page_set reserved_;                                                 // none with data
 };
 
 }  // namespace detail

@@ -23,7 +23,11 @@ struct operating_system {
 
   static constexpr bool has_writeback = platform::has_writeback;
 
+  /// Whether handles of both are of one system.
+  friend bool operator==(const operating_system&, const operating_system&) = default;
+
   using opening = platform::opening;
+  using temporary_place = platform::temporary_place;
 
   static constexpr auto& begin = opening::begin;
   template <class MayBeUsed>
@@ -42,10 +46,44 @@ struct operating_system {
   static constexpr auto& drop_pages = platform::drop_cached_pages;
   static constexpr auto& size = platform::size;
   static constexpr auto& resize = platform::resize;
-  /// Locks the file for this handle, until it is closed. False if another handle has locked it.
-  static constexpr auto& lock_exclusively = platform::lock_exclusively;
+  static constexpr auto& allocate = platform::allocate;
+  static constexpr auto& try_lock = platform::try_lock;
+  static constexpr auto& status = platform::status;
+  static constexpr auto& status_of_path = platform::status_of_path;
+  static constexpr auto& set_permissions = platform::set_permissions;
+  static constexpr auto& set_owner = platform::set_owner;
+  static constexpr auto& set_times = platform::set_times;
+  static constexpr auto& discard = platform::discard;
+  static constexpr auto& zero = platform::zero;
+  static constexpr auto& next_data = platform::next_data;
+  static constexpr auto& is_same_file = platform::is_same_file;
+  static constexpr auto& clone = platform::clone;
+  static constexpr auto& clone_unit = platform::clone_unit;
+  static constexpr auto& copy = platform::copy;
+  static constexpr auto& advise = platform::advise;
+  static constexpr auto& prefetch = platform::prefetch;
+  static constexpr auto& forget = platform::forget;
+  static constexpr auto& resident = platform::resident;
   static constexpr auto& unlock = platform::unlock;
+  static constexpr auto& is_locked = platform::is_locked;
+  static constexpr auto& set_lifetime = platform::set_lifetime;
+  static constexpr auto& give_name = platform::give_name;
   static constexpr auto& close = platform::close;
+  // Names: the first argument is the directory that the paths must stay beneath, or platform::anywhere.
+  static constexpr auto& rename = platform::rename;
+  static constexpr auto& link = platform::link;
+  static constexpr auto& symlink = platform::symlink;
+  static constexpr auto& read_link = platform::read_link;
+  static constexpr auto& remove = platform::remove;
+  static constexpr auto& create_directory = platform::create_directory;
+  static constexpr auto& remove_directory = platform::remove_directory;
+  static constexpr auto& sync_directory = platform::sync_directory;
+  static constexpr auto& permissions_of = platform::permissions_of;
+  static constexpr auto& keep_permissions = platform::keep_permissions;
+  static constexpr auto& duplicate = platform::duplicate;
+  static constexpr auto& temporary_directory = platform::temporary_directory;
+  static constexpr auto& temporary_name = platform::temporary_name;
+  static constexpr auto& find_place = platform::temporary_place::find;
 };
 
 }  // namespace detail

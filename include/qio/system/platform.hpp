@@ -1,34 +1,99 @@
 // SPDX-License-Identifier: BSL-1.0
-// The only header that checks which operating system this is. Every header below has a twin with the same name and
-// interface in the folder of another system.
+// Checks which operating system this is, as only primitives.hpp and configuration.hpp do besides. Every header below
+// has a twin with the same name and interface in the folder of another system. bsd has what macOS and FreeBSD share;
+// posix, what they share with Linux.
 #pragma once
 
 #if defined(__linux__)
+#include <qio/system/linux/cache.hpp>
 #include <qio/system/linux/direct.hpp>
 #include <qio/system/linux/directory.hpp>
 #include <qio/system/linux/end.hpp>
+#include <qio/system/linux/entries.hpp>
 #include <qio/system/linux/event.hpp>
+#include <qio/system/linux/mapping.hpp>
+#include <qio/system/linux/memory.hpp>
+#include <qio/system/linux/names.hpp>
 #include <qio/system/linux/open.hpp>
 #include <qio/system/linux/page_cache.hpp>
+#include <qio/system/linux/space.hpp>
+#include <qio/system/linux/status.hpp>
 #include <qio/system/linux/transfer.hpp>
 #include <qio/system/posix/guarded_copy.hpp>
 #include <qio/system/posix/handle.hpp>
-#include <qio/system/posix/mapping.hpp>
+#include <qio/system/posix/locks.hpp>
+#include <qio/system/posix/names.hpp>
 #include <qio/system/posix/process.hpp>
 #include <qio/system/posix/request_state.hpp>
 #elif defined(_WIN32)
+#include <qio/system/windows/cache.hpp>
 #include <qio/system/windows/direct.hpp>
 #include <qio/system/windows/directory.hpp>
 #include <qio/system/windows/end.hpp>
+#include <qio/system/windows/entries.hpp>
 #include <qio/system/windows/event.hpp>
 #include <qio/system/windows/guarded_copy.hpp>
 #include <qio/system/windows/handle.hpp>
+#include <qio/system/windows/locks.hpp>
 #include <qio/system/windows/mapping.hpp>
+#include <qio/system/windows/memory.hpp>
+#include <qio/system/windows/names.hpp>
 #include <qio/system/windows/open.hpp>
 #include <qio/system/windows/page_cache.hpp>
 #include <qio/system/windows/process.hpp>
 #include <qio/system/windows/request_state.hpp>
+#include <qio/system/windows/space.hpp>
+#include <qio/system/windows/status.hpp>
 #include <qio/system/windows/transfer.hpp>
+#include <qio/system/windows/views.hpp>
+#elif defined(__APPLE__)
+#include <qio/system/bsd/direct.hpp>
+#include <qio/system/bsd/directory.hpp>
+#include <qio/system/bsd/end.hpp>
+#include <qio/system/bsd/entries.hpp>
+#include <qio/system/bsd/event.hpp>
+#include <qio/system/bsd/mapping.hpp>
+#include <qio/system/bsd/memory.hpp>
+#include <qio/system/bsd/names.hpp>
+#include <qio/system/bsd/open.hpp>
+#include <qio/system/bsd/page_cache.hpp>
+#include <qio/system/bsd/request_state.hpp>
+#include <qio/system/bsd/status.hpp>
+#include <qio/system/bsd/transfer.hpp>
+#include <qio/system/darwin/cache.hpp>
+#include <qio/system/darwin/entries.hpp>
+#include <qio/system/darwin/names.hpp>
+#include <qio/system/darwin/space.hpp>
+#include <qio/system/darwin/sync.hpp>
+#include <qio/system/posix/guarded_copy.hpp>
+#include <qio/system/posix/handle.hpp>
+#include <qio/system/posix/locks.hpp>
+#include <qio/system/posix/names.hpp>
+#include <qio/system/posix/process.hpp>
+#elif defined(__FreeBSD__)
+#include <qio/system/bsd/direct.hpp>
+#include <qio/system/bsd/directory.hpp>
+#include <qio/system/bsd/end.hpp>
+#include <qio/system/bsd/entries.hpp>
+#include <qio/system/bsd/event.hpp>
+#include <qio/system/bsd/mapping.hpp>
+#include <qio/system/bsd/memory.hpp>
+#include <qio/system/bsd/names.hpp>
+#include <qio/system/bsd/open.hpp>
+#include <qio/system/bsd/page_cache.hpp>
+#include <qio/system/bsd/request_state.hpp>
+#include <qio/system/bsd/status.hpp>
+#include <qio/system/bsd/transfer.hpp>
+#include <qio/system/freebsd/cache.hpp>
+#include <qio/system/freebsd/entries.hpp>
+#include <qio/system/freebsd/locks.hpp>
+#include <qio/system/freebsd/names.hpp>
+#include <qio/system/freebsd/space.hpp>
+#include <qio/system/freebsd/sync.hpp>
+#include <qio/system/posix/guarded_copy.hpp>
+#include <qio/system/posix/handle.hpp>
+#include <qio/system/posix/names.hpp>
+#include <qio/system/posix/process.hpp>
 #else
 #error "qio: this operating system is not supported"
 #endif

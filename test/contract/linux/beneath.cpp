@@ -13,9 +13,6 @@ namespace contract {
 
 namespace {
 
-constexpr creation all_creations[] = {creation::open_existing, creation::if_needed, creation::only_if_missing,
-                                      creation::truncate_existing, creation::always_new};
-
 std::string absolute(const std::string& path) { return std::filesystem::absolute(path).string(); }
 
 /// "inside", with "inside/deeper/file"; beside it "secret" and the directory "outside". Links out of it and within.

@@ -26,7 +26,7 @@ using qio_test::ending_of;
 volatile std::sig_atomic_t host_calls = 0;
 
 // A file that is truncated can still be read up to the end of its last page, without a fault.
-const std::size_t page = qio::platform::page_size();
+const std::size_t page_bytes = qio::platform::page_size();
 
 // Installs the library's handler, as in a process where this has not happened yet.
 void install_again() {
@@ -45,16 +45,16 @@ void wait_for_next_look() {
 // cached file.
 template <class World>
 int read_cut_off(World& w, typename World::file& file) {
-  memory buffer(page);
+  memory buffer(page_bytes);
   if (::truncate((w.where / "data").c_str(), 100) != 0) return 10;
-  const auto after = file.read_at(page, buffer.all());
+  const auto after = file.read_at(page_bytes, buffer.all());
   return after && after.value() == 0 ? 0 : 11;
 }
 
 }  // namespace
 
 PROMISE(ignored_signal, mapped_only, "a program that ignores SIGBUS still ignores one that is sent to it") {
-  auto file = w.with(2 * page);
+  auto file = w.with(2 * page_bytes);
   const auto ended = ending_of([&] {
     std::signal(SIGBUS, SIG_IGN);
     install_again();
@@ -97,7 +97,7 @@ PROMISE(host_mask, mapped_only, "a previous handler runs with the signals blocke
 }
 
 PROMISE(replaced_handler, mapped_only, "after the program replaces the handler, transfers are system calls") {
-  auto file = w.with(2 * page);
+  auto file = w.with(2 * page_bytes);
   CHECK(file.explain().find("transfers")->value == "copies");
   const auto ended = ending_of([&] {
     std::signal(SIGBUS, SIG_DFL);
@@ -109,7 +109,7 @@ PROMISE(replaced_handler, mapped_only, "after the program replaces the handler, 
 }
 
 PROMISE(restored_handler, mapped_only, "after the program restores the handler, transfers are copies again") {
-  auto file = w.with(2 * page);
+  auto file = w.with(2 * page_bytes);
   const auto ended = ending_of([&] {
     struct sigaction ours {};
     struct sigaction host {};
@@ -127,7 +127,7 @@ PROMISE(restored_handler, mapped_only, "after the program restores the handler, 
 
 PROMISE(other_copy, mapped_only,
         "a handler that another copy of the library installs later does not count as foreign") {
-  auto file = w.with(2 * page);
+  auto file = w.with(2 * page_bytes);
   const auto ended = ending_of([&] {
     // This is what a copy in another configuration does.
     static struct sigaction below {};
@@ -150,42 +150,42 @@ PROMISE(other_copy, mapped_only,
 
 PROMISE(cut_off_between_buffers, mapped_only,
         "a vectored read survives that the file is truncated, and that this is noticed, between two of its buffers") {
-  auto file = w.with(4 * page);
+  auto file = w.with(4 * page_bytes);
   static std::string path;
   static decltype(file)* seen;
   static void* first;
   path = w.where / "data";
   seen = &file;
-  first = ::mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  first = ::mmap(nullptr, page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(first != MAP_FAILED);
-  memory rest(3 * page);
+  memory rest(3 * page_bytes);
   const auto ended = ending_of([&] {
     // The first buffer cannot be written to before this has run.
     struct sigaction interlude {};
     interlude.sa_handler = [](int) {
-      if (::mprotect(first, page, PROT_READ | PROT_WRITE) != 0 || ::truncate(path.c_str(), 100) != 0) ::_exit(10);
+      if (::mprotect(first, page_bytes, PROT_READ | PROT_WRITE) != 0 || ::truncate(path.c_str(), 100) != 0) ::_exit(10);
       if (seen->view(1 << 20, 1)) ::_exit(11);  // which finds out how long the file is now
     };
     ::sigaction(SIGSEGV, &interlude, nullptr);
-    const std::vector<qio::mutable_buffer> buffers{{first, page}, {rest.all().data(), rest.all().size()}};
+    const std::vector<qio::mutable_buffer> buffers{{first, page_bytes}, {rest.all().data(), rest.all().size()}};
     const auto read = file.read_at(0, buffers);
     return read && read.value() == 100 ? 0 : 1;
   });
-  ::munmap(first, page);
+  ::munmap(first, page_bytes);
   CHECK(ended.status == 0);
 }
 
 PROMISE(declined, mapped_only, "a file opened without guards_copies transfers by system calls, and has views") {
-  { auto made = w.with(2 * page); }
+  { auto made = w.with(2 * page_bytes); }
   auto file = w.open("data", access::read_write, creation::open_existing, {.guards_copies = false}).value();
   CHECK(file.explain().find("transfers")->value == "system calls");
-  CHECK(holds_pattern(file.view(0, 2 * page).value(), 0));
-  memory buffer(page);
-  CHECK(file.read_at(100, buffer.all()).value() == page);
+  CHECK(holds_pattern(file.view(0, 2 * page_bytes).value(), 0));
+  memory buffer(page_bytes);
+  CHECK(file.read_at(100, buffer.all()).value() == page_bytes);
   CHECK(holds_pattern(buffer.all(), 100));
-  auto source = memory::with_pattern(2 * page, page);
-  CHECK(file.write_at(2 * page, source.all()).value() == page);
-  CHECK(holds_pattern(file.view(0, 3 * page).value(), 0));
+  auto source = memory::with_pattern(2 * page_bytes, page_bytes);
+  CHECK(file.write_at(2 * page_bytes, source.all()).value() == page_bytes);
+  CHECK(holds_pattern(file.view(0, 3 * page_bytes).value(), 0));
   const auto ended = ending_of([&] {
     std::signal(SIGBUS, SIG_IGN);
     auto another = w.open("data", access::read_write, creation::open_existing, {.guards_copies = false});

@@ -46,7 +46,7 @@ bool may_be_inline(World& w, typename World::file& file, Write&& write) {
 template <class File>
 std::size_t cached_pages(File& file) {
   const std::size_t bytes = file.size().value();
-  std::vector<unsigned char> pages((bytes + qio::platform::page_size() - 1) / qio::platform::page_size());
+  std::vector<unsigned char> pages((bytes + os::page_size() - 1) / os::page_size());
   void* const map = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.native_handle(), 0);
   REQUIRE(map != MAP_FAILED);
   const int failed = ::mincore(map, bytes, pages.data());
@@ -123,7 +123,7 @@ PROMISE(durable_request_not_inline, attempting, "a write with .durable goes to t
 PROMISE(partial_pages, attempting_unmapped, "a write to a part of a page that is not cached goes to the engine") {
   if (is_off(w)) QIO_SKIP("no inline writes here");
   if (os::is_in_memory(w.where.path())) QIO_SKIP("every page of a file is in memory");
-  const std::size_t page = qio::platform::page_size();
+  const std::size_t page = os::page_size();
   auto file = w.with(8 * page + 100);
   auto source = memory::with_pattern(0, 3 * page);
   const auto write = [&](std::uint64_t offset, std::size_t bytes) {

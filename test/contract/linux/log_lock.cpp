@@ -17,13 +17,13 @@ namespace contract {
 
 namespace {
 
-constexpr qio::log_options small{.extent = 64 * 1024, .largest_batch = 16 * 1024, .id = 7};
+constexpr qio::log_options locked_log{.extent = 64 * 1024, .largest_batch = 16 * 1024, .id = 7};
 
 template <class World>
 auto open_log(World& w) {
   const auto accept = [](const qio::log_record&) { return true; };
   auto file = w.open("log", access::read_write, creation::if_needed).value();
-  return w.context->run(qio::open_log(std::move(file), accept, small));
+  return w.context->run(qio::open_log(std::move(file), accept, locked_log));
 }
 
 template <class World, class Log>
@@ -69,7 +69,7 @@ PROMISE(log_other_process, of_the_system,
         qio::basic_file<typename Where::mode>::open(context, w.where / "log", access::read_write, creation::if_needed);
     if (!file) return false;
     const auto accept = [](const qio::log_record&) { return true; };
-    auto log = context.run(qio::open_log(std::move(file).value(), accept, small));
+    auto log = context.run(qio::open_log(std::move(file).value(), accept, locked_log));
     if (!log) return false;
     const std::array<std::byte, 100> record{};
     const auto some = [&]() -> qio::task<bool> {
@@ -109,6 +109,22 @@ PROMISE(log_forked, of_the_system, "a log that was destroyed can be opened, alth
   log.reset();
   CHECK(open_log(w));
   kill_process(child);
+}
+
+PROMISE(log_destroyed_by_child, of_the_system, "a child process that destroys its parent's log does not unlock it") {
+  std::optional log(open_log(w).value());
+  REQUIRE(append(w, *log));
+  const pid_t child = start_process([&] {
+    log.reset();
+    return true;
+  });
+  REQUIRE(child != 0);
+  CHECK(open_log(w).error() == errc::log_is_open);
+  kill_process(child);
+  CHECK(open_log(w).error() == errc::log_is_open);
+  CHECK(append(w, *log));
+  log.reset();
+  CHECK(open_log(w));
 }
 
 }  // namespace contract

@@ -17,14 +17,6 @@ namespace contract {
 
 namespace {
 
-constexpr access all_access[] = {access::read, access::write, access::read_write};
-
-mode_t permissions_of(const std::string& path) {
-  struct stat status;
-  REQUIRE(::stat(path.c_str(), &status) == 0);
-  return status.st_mode & 07777;
-}
-
 void make_socket(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -175,17 +167,17 @@ PROMISE(dangling, each_mode, "if_needed and always_new create what a dangling sy
   CHECK(w.open("link", access::read_write, creation::only_if_missing).error() == std::errc::file_exists);
 }
 
-PROMISE(permissions, each_mode, "a created file has the requested permissions, less the umask") {
+PROMISE(permissions_of_new, each_mode, "a created file has the requested permissions, less the umask") {
   const mode_t before = ::umask(027);
   CHECK(w.open("default", access::write, creation::if_needed));
   CHECK(w.open("private", access::read_write, creation::only_if_missing, {.permissions = 0600}));
   CHECK(w.open("program", access::read_write, creation::always_new, {.permissions = 0777}));
   CHECK(w.open("unwritable", access::read_write, creation::if_needed, {.permissions = 0444}));
   ::umask(before);
-  CHECK(permissions_of(w.where / "default") == 0640);
-  CHECK(permissions_of(w.where / "private") == 0600);
-  CHECK(permissions_of(w.where / "program") == 0750);
-  CHECK(permissions_of(w.where / "unwritable") == 0440);
+  CHECK(os::permissions_of(w.where / "default") == 0640);
+  CHECK(os::permissions_of(w.where / "private") == 0600);
+  CHECK(os::permissions_of(w.where / "program") == 0750);
+  CHECK(os::permissions_of(w.where / "unwritable") == 0440);
 }
 
 PROMISE(context_not_inherited, each_engine_of_the_system, "other programs do not inherit what a context has open") {
@@ -213,7 +205,7 @@ PROMISE(direct_refused, direct_only, "direct I/O that the file system would fake
   const memory_directory shm;
   if (shm.path.empty()) QIO_SKIP("/dev/shm is not a tmpfs");
   const std::string path = shm.path + "/file";
-  for (const auto how : {creation::if_needed, creation::only_if_missing, creation::always_new}) {
+  for (const auto how : {creation::if_needed, creation::only_if_missing, creation::always_new, creation::emptied}) {
     const auto refused = w.open_path(path, access::read_write, how);
     REQUIRE(!refused);
     CHECK(refused.error() == errc::direct_in_memory);
@@ -221,7 +213,7 @@ PROMISE(direct_refused, direct_only, "direct I/O that the file system would fake
     CHECK(shm.is_empty());
   }
   put(path, "contents");
-  for (const auto how : {creation::truncate_existing, creation::always_new}) {
+  for (const auto how : {creation::truncate_existing, creation::always_new, creation::emptied}) {
     CHECK(w.open_path(path, access::read_write, how).error() == errc::direct_in_memory);
     CHECK(contents(path) == "contents");
   }

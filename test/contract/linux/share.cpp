@@ -15,13 +15,6 @@ namespace {
 
 bool is_open(int handle) { return ::fcntl(handle, F_GETFD) >= 0; }
 
-/// Takes the lock of an open file description on the whole file, without waiting.
-bool lock(int handle) {
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  return ::fcntl(handle, F_OFD_SETLK, &whole) == 0;
-}
-
 }  // namespace
 
 PROMISE(shared, of_the_system, "files that share a handle transfer on their own contexts, and the last one closes it") {
@@ -64,7 +57,7 @@ PROMISE(shared_thrice, of_the_system, "a shared file can be shared again, and re
   CHECK(first.close());
   REQUIRE(second.release().value() == handle);
   CHECK(is_open(handle));
-  CHECK(qio::platform::close(handle));
+  os::close(handle);
 }
 
 PROMISE(shared_lock, each_engine_of_the_system,
@@ -73,13 +66,13 @@ PROMISE(shared_lock, each_engine_of_the_system,
   auto first = w.with(4096);
   auto stranger = w.open("data", access::read_write, creation::open_existing).value();
   auto second = first.share_with(other).value();
-  REQUIRE(lock(first.native_handle()));
-  CHECK(lock(second.native_handle()));
-  CHECK(!lock(stranger.native_handle()));
+  REQUIRE(os::lock_whole(first.native_handle()));
+  CHECK(os::lock_whole(second.native_handle()));
+  CHECK(!os::lock_whole(stranger.native_handle()));
   CHECK(first.close());
-  CHECK(!lock(stranger.native_handle()));
+  CHECK(!os::lock_whole(stranger.native_handle()));
   CHECK(second.close());
-  CHECK(lock(stranger.native_handle()));
+  CHECK(os::lock_whole(stranger.native_handle()));
 }
 
 PROMISE(shared_access, of_the_system, "a shared file keeps access and durability, and the blocking file shares, too") {
@@ -101,14 +94,14 @@ PROMISE(shared_access, of_the_system, "a shared file keeps access and durability
 }
 
 PROMISE(shared_threads, of_the_system, "threads with contexts of their own use a shared file at the same time") {
-  constexpr std::uint64_t blocks = 64, rounds = 20;
+  constexpr std::uint64_t blocks = 64, turns = 20;
   auto file = w.with(2 * blocks * 4096);
   auto other = world<Where>::new_context().value();
   const auto use = [](auto& context, auto& own, std::uint64_t from) {
     bool is_right = true;
     auto source = memory::with_pattern(from * 4096, blocks * 4096);
     memory block(4096);
-    for (std::uint64_t i = 0; i < rounds * blocks; ++i) {
+    for (std::uint64_t i = 0; i < turns * blocks; ++i) {
       const std::uint64_t at = from + i % blocks;
       const auto part = source.part((at - from) * 4096, 4096);
       is_right = is_right && context.run(own.async_write_at(at * 4096, part)) &&

@@ -62,13 +62,6 @@ bool is_released(const directory& where) {
   return !has_descriptor(where);
 }
 
-/// Takes the lock of an open file description on the whole file, without waiting.
-bool lock(int handle) {
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  return ::fcntl(handle, F_OFD_SETLK, &whole) == 0;
-}
-
 }  // namespace
 
 PROMISE(shared_file_use, of_the_system,
@@ -188,14 +181,14 @@ PROMISE(shared_file_last, each_engine_of_the_system,
 PROMISE(shared_file_lock, of_the_system, "closing a shared_file that a context has used often releases its locks") {
   auto shared = share(w, 4096);
   auto file = shared.open_on(*w.context).value();
-  REQUIRE(lock(file.native_handle()));
+  REQUIRE(os::lock_whole(file.native_handle()));
   auto stranger = w.open("data", access::read_write, creation::open_existing).value();
-  REQUIRE(!lock(stranger.native_handle()));
+  REQUIRE(!os::lock_whole(stranger.native_handle()));
   auto block = memory::with_pattern(0, 4096);
   // A ring would register a file that is so busy.
   for (int transfers = 0; transfers < 200; ++transfers) REQUIRE(w.write(file, 0, block.all()));
   CHECK(shared.close());
-  CHECK(lock(stranger.native_handle()));
+  CHECK(os::lock_whole(stranger.native_handle()));
 }
 
 PROMISE(shared_file_flight, of_the_system,

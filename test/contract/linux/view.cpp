@@ -26,6 +26,31 @@ PROMISE(truncated_elsewhere, mapped_only,
   CHECK(file.size().value() == 8292);
 }
 
+PROMISE(prefault_truncated, mapped_only, "prefault() of what others have cut off fails, and the process survives") {
+  const std::size_t page = qio::platform::page_size();
+  auto file = w.with(8 * page);
+  REQUIRE(::truncate((w.where / "data").c_str(), 100) == 0);
+  CHECK(file.prefault({0, page}));
+  for (const access wanted : {access::read, access::write}) {
+    const auto failed = file.prefault({page, 4 * page}, wanted);
+    REQUIRE(!failed);
+    if (failed.error() != errc::prefault_not_supported) CHECK(failed.error() == errc::prefault_failed);
+  }
+}
+
+PROMISE(private_truncated, mapped_only, "a private view shows what others change where it was not stored to") {
+  const std::size_t page = qio::platform::page_size();
+  auto file = w.with(3 * page);
+  auto own = file.private_view(0, 3 * page).value();
+  own.bytes()[page] = std::byte{0};
+  auto other = qio::cached_file::open(w.where / "data", access::write).value();
+  const std::vector<std::byte> zeros(3 * page);
+  REQUIRE(other.write_at(0, zeros).value() == zeros.size());
+  CHECK(holds_only(own.bytes().first(page), std::byte{0}));
+  CHECK(holds_pattern(own.bytes().subspan(page + 1, page - 1), page + 1));
+  CHECK(holds_only(own.bytes().subspan(2 * page), std::byte{0}));
+}
+
 #if !defined(__SANITIZE_THREAD__)
 // The thread sanitizer has handlers of its own, and does not support fork well. (CMakePresets.json keeps the address
 // sanitizer from handling SIGBUS.)
@@ -61,7 +86,7 @@ PROMISE(foreign_fault, mapped_only, "a previous SIGBUS handler still receives th
     foreign.sa_sigaction = &foreign_handler;
     foreign.sa_flags = SA_SIGINFO;
     // The world's probe has installed the guard already: put the foreign handler where install() finds it.
-    qio::platform::guard::previous_action() = foreign;
+    qio::platform::guard::previous_action(SIGBUS) = foreign;
     { auto created = w.with(2 * 4096); }
     auto file = w.open("data", access::read_write, creation::open_existing).value();
     auto own = qio::cached_file::open(w.where / "own", access::read_write, creation::always_new).value();

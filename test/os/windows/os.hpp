@@ -4,6 +4,7 @@
 #include <qio/qio.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -25,6 +26,13 @@ inline bool is_beyond_file_system(const qio::error& failure) {
          failure == std::errc::invalid_argument || failure == std::errc::io_error;
 }
 
+/// Whether this is Wine, whose calls that ask for the time of the last access change it, and which lists a directory as
+/// it was when its handle was first used.
+inline bool is_wine() {
+  const HMODULE ntdll = ::GetModuleHandleW(L"ntdll.dll");
+  return ntdll != nullptr && ::GetProcAddress(ntdll, "wine_get_version") != nullptr;
+}
+
 /// Whether the files of a directory are in memory alone.
 inline bool is_in_memory(const std::filesystem::path&) { return false; }
 
@@ -39,6 +47,18 @@ inline bool is_open(HANDLE handle) {
 /// Once it is closed, another thread may get the same number for an event.
 inline bool is_open_file(HANDLE handle) { return ::GetFileType(handle) == FILE_TYPE_DISK; }
 inline void close(HANDLE handle) { ::CloseHandle(handle); }
+
+inline std::size_t page_size() {
+  SYSTEM_INFO about;
+  ::GetSystemInfo(&about);
+  return about.dwPageSize;
+}
+
+/// Whether a handle belongs to the context on which it was opened.
+inline constexpr bool binds_handles = true;
+
+/// Whether there is a call that starts writeback.
+inline constexpr bool has_writeback = false;
 
 /// Those that a handle can change.
 inline DWORD flags_of(HANDLE handle) {
@@ -87,6 +107,10 @@ inline constexpr std::string_view why_stops_hang;
 
 /// Whether a mapped file can be truncated through another handle: ERROR_USER_MAPPED_FILE.
 inline constexpr bool mapped_may_be_cut = false;
+
+/// Whether a rename that must replace nothing may succeed, and change nothing, if both names are of one file: Windows,
+/// if they are equal, and Wine for hard links, too.
+inline constexpr bool renames_to_itself = true;
 
 /// Whether a mapping shows what direct transfers write. NTFS does not promise it.
 inline constexpr bool mapped_shows_direct = false;

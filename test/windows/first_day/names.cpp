@@ -84,7 +84,7 @@ TEST_CASE("a user without administrator's rights can make names durable") {
   for (const std::string& in : directories()) {
     const place here(in);
     put(here / "file", 4096);
-    const auto synced = qio::platform::sync_directory((here / ".").c_str());
+    const auto synced = qio::sync_directory((here / ".").c_str());
     std::printf("%s: syncing a directory: %s\n", in.c_str(), synced ? "succeeds" : synced.error().message().c_str());
     CHECK(synced);
   }

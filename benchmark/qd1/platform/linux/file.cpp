@@ -221,7 +221,7 @@ class place_finder {
                       "directory that others may write to; name the directory that it leads to",
                       asked_, place_.entry.name));
     ++links_;
-    const auto target = qio::platform::target_of_link(seen_.directory);
+    const auto target = qio::platform::target_of_link(seen_.directory, "");
     if (!target) throw usage_error(fmt::format("{}: cannot be written: {}", asked_, target.error().message()));
     begin_at(target.value() + rest_);
   }

@@ -23,14 +23,13 @@
 QIO_BEGIN_NAMESPACE
 namespace detail {
 
-// Of include/uapi/linux/aio_abi.h: missing in older headers.
+// From include/uapi/linux/aio_abi.h; older headers lack it.
 inline constexpr std::uint16_t aio_poll = 5;  // IOCB_CMD_POLL, Linux 4.19
 
 /// A context of Linux AIO (io_setup(2)). For one thread at a time.
 ///
 /// Entries are gathered here, and handed over together. The kernel copies an entry while io_submit(2) takes it, and
-/// refers to its memory no more. Completions are taken from shared memory where it has the layout that Linux has had
-/// since 2.6 (fs/aio.c, struct aio_ring), else by io_getevents(2).
+/// refers to its memory no more. Completions are taken from shared memory (fs/aio.c, struct aio_ring).
 class aio_queue {
  public:
   aio_queue() noexcept {
@@ -41,35 +40,30 @@ class aio_queue {
   ~aio_queue() { close(); }
 
   /// For so many entries in the kernel at a time. Returns 0 or a negated system error: EAGAIN if all processes together
-  /// would have more than /proc/sys/fs/aio-max-nr. Child processes do not inherit the memory, by which they could write
-  /// completions for their parent.
+  /// would have more than /proc/sys/fs/aio-max-nr, EOPNOTSUPP if the shared memory has another layout than Linux has
+  /// had since 2.6. Child processes do not inherit the memory, by which they could write completions for their parent.
   int open(unsigned entries) noexcept {
     const platform::without_fork none;
     aio_context_t made = 0;
     if (::syscall(__NR_io_setup, entries, &made) != 0) return -errno;
     context_ = made;
     auto* const found = reinterpret_cast<shared*>(static_cast<std::uintptr_t>(made));
-    if (found->magic != shared::known_magic || found->incompatible_features != 0) return 0;
+    int answer = 0;
+    if (found->magic != shared::known_magic || found->incompatible_features != 0) answer = -EOPNOTSUPP;
     // The kernel rounds up to whole pages itself, as madvise(2) does.
-    if (::madvise(found, sizeof(shared) + found->entries * sizeof(io_event), MADV_DONTFORK) != 0) {
-      const int refusal = -errno;
-      close();
-      return refusal;
-    }
+    else if (::madvise(found, sizeof(shared) + found->entries * sizeof(io_event), MADV_DONTFORK) != 0)
+      answer = -errno;
     shared_ = found;
-    return 0;
+    if (answer < 0) close();
+    return answer;
   }
 
   /// Waits until the kernel has completed every transfer.
   void close() noexcept {
     if (is_open()) static_cast<void>(::syscall(__NR_io_destroy, std::exchange(context_, 0)));
-    shared_ = nullptr;
   }
 
   bool is_open() const noexcept { return context_ != 0; }
-  bool has_shared_completions() const noexcept { return shared_ != nullptr; }
-  /// As where their layout is unknown.
-  void distrust_shared_completions() noexcept { shared_ = nullptr; }
 
   // --- submission ---
 
@@ -106,27 +100,29 @@ class aio_queue {
 
   // --- completion ---
 
-  /// Of those in shared memory.
   bool has_completions() const noexcept {
-    return shared_ != nullptr &&
-           of(shared_->head).load(std::memory_order_relaxed) != of(shared_->tail).load(std::memory_order_acquire);
+    return of(shared_->head).load(std::memory_order_relaxed) != of(shared_->tail).load(std::memory_order_acquire);
   }
 
-  struct time_left {  // as the system call takes it on all architectures
-    long seconds, nanoseconds;
+  /// As the system call takes it on all architectures.
+  struct time_limit {
+    long tv_sec, tv_nsec;
   };
 
   /// Waits until something has completed, or the time has passed; without a limit if it is null. take_completions()
   /// must follow. Returns 0 or a negated system error.
-  int wait(const time_left* limit) noexcept { return get(1, limit); }
+  int wait(const time_limit* limit) noexcept {
+    const long taken =
+        ::syscall(__NR_io_getevents, context_, 1L, static_cast<long>(events_.size()), events_.data(), limit);
+    if (taken < 0) return -errno;
+    taken_ = static_cast<unsigned>(taken);
+    return 0;
+  }
 
   /// Calls `take(user data, result)` for each completion.
   template <class Take>
   void take_completions(Take&& take) noexcept {
-    do
-      for (unsigned i = 0, count = std::exchange(taken_, 0); i < count; ++i) take(events_[i].data, events_[i].res);
-    while (shared_ == nullptr && get(0, nullptr) == 0 && taken_ != 0);
-    if (shared_ == nullptr) return;
+    for (unsigned i = 0, count = std::exchange(taken_, 0); i < count; ++i) take(events_[i].data, events_[i].res);
     unsigned head = of(shared_->head).load(std::memory_order_relaxed);
     const unsigned tail = of(shared_->tail).load(std::memory_order_acquire);
     if (head == tail) return;
@@ -148,18 +144,10 @@ class aio_queue {
   };
   static std::atomic_ref<std::uint32_t> of(std::uint32_t& shared) noexcept { return std::atomic_ref(shared); }
 
-  int get(long wanted, const time_left* limit) noexcept {
-    const long taken =
-        ::syscall(__NR_io_getevents, context_, wanted, static_cast<long>(events_.size()), events_.data(), limit);
-    if (taken < 0) return -errno;
-    taken_ = static_cast<unsigned>(taken);
-    return 0;
-  }
-
   aio_context_t context_ = 0;
   shared* shared_ = nullptr;
   unsigned first_ = 0, end_ = 0;  // of entries_ that are pending
-  unsigned taken_ = 0;            // of events_
+  unsigned taken_ = 0;            // of events_, by wait()
   std::array<iocb*, capacity> list_;
   std::array<iocb, capacity> entries_;
   std::array<io_event, 16> events_;

@@ -4,8 +4,8 @@
 
 #include <qio/configuration.hpp>
 #include <qio/result.hpp>
+#include <qio/system/linux/mapping.hpp>
 #include <qio/system/posix/handle.hpp>
-#include <qio/system/posix/mapping.hpp>
 #include <qio/system/posix/process.hpp>
 
 #include <fcntl.h>

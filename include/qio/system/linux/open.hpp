@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a file is opened: by its path, or by a handle that the program opened; and how it is locked for that handle.
+// How a file is opened: by its path, or by a handle that the program opened.
 #pragma once
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
+#include <qio/if_exists.hpp>
 #include <qio/mode.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
 #include <qio/system/linux/directory.hpp>
+#include <qio/system/linux/names.hpp>
 #include <qio/system/linux/page_cache.hpp>
+#include <qio/system/posix/entry.hpp>
 #include <qio/system/posix/handle.hpp>
 
 #include <fcntl.h>
@@ -20,7 +23,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,6 +46,9 @@ inline std::uint64_t unguessable_number() noexcept {
   return number ^ number >> 31;
 }
 
+/// The name of a temporary file. What a killed process has left behind can be found by the beginning.
+inline std::string temporary_name() { return ".qio-" + std::to_string(unguessable_number()); }
+
 // --- Opening ---
 //
 // Opening a file in steps, so that an open that fails late (because the mode is unavailable) leaves the disk unchanged.
@@ -53,19 +58,22 @@ inline bool has_offsets(native_handle handle, const struct stat& status) noexcep
   return S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || ::lseek(handle, 0, SEEK_CUR) >= 0;
 }
 
+/// A magic link that leads to what is open as `handle` (proc_pid_fd(5)).
+inline std::string name_in_proc(native_handle handle) { return "/proc/self/fd/" + std::to_string(handle); }
+
 /// A file that is being opened. begin() opens a handle and destroys nothing; commit() then truncates or replaces, as
 /// the caller asked. Without commit(), destruction closes the handle and removes what begin() created.
 class opening {
  public:
-  /// Of `kind`, ignores `asynchronous` and `direct`: on Linux, any handle serves any engine, and make_direct() makes it
+  /// Ignores `kind.asynchronous` and `kind.direct`: on Linux, any handle serves any engine, and make_direct() makes it
   /// direct later. If the path must stay beneath a directory, every step stays beneath it.
   static result<opening> begin(path_view path, native_handle beneath, access wanted, creation how,
                                std::uint32_t permissions, detail::handle_kind kind) {
-    // POSIX leaves O_TRUNC without write access undefined, and Linux truncates.
-    if (how == creation::truncate_existing && wanted == access::read)
+    // POSIX leaves O_TRUNC without write access undefined, and Linux truncates. O_TMPFILE needs write access.
+    if ((detail::empties(how) || kind.is_unnamed) && wanted == access::read)
       return error(errc::access_not_granted, static_cast<std::uint64_t>(wanted),
                    static_cast<std::uint64_t>(access::read_write));
-    opening self(path.c_str(), beneath, how);
+    opening self(path.c_str(), beneath, how, kind);
     const int flags = flags_for(wanted, kind);
     if (const error failure = self.open(flags, static_cast<mode_t>(permissions)); failure.exists()) return failure;
     if (const error failure = self.check(); failure.exists()) return failure;
@@ -79,16 +87,16 @@ class opening {
   template <class MayBeUsed>
   static result<opening> begin_at_once(path_view path, native_handle beneath, access wanted, detail::handle_kind kind,
                                        known_file_systems& known, MayBeUsed&& may_be_used) {
-    opening self(path.c_str(), beneath, creation::open_existing);
+    opening self(path.c_str(), beneath, creation::open_existing, kind);
     // O_PATH opens nothing, so it sends no request to the file system.
-    const native_handle found = openat2::call_if_cached(beneath, path.c_str(), O_PATH | O_CLOEXEC);
+    const native_handle found = openat2::call_if_cached(beneath, path.c_str(), found_by(kind));
     if (found == invalid_handle) return errno == ENOENT ? last_error() : system_error(EAGAIN);
     file_place place;
     const bool is_file = place.find(found) && place.is_of_regular;
     const file_storage* const storage = is_file ? known.find(place) : nullptr;
     // Not by its name, which others may have given to a file that waits.
     if (storage != nullptr && may_be_used(*storage))
-      self.handle_ = known.reopen(found, flags_for(wanted, kind) | O_NONBLOCK);
+      self.handle_ = known.reopen(found, (flags_for(wanted, kind) & ~O_NOFOLLOW) | O_NONBLOCK);
     ::close(found);
     if (self.handle_ == invalid_handle) return system_error(EAGAIN);
     if (const error failure = self.let_wait(); failure.exists()) return failure;
@@ -99,7 +107,7 @@ class opening {
 
   /// A handle that the program has opened: nothing is left to do, and without commit() it stays as it is.
   static opening of(native_handle handle) {
-    opening self({}, anywhere, creation::open_existing);
+    opening self({}, anywhere, creation::open_existing, {});
     self.handle_ = handle;
     self.is_foreign_ = true;
     return self;
@@ -111,6 +119,7 @@ class opening {
         place_(std::move(other.place_)),
         temporary_(std::move(other.temporary_)),
         how_(other.how_),
+        kind_(other.kind_),
         storage_(other.storage_),
         handle_(std::exchange(other.handle_, invalid_handle)),
         is_foreign_(other.is_foreign_),
@@ -130,23 +139,35 @@ class opening {
   static constexpr bool needs_flushes(bool) noexcept { return false; }
 
   /// Completes the open. On success, the caller owns the handle.
-  result<native_handle> commit() {
-    if (how_ == creation::truncate_existing)
+  result<native_handle> commit() { return commit(false); }
+  /// The same, and makes the name of a created or replaced file durable. If the directory cannot be read, nothing is
+  /// changed. If it cannot be synced, the open fails, but the file has its name.
+  result<native_handle> commit_durably() { return commit(true); }
+
+ private:
+  opening(std::string path, native_handle beneath, creation how, detail::handle_kind kind)
+      : beneath_(beneath), path_(std::move(path)), how_(how), kind_(kind) {}
+
+  result<native_handle> commit(bool is_durable) {
+    const auto directory = directory_to_sync::of(place_.directory, is_durable && created_);
+    if (!directory) return directory.error();
+    if (detail::empties(how_))
       if (auto emptied = resize(handle_, 0); !emptied) return emptied.error();
     // rename(2) is atomic: nobody finds the name missing, or only part of the file.
     const native_handle within = place_.directory;
     if (how_ == creation::always_new && ::renameat(within, temporary_.c_str(), within, place_.name.c_str()) != 0)
       return last_error();
     created_ = false;
+    if (auto synced = directory.value().sync(); !synced) return synced.error();
     return std::exchange(handle_, invalid_handle);
   }
 
- private:
-  opening(std::string path, native_handle beneath, creation how)
-      : beneath_(beneath), path_(std::move(path)), how_(how) {}
-
   static int flags_for(access wanted, detail::handle_kind kind) noexcept {
-    return access_flags(wanted) | (kind.writes_durably ? O_DSYNC : 0);
+    return access_flags(wanted) | (kind.writes_durably ? O_DSYNC : 0) | (kind.follows_links ? 0 : O_NOFOLLOW);
+  }
+  // Flags that open nothing, but find what is there: a symbolic link itself, if that is not to be followed.
+  static int found_by(detail::handle_kind kind) noexcept {
+    return O_PATH | O_CLOEXEC | (kind.follows_links ? 0 : O_NOFOLLOW);
   }
 
   // O_NOCTTY: a path of another user may lead to a terminal, which would become that of a process without one.
@@ -161,11 +182,13 @@ class opening {
   }
 
   error open(int flags, mode_t permissions) {
+    if (kind_.is_unnamed) return take(open_at(beneath_, path_.c_str(), flags | O_TMPFILE, permissions));
     switch (how_) {
       case creation::open_existing:
       case creation::truncate_existing: return open_path(flags, permissions);
       case creation::only_if_missing: return create_path(flags, permissions);
-      case creation::if_needed: return open_or_create(flags, permissions);
+      case creation::if_needed:
+      case creation::emptied: return open_or_create(flags, permissions);
       case creation::always_new: break;
     }
     return create_new(flags, permissions);
@@ -176,6 +199,7 @@ class opening {
     struct stat status;
     if (::fstat(handle_, &status) != 0) return last_error();
     if (S_ISDIR(status.st_mode)) return system_error(EISDIR);
+    if (kind_.regular_only && !S_ISREG(status.st_mode)) return error(errc::not_a_regular_file);
     if (!has_offsets(handle_, status)) return error(errc::no_offsets);
     return nonblocking_ ? let_wait() : error();
   }
@@ -205,7 +229,9 @@ class opening {
     nonblocking_ = true;
     std::optional<detail::clock::time_point> deadline;
     for (;;) {
-      const error failure = take(open_at(beneath_, path_.c_str(), flags | O_NONBLOCK, permissions));
+      const error failure =
+          take(kind_.regular_only ? open_regular(flags | O_NONBLOCK, permissions)
+                                  : open_at(beneath_, path_.c_str(), flags | O_NONBLOCK, permissions));
       const bool is_leased = failure == std::errc::resource_unavailable_try_again;
       if (!is_leased && failure != std::errc::no_such_device_or_address) return failure;
       if (const error why = why_not_now(); why.exists()) return why;
@@ -217,9 +243,28 @@ class opening {
     }
   }
 
+  // Opens nothing but a regular file. With O_CREAT, by the path once more, because the kernel does not apply
+  // fs.protected_regular to a magic link; check() then looks again.
+  result<native_handle> open_regular(int flags, mode_t permissions) const {
+    const auto found = open_at(beneath_, path_.c_str(), found_by(kind_));
+    if (!found) return found.error();
+    directory_entry itself;  // closes it
+    itself.directory = found.value();
+    struct stat status;
+    if (::fstat(found.value(), &status) != 0) return last_error();
+    if (S_ISLNK(status.st_mode)) return system_error(ELOOP);
+    if (S_ISDIR(status.st_mode)) return system_error(EISDIR);
+    if (!S_ISREG(status.st_mode)) return error(errc::not_a_regular_file);
+    if ((flags & O_CREAT) == 0) {
+      const auto opened = open_from(anywhere, name_in_proc(found.value()).c_str(), flags & ~O_NOFOLLOW);
+      if (opened || opened.error() != std::errc::no_such_file_or_directory) return opened;
+    }
+    return open_at(beneath_, path_.c_str(), flags, permissions);
+  }
+
   // Why a path cannot be opened without waiting. No error (exists() is false) if a file is there.
   error why_not_now() const noexcept {
-    const auto found = open_at(beneath_, path_.c_str(), O_PATH | O_CLOEXEC);
+    const auto found = open_at(beneath_, path_.c_str(), found_by(kind_));
     if (!found) return found.error();
     struct stat status;
     const error failure = ::fstat(found.value(), &status) != 0 ? last_error() : error();
@@ -229,7 +274,7 @@ class opening {
   }
 
   error create(const std::string& name, int flags, mode_t permissions) {
-    const error failure = take(create_in(place_, name, flags, permissions));
+    const error failure = take(open_from(place_.directory, name.c_str(), flags | O_CREAT | O_EXCL, permissions));
     created_ = !failure.exists();
     return failure;
   }
@@ -255,12 +300,12 @@ class opening {
   // Creates the file under another name in the same directory; commit() renames it. Replaces the target of a symbolic
   // link, not the link. Does not replace devices and directories.
   error create_new(int flags, mode_t permissions) {
-    auto found = find_regular_entry(beneath_, path_);
+    auto found = find_regular_entry(beneath_, path_, kind_.follows_links);
     if (!found) return found.error();
     place_ = std::move(found).value();
     error failure;
     for (int attempt = 0; attempt < 8; ++attempt) {
-      temporary_ = ".qio-" + std::to_string(unguessable_number());
+      temporary_ = temporary_name();
       failure = create(temporary_, flags, permissions);
       if (failure != std::errc::file_exists) break;
     }
@@ -272,12 +317,53 @@ class opening {
   directory_entry place_;  // of the file that is created
   std::string temporary_;  // for creation::always_new: its name, in the directory of `place_`, until commit()
   creation how_;
+  detail::handle_kind kind_;
   std::optional<file_storage> storage_;  // if it is known already
   native_handle handle_ = invalid_handle;
   bool is_foreign_ = false;
   bool nonblocking_ = false;
   bool created_ = false;
 };
+
+// --- What can be done to a file that is open ---
+
+/// Gives the file a hint. Returns the error if the system refuses it.
+inline error set_lifetime(native_handle handle, data_lifetime lifetime) noexcept {
+  constexpr int set_hint = 1036;                                  // F_SET_RW_HINT (include/uapi/linux/fcntl.h)
+  std::uint64_t hint = 1 + static_cast<std::uint64_t>(lifetime);  // RWH_WRITE_LIFE_SHORT is 2
+  static_assert(static_cast<int>(data_lifetime::short_lived) == 1 && static_cast<int>(data_lifetime::extreme) == 4);
+  return ::fcntl(handle, set_hint, &hint) != 0 ? last_error() : error();
+}
+
+/// Makes a name for what is open as `handle`. Without the capability that AT_EMPTY_PATH needs before Linux 6.10, by
+/// /proc (open(2), O_TMPFILE).
+inline error link_handle(native_handle handle, const directory_entry& place, const std::string& name) {
+  if (::linkat(handle, "", place.directory, name.c_str(), AT_EMPTY_PATH) == 0) return error();
+  if (errno != ENOENT) return last_error();
+  const int done = ::linkat(anywhere, name_in_proc(handle).c_str(), place.directory, name.c_str(), AT_SYMLINK_FOLLOW);
+  return done != 0 ? last_error() : error();
+}
+
+/// Gives the file that is open as `handle` a name. What replaces another file has a name of its own until then.
+inline result<void> give_name(native_handle handle, path_view path, if_exists how, native_handle beneath) {
+  if (how == if_exists::exchange) return system_error(EINVAL);
+  const auto found = find_entry(beneath, path.c_str());
+  if (!found) return found.error();
+  const directory_entry& place = found.value();
+  error failure = link_handle(handle, place, place.name);
+  if (how == if_exists::fail || failure != std::errc::file_exists)
+    return failure.exists() ? result<void>(failure) : success();
+  std::string temporary;
+  for (int attempt = 0; attempt < 8 && failure == std::errc::file_exists; ++attempt) {
+    temporary = temporary_name();
+    failure = link_handle(handle, place, temporary);
+  }
+  if (failure.exists()) return failure;
+  if (::renameat(place.directory, temporary.c_str(), place.directory, place.name.c_str()) != 0) failure = last_error();
+  // It is still there after an error, and if `path` was a name of the same file already (rename(2)).
+  ::unlinkat(place.directory, temporary.c_str(), 0);
+  return failure.exists() ? result<void>(failure) : success();
+}
 
 // --- A handle that the program has opened itself, and gives to a file ---
 
@@ -293,6 +379,7 @@ inline result<detail::adopted_handle<opening>> adopt(native_handle handle, detai
   struct stat status;
   if (::fstat(handle, &status) != 0) return last_error();
   if (S_ISDIR(status.st_mode)) return system_error(EISDIR);
+  if (kind.regular_only && !S_ISREG(status.st_mode)) return error(errc::not_a_regular_file);
   if (!has_offsets(handle, status)) return error(errc::no_offsets);
   const int mode = flags & O_ACCMODE;
   if (mode == O_ACCMODE) return error(errc::access_not_granted);  // open(2): for ioctl(2) only
@@ -309,34 +396,6 @@ inline result<detail::adopted_handle<opening>> adopt(native_handle handle, detai
   if (kind.writes_durably && !writes_durably) return error(errc::handle_is_not_durable);
   const access granted = mode == O_RDONLY ? access::read : mode == O_WRONLY ? access::write : access::read_write;
   return detail::adopted_handle<opening>{opening::of(handle), granted, writes_durably, is_direct};
-}
-
-// --- The lock that keeps a second writer from a file ---
-
-/// Locks the file for the open file description of `handle`, until that is closed: by the last process that has it.
-/// Returns false if another one has locked it. Does not wait. Only calls of this function are kept out, not transfers:
-/// the lock is of a byte that no data reaches.
-inline result<bool> lock_exclusively(native_handle handle) noexcept {
-  struct flock last {};
-  last.l_type = F_WRLCK;
-  last.l_whence = SEEK_SET;
-  last.l_start = (std::numeric_limits<off_t>::max)() - 1;
-  last.l_len = 1;
-  while (::fcntl(handle, F_OFD_SETLK, &last) != 0) {
-    if (errno == EAGAIN || errno == EACCES) return false;
-    if (errno != EINTR) return last_error();
-  }
-  return true;
-}
-
-/// Gives the lock back before the handle is closed: a ring may keep the file open for a moment longer.
-inline void unlock(native_handle handle) noexcept {
-  struct flock last {};
-  last.l_type = F_UNLCK;
-  last.l_whence = SEEK_SET;
-  last.l_start = (std::numeric_limits<off_t>::max)() - 1;
-  last.l_len = 1;
-  static_cast<void>(::fcntl(handle, F_OFD_SETLK, &last));
 }
 
 }  // namespace platform

@@ -12,7 +12,6 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,7 +75,8 @@ class file_storage {
     struct statfs system {};
     is_known_ = place_.find(handle) && ::fstatfs(handle, &system) == 0;
     type_ = static_cast<unsigned long>(system.f_type);
-    is_synchronous_ = (static_cast<unsigned long>(system.f_flags) & ST_SYNCHRONOUS) != 0;
+    constexpr unsigned long synchronous = 16;  // ST_SYNCHRONOUS of sys/statvfs.h
+    is_synchronous_ = (static_cast<unsigned long>(system.f_flags) & synchronous) != 0;
   }
 
   /// Why buffered reads may wait although the file system does not say so; null if they rarely do. `on_any`: also on
@@ -125,8 +125,8 @@ class file_storage {
   /// cache there, and XFS then waits for a write of the same file (seen on Linux 6.12 and 6.18).
   bool waits_after_miss() const noexcept { return type_ == XFS_SUPER_MAGIC; }
 
-  /// Of a direct file: whether io_submit(2) does not wait for a write that does not extend the file. Anything but a
-  /// regular file is a block device.
+  /// Whether io_submit(2) rarely waits for writes to a direct file that do not extend it. (A direct file that is not a
+  /// regular one is a block device.)
   bool writes_directly_at_once() const noexcept {
     return is_known_ && (!place_.is_of_regular || type_ == EXT4_SUPER_MAGIC || type_ == XFS_SUPER_MAGIC);
   }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// One read or write by a system call.
+// One read, write or sync by a system call.
 #pragma once
 
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
+#include <qio/mode.hpp>
+#include <qio/result.hpp>
 #include <qio/system/posix/handle.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -101,6 +104,22 @@ inline detail::raw_result write_some(native_handle handle, const detail::piece& 
   while (::fdatasync(handle) != 0)
     if (errno != EINTR) return -errno;
   return written;
+}
+
+/// Of block devices. Others have none.
+inline result<std::uint64_t> size_of_device(native_handle handle, const struct stat& status) noexcept {
+  const off_t end = S_ISBLK(status.st_mode) ? ::lseek(handle, 0, SEEK_END) : status.st_size;
+  if (end < 0) return last_error();
+  return static_cast<std::uint64_t>(end);
+}
+
+inline result<void> sync(native_handle handle, sync_kind kind) noexcept {
+  // fdatasync(2) writes the size with the contents and flushes the device's cache. No cheaper call makes contents
+  // durable (sync_file_range(2) does not flush that cache), so the two lesser kinds are the same here.
+  const auto call = kind == sync_kind::everything ? &::fsync : &::fdatasync;
+  while (call(handle) != 0)
+    if (errno != EINTR) return last_error();
+  return success();
 }
 
 inline constexpr bool has_writeback = true;

@@ -5,11 +5,11 @@
 #include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
 #include <qio/system/posix/mapping.hpp>
+#include <qio/system/primitives.hpp>
 
 #include <setjmp.h>
 #include <signal.h>
 #include <time.h>
-#include <ucontext.h>
 
 #include <atomic>
 #include <cstddef>
@@ -38,23 +38,17 @@ inline bool covers(const scope& copy, const std::byte* address) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) >= first && address < copy.end;
 }
 
-/// The program's previous action for SIGBUS.
-inline struct sigaction& previous_action() noexcept {
-  static struct sigaction previous {};
-  return previous;
-}
-
-/// Whether the signal reports a fault of the running thread, which would recur if the handler returned. Otherwise it
-/// was sent (kill, sigqueue), or reports a damaged page that no thread has accessed yet.
-inline bool is_fault(const siginfo_t& information) noexcept {
-  return information.si_code > 0 && information.si_code != BUS_MCEERR_AO;
+/// The program's previous action for one of the signals of a fault, of which there are one or two.
+inline struct sigaction& previous_action(int number) noexcept {
+  static struct sigaction previous[std::size(fault_signals)]{};
+  return previous[number == fault_signals[0] ? 0 : std::size(fault_signals) - 1];
 }
 
 /// Handles the signal as if qio had no handler. A previous handler runs with the signals blocked that it asked for, an
 /// ignored signal is ignored (except for a fault, which the kernel does not let a program ignore), and the default
 /// action ends the process.
 inline void pass_on(int number, siginfo_t* information, void* context) {
-  struct sigaction& previous = previous_action();
+  struct sigaction& previous = previous_action(number);
   const bool has_handler =
       (previous.sa_flags & SA_SIGINFO) != 0 || (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN);
   if (has_handler) {
@@ -74,7 +68,7 @@ inline void pass_on(int number, siginfo_t* information, void* context) {
   if (!is_fault(*information)) raise(number);  // a fault recurs when the instruction is repeated
 }
 
-inline void on_bus_error(int number, siginfo_t* information, void* context) {
+inline void on_fault(int number, siginfo_t* information, void* context) {
   const auto* const address = static_cast<const std::byte*>(information->si_addr);
   if (scope* const active = current; active != nullptr && is_fault(*information) && covers(*active, address)) {
     // Restore the mask from before the fault: a caller of this handler may block more signals, as sanitizers do.
@@ -87,11 +81,11 @@ inline void on_bus_error(int number, siginfo_t* information, void* context) {
 inline void install() noexcept {
   static_cast<void>(page_size());  // cached here, so that the handler does not make the first call
   struct sigaction action {};
-  action.sa_sigaction = &on_bus_error;
+  action.sa_sigaction = &on_fault;
   // SA_NODEFER: siglongjmp leaves the handler, and must not leave the signal blocked.
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGBUS, &action, &previous_action());
+  for (const int number : fault_signals) sigaction(number, &action, &previous_action(number));
 }
 
 }  // namespace guard
@@ -132,7 +126,7 @@ class presence {
  public:
   bool holds() noexcept {
     timespec now;
-    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    ::clock_gettime(coarse_clock, &now);
     const std::int64_t tick = std::int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
     if (tick != asked_at_.load(std::memory_order_relaxed)) {
       look();
@@ -142,9 +136,13 @@ class presence {
   }
 
   void look() noexcept {
-    struct sigaction present {};
-    const bool known = sigaction(SIGBUS, nullptr, &present) == 0 && (present.sa_flags & SA_SIGINFO) != 0;
-    holds_.store(known && bus_error_handlers::contain(present.sa_sigaction), std::memory_order_relaxed);
+    bool holds = true;
+    for (const int number : fault_signals) {
+      struct sigaction present {};
+      const bool known = sigaction(number, nullptr, &present) == 0 && (present.sa_flags & SA_SIGINFO) != 0;
+      holds = holds && known && bus_error_handlers::contain(present.sa_sigaction);
+    }
+    holds_.store(holds, std::memory_order_relaxed);
   }
 
  private:
@@ -161,7 +159,7 @@ inline constinit bool is_installed = false;
 inline void install_once() noexcept {
   const std::lock_guard lock(installing);
   if (std::exchange(is_installed, true)) return;
-  bus_error_handlers::add(&on_bus_error);
+  bus_error_handlers::add(&on_fault);
   install();
 }
 

@@ -4,7 +4,6 @@
 
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
-#include <qio/mode.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
 
@@ -33,7 +32,7 @@ inline int system_code(std::errc condition) noexcept { return static_cast<int>(c
 inline error system_error(int code) noexcept { return error(std::error_code(code, system_category())); }
 inline error last_error() noexcept { return system_error(errno); }
 
-// --- Closing, measuring, resizing and syncing a file by POSIX calls ---
+// --- Closing, measuring and resizing a file by POSIX calls ---
 
 static_assert(sizeof(off_t) >= sizeof(std::int64_t),
               "qio: file offsets have 32 bits in this build: compile with -D_FILE_OFFSET_BITS=64");
@@ -54,22 +53,30 @@ inline native_handle open_retrying(const char* path, int flags, mode_t permissio
   return handle;
 }
 
-/// Frees the handle even if it fails: Linux does so before any error can occur, EINTR included (close(2)).
+/// Frees the handle even if it fails: Linux does so before any error can occur, EINTR included (close(2)); macOS and
+/// FreeBSD do so, too.
 inline result<void> close(native_handle handle) noexcept {
   if (::close(handle) == 0 || errno == EINTR) return success();
   return last_error();
 }
 
-/// In bytes. Includes block devices, whose size is not in the inode.
+/// Another handle of the same open file.
+inline result<native_handle> duplicate(native_handle handle) noexcept {
+  const native_handle copy = ::fcntl(handle, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return last_error();
+  return copy;
+}
+
+/// The size of a device in bytes, which is not in its inode. Each system has a call of its own.
+result<std::uint64_t> size_of_device(native_handle handle, const struct stat& status) noexcept;
+
+/// In bytes. Includes devices.
 inline result<std::uint64_t> size(native_handle handle) noexcept {
   struct stat status;
   if (::fstat(handle, &status) != 0) return last_error();
   if (S_ISREG(status.st_mode)) return static_cast<std::uint64_t>(status.st_size);
   if (S_ISDIR(status.st_mode)) return system_error(EBADF);  // see close_and_keep_number()
-  if (!S_ISBLK(status.st_mode)) return static_cast<std::uint64_t>(status.st_size);
-  const off_t end = ::lseek(handle, 0, SEEK_END);
-  if (end < 0) return last_error();
-  return static_cast<std::uint64_t>(end);
+  return size_of_device(handle, status);
 }
 
 inline result<void> resize(native_handle handle, std::uint64_t bytes) noexcept {
@@ -77,25 +84,6 @@ inline result<void> resize(native_handle handle, std::uint64_t bytes) noexcept {
   while (::ftruncate(handle, static_cast<off_t>(bytes)) != 0)
     if (errno != EINTR) return last_error();
   return success();
-}
-
-inline result<void> sync(native_handle handle, sync_kind kind) noexcept {
-  // fdatasync(2) writes the size with the contents and flushes the device's cache. No cheaper call makes contents
-  // durable (sync_file_range(2) does not flush that cache), so the two lesser kinds are the same here.
-  const auto call = kind == sync_kind::everything ? &::fsync : &::fdatasync;
-  while (call(handle) != 0)
-    if (errno != EINTR) return last_error();
-  return success();
-}
-
-/// Makes the names in a directory durable. For use after creating, renaming or removing a file in it.
-inline result<void> sync_directory(path_view path) noexcept {
-  if (const error misfit = path.misfit(); misfit.exists()) return misfit;
-  const native_handle handle = open_retrying(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  if (handle < 0) return last_error();
-  const result<void> synced = sync(handle, sync_kind::everything);
-  const result<void> closed = close(handle);
-  return synced ? closed : synced;
 }
 
 }  // namespace platform

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A mapping of a file into memory.
+// A mapping of a file into memory. `mapping` is in mapping.hpp of each system.
 #pragma once
 
 #include <qio/configuration.hpp>
@@ -18,31 +18,32 @@ QIO_BEGIN_NAMESPACE
 namespace platform {
 
 /// Maps a file from its beginning. May be longer than the file: accessing memory past the end raises SIGBUS until the
-/// file has grown that far.
-class mapping {
+/// file has grown that far. `IsFlushedApart`: it needs flush() before the file is synced.
+template <bool IsFlushedApart>
+class shared_mapping {
  public:
-  static constexpr bool covers_growth = true;      ///< may be longer than the file
-  static constexpr bool is_flushed_apart = false;  ///< needs flush() before the file is synced
+  static constexpr bool covers_growth = true;  ///< may be longer than the file
+  static constexpr bool is_flushed_apart = IsFlushedApart;
 
   /// Whether nobody can make the file shorter while it is mapped.
   static constexpr bool keeps_size(native_handle) noexcept { return false; }
 
-  static result<mapping> map(native_handle handle, std::uint64_t bytes, bool writable) noexcept {
+  static result<shared_mapping> map(native_handle handle, std::uint64_t bytes, bool writable) noexcept {
     const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
     void* const base = ::mmap(nullptr, bytes, protection, MAP_SHARED, handle, 0);
     if (base == MAP_FAILED) return last_error();
-    return mapping(static_cast<std::byte*>(base), bytes);
+    return shared_mapping(static_cast<std::byte*>(base), bytes);
   }
 
-  mapping(mapping&& other) noexcept
+  shared_mapping(shared_mapping&& other) noexcept
       : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  mapping& operator=(mapping&& other) noexcept {
-    mapping taken(std::move(other));
+  shared_mapping& operator=(shared_mapping&& other) noexcept {
+    shared_mapping taken(std::move(other));
     std::swap(base_, taken.base_);
     std::swap(size_, taken.size_);
     return *this;
   }
-  ~mapping() {
+  ~shared_mapping() {
     if (base_ != nullptr) ::munmap(base_, size_);
   }
 
@@ -56,7 +57,7 @@ class mapping {
   }
 
  private:
-  mapping(std::byte* base, std::size_t size) noexcept : base_(base), size_(size) {}
+  shared_mapping(std::byte* base, std::size_t size) noexcept : base_(base), size_(size) {}
 
   std::byte* base_;
   std::size_t size_;
@@ -67,9 +68,6 @@ template <class Mappings, class Call>
 auto resize_beneath(Mappings&, native_handle, Call&& call) {
   return call();
 }
-
-/// Does nothing: syncing the file also writes the changes made through mappings.
-inline result<void> flush(const mapping&) noexcept { return success(); }
 
 inline std::size_t page_size() noexcept {
   static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));

@@ -5,6 +5,8 @@
 
 #include <qio/configuration.hpp>
 
+#include <string_view>
+
 // Only the core of Windows' headers, without the macros min and max. What is defined for that is undefined afterwards:
 // what the program includes later is its own choice.
 #if !defined(WIN32_LEAN_AND_MEAN)
@@ -35,12 +37,16 @@ namespace platform::calls {
 
 using ::CancelIoEx;
 using ::CloseHandle;
+using ::CreateDirectoryW;
 using ::CreateEventW;
 using ::CreateFileMappingW;
 using ::CreateFileW;
+using ::CreateHardLinkW;
 using ::CreateIoCompletionPort;
+using ::CreateSymbolicLinkW;
 using ::DeleteFileW;
 using ::DeviceIoControl;
+using ::DuplicateHandle;
 using ::FlushFileBuffers;
 using ::FlushViewOfFile;
 using ::GetDiskFreeSpaceW;
@@ -51,9 +57,11 @@ using ::GetFileSizeEx;
 using ::GetFileType;
 using ::GetFinalPathNameByHandleW;
 using ::GetFullPathNameW;
+using ::GetLargePageMinimum;
 using ::GetLastError;
 using ::GetOverlappedResult;
 using ::GetQueuedCompletionStatusEx;
+using ::GetTempPathW;
 using ::GetThreadErrorMode;
 using ::GetVolumeInformationByHandleW;
 using ::GetVolumePathNameW;
@@ -61,7 +69,10 @@ using ::LockFileEx;
 using ::MapViewOfFileEx;
 using ::MoveFileExW;
 using ::PostQueuedCompletionStatus;
+using ::PrefetchVirtualMemory;
 using ::ReadFile;
+using ::RemoveDirectoryW;
+using ::ReOpenFile;
 using ::ResetEvent;
 using ::SetEvent;
 using ::SetFileAttributesW;
@@ -72,6 +83,7 @@ using ::Sleep;
 using ::UnlockFileEx;
 using ::UnmapViewOfFile;
 using ::VirtualAlloc;
+using ::VirtualAllocExNuma;
 using ::VirtualFree;
 using ::WriteFile;
 
@@ -143,6 +155,40 @@ inline LONG flush_data(HANDLE handle) noexcept {
   status_block status{};
   constexpr auto not_implemented = static_cast<LONG>(0xc0000002);
   return flush == nullptr ? not_implemented : flush(handle, file_data_sync_only, nullptr, 0, &status);
+}
+
+/// Opens an entry of an open directory that exists (NtCreateFile, FILE_OPEN). Returns an NTSTATUS.
+inline LONG open_entry(HANDLE directory, std::wstring_view name, ULONG rights, ULONG sharing, ULONG options,
+                       HANDLE& opened) noexcept {
+  struct counted_text {  // UNICODE_STRING
+    USHORT bytes, room;
+    const wchar_t* characters;
+  };
+  struct object_attributes {  // OBJECT_ATTRIBUTES
+    ULONG size;
+    HANDLE root;
+    const counted_text* name;
+    ULONG flags;
+    void* security;
+    void* quality;
+  };
+  struct status_block {
+    void* status;
+    ULONG_PTR information;
+  };
+  using function = LONG NTAPI(HANDLE*, ULONG, const object_attributes*, status_block*, LARGE_INTEGER*, ULONG, ULONG,
+                              ULONG, ULONG, void*, ULONG);
+  static function* const create = function_of_ntdll<function>("NtCreateFile");
+  constexpr auto not_implemented = static_cast<LONG>(0xc0000002), invalid_name = static_cast<LONG>(0xc0000033);
+  constexpr ULONG case_insensitive = 0x40, existing = 1;  // unless the directory is case-sensitive
+  if (create == nullptr) return not_implemented;
+  if (name.size() > 32766) return invalid_name;
+  const auto bytes = static_cast<USHORT>(name.size() * sizeof(wchar_t));
+  const counted_text text{bytes, bytes, name.data()};
+  const object_attributes attributes{sizeof attributes, directory, &text, case_insensitive, nullptr, nullptr};
+  status_block status{};
+  return create(&opened, rights, &attributes, &status, nullptr, FILE_ATTRIBUTE_NORMAL, sharing, existing, options,
+                nullptr, 0);
 }
 
 }  // namespace platform::calls

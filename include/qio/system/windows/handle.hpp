@@ -73,6 +73,7 @@ class windows_category final : public detail::identified_category {
       {ERROR_ALREADY_EXISTS, std::errc::file_exists},
       {error_is_a_directory, std::errc::is_a_directory},
       {ERROR_DIRECTORY, std::errc::not_a_directory},
+      {ERROR_DIR_NOT_EMPTY, std::errc::directory_not_empty},
       {ERROR_FILENAME_EXCED_RANGE, std::errc::filename_too_long},
       {ERROR_BUFFER_OVERFLOW, std::errc::filename_too_long},
       {ERROR_NO_UNICODE_TRANSLATION, std::errc::illegal_byte_sequence},
@@ -168,11 +169,37 @@ inline DWORD code_of_status(LONG status) noexcept {
 
 // --- Converts paths to the form that Windows takes: from UTF-8 to UTF-16, of any length ---
 
-/// Converts a path to UTF-16. Fails with ERROR_NO_UNICODE_TRANSLATION if it is not UTF-8, and substitutes no
-/// characters.
+/// The opposite of detail::utf8_of(), of what it has returned.
+inline std::wstring wide_name(const char* name) {
+  std::wstring wide;
+  for (std::string_view rest = name; !rest.empty();) {
+    const auto byte = [&](std::size_t at) -> std::uint32_t {
+      return at < rest.size() ? static_cast<unsigned char>(rest[at]) : 0u;
+    };
+    const std::uint32_t first = byte(0);
+    const std::size_t bytes = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    std::uint32_t code = bytes == 1 ? first : first & (0xffu >> (bytes + 1));
+    for (std::size_t at = 1; at < bytes; ++at) code = code << 6 | (byte(at) & 0x3f);
+    if (code >= 0x10000) {
+      wide += static_cast<wchar_t>(0xd800 | (code - 0x10000) >> 10);
+      code = 0xdc00 | ((code - 0x10000) & 0x3ff);
+    }
+    wide += static_cast<wchar_t>(code);
+    rest.remove_prefix(bytes < rest.size() ? bytes : rest.size());
+  }
+  return wide;
+}
+
+/// Converts a path to UTF-16. Fails with ERROR_NO_UNICODE_TRANSLATION if it is neither UTF-8 nor what detail::utf8_of()
+/// makes of a name with unpaired surrogates, and substitutes no characters.
 inline result<std::wstring> wide(path_view path) {
   const int characters = ::MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path.c_str(), -1, nullptr, 0);
-  if (characters == 0) return last_error();
+  if (characters == 0) {
+    const error refusal = last_error();
+    auto with_surrogates = wide_name(path.c_str());
+    if (detail::utf8_of(with_surrogates) != path.c_str()) return refusal;
+    return with_surrogates;
+  }
   std::wstring converted(static_cast<std::size_t>(characters), L'\0');
   ::MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path.c_str(), -1, converted.data(), characters);
   converted.pop_back();  // the terminating zero
@@ -385,20 +412,25 @@ inline result<void> sync(native_handle handle, sync_kind kind) noexcept {
 }
 
 /// Makes the names in a directory durable. For use after creating, renaming or removing a file in it.
-inline result<void> sync_directory(path_view path) {
-  if (const error misfit = path.misfit(); misfit.exists()) return misfit;
-  const auto name = native_path(path);
-  if (!name) return name.error();
+inline result<void> sync_directory_at(const std::wstring& path) noexcept {
   const no_dialogs quiet;
-  const native_handle handle =
-      calls::CreateFileW(name.value().c_str(), GENERIC_WRITE, share_all, nullptr, OPEN_EXISTING,
-                         FILE_FLAG_BACKUP_SEMANTICS | not_impersonated, nullptr);
+  const native_handle handle = calls::CreateFileW(path.c_str(), GENERIC_WRITE, share_all, nullptr, OPEN_EXISTING,
+                                                  FILE_FLAG_BACKUP_SEMANTICS | not_impersonated, nullptr);
   if (handle == invalid_handle) return last_error();
-  const bool is_directory = (calls::GetFileAttributesW(name.value().c_str()) & FILE_ATTRIBUTE_DIRECTORY) != 0;
+  const bool is_directory = (calls::GetFileAttributesW(path.c_str()) & FILE_ATTRIBUTE_DIRECTORY) != 0;
   const result<void> synced =
       is_directory ? sync(handle, sync_kind::everything) : result<void>(system_error(ERROR_DIRECTORY));
   const result<void> closed = close(handle);
   return synced ? closed : synced;
+}
+
+/// Another handle of the same open file.
+inline result<native_handle> duplicate(native_handle handle) noexcept {
+  native_handle copy = invalid_handle;
+  if (calls::DuplicateHandle(::GetCurrentProcess(), handle, ::GetCurrentProcess(), &copy, 0, FALSE,
+                             DUPLICATE_SAME_ACCESS) == 0)
+    return last_error();
+  return copy;
 }
 
 }  // namespace platform

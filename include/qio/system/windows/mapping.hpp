@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <utility>
 
 QIO_BEGIN_NAMESPACE
@@ -268,19 +269,22 @@ auto resize_beneath(Mappings& mappings, native_handle handle, Call&& call) {
   return answer;
 }
 
-/// Hands changes made through this mapping, and no other, to the system. FlushFileBuffers does not do that. While the
+/// Hands changes made through this view, and no other, to the system. FlushFileBuffers does not do that. While the
 /// system itself writes the pages, FlushViewOfFile may fail with ERROR_LOCK_VIOLATION (.NET repeats it, too): it is
-/// repeated for about a second.
-inline result<void> flush(const mapping& shown) noexcept {
+/// repeated for about a second. The file must be synced afterwards.
+inline result<void> sync_view(std::span<std::byte> view) noexcept {
   constexpr int attempts = 20;
-  if (shown.size() == 0) return success();
+  if (view.empty()) return success();
   for (int attempt = 0;; ++attempt) {
-    if (calls::FlushViewOfFile(shown.data(), 0) != 0) return success();
+    if (calls::FlushViewOfFile(view.data(), view.size()) != 0) return success();
     const DWORD code = calls::GetLastError();
     if (code != ERROR_LOCK_VIOLATION || attempt == attempts) return system_error(code);
     calls::Sleep(attempt < 4 ? 1 : 64);
   }
 }
+
+/// The same for all of a mapping.
+inline result<void> flush(const mapping& shown) noexcept { return sync_view({shown.data(), shown.size()}); }
 
 inline std::size_t page_size() noexcept { return memory_facts().dwPageSize; }
 

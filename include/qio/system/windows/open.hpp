@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a file is opened: by its path, or by a handle that the program opened; and how it is locked for that handle.
+// How a file is opened: by its path, or by a handle that the program opened.
 #pragma once
 
 #include <qio/configuration.hpp>
+#include <qio/if_exists.hpp>
 #include <qio/mode.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
@@ -32,16 +33,19 @@ class opening {
   static result<opening> begin(path_view path, native_handle beneath, access wanted, creation how,
                                std::uint32_t permissions, detail::handle_kind kind) {
     if (beneath != anywhere) return error(errc::beneath_not_supported);
-    if (how == creation::truncate_existing && wanted == access::read)
+    if (kind.is_unnamed) return system_error(ERROR_NOT_SUPPORTED);
+    if (detail::empties(how) && wanted == access::read)
       return error(errc::access_not_granted, static_cast<std::uint64_t>(wanted),
                    static_cast<std::uint64_t>(access::read_write));
     auto name = native_path(path);
     if (!name) return name.error();
+    if (kind.regular_only && name.value().starts_with(LR"(\\.\)")) return error(errc::not_a_regular_file);
     opening self(std::move(name).value(), how, kind);
     self.access_ = (wanted != access::write ? GENERIC_READ : 0) | (wanted != access::read ? GENERIC_WRITE : 0);
     self.attributes_ = (permissions & 0222) == 0 ? FILE_ATTRIBUTE_READONLY : FILE_ATTRIBUTE_NORMAL;
     const no_dialogs quiet;
     if (const error failure = self.open(); failure.exists()) return failure;
+    if (kind.regular_only && !self.is_regular()) return error(errc::not_a_regular_file);
     return self;
   }
 
@@ -89,10 +93,22 @@ class opening {
     return !bypasses_cache || known_file_system(handle_) != L"NTFS";
   }
 
+  /// commit(), and makes the name of the file durable. If that fails, the open fails, but the file has its name.
+  result<native_handle> commit_durably() {
+    auto committed = commit();
+    if (!committed) return committed;
+    const std::wstring& name = how_ == creation::always_new ? replaced_ : path_;
+    if (const auto synced = sync_directory_at(name.substr(0, name.rfind(L'\\') + 1)); !synced) {
+      calls::CloseHandle(committed.value());
+      return synced.error();
+    }
+    return committed;
+  }
+
   /// Completes the open. On success, the caller owns the handle. May be called again if it fails.
   result<native_handle> commit() {
     const no_dialogs quiet;
-    if (how_ == creation::truncate_existing)
+    if (detail::empties(how_))
       if (auto emptied = resize(handle_, 0); !emptied) return emptied.error();
     if (how_ == creation::always_new)
       if (const error failure = replace_file(path_, replaced_); failure.exists()) return failure;
@@ -108,18 +124,45 @@ class opening {
       case creation::open_existing:
       case creation::truncate_existing: return open_path(OPEN_EXISTING);
       case creation::only_if_missing: return open_path(CREATE_NEW);
-      case creation::if_needed: return open_path(OPEN_ALWAYS);
+      case creation::if_needed:
+      case creation::emptied: return open_path(OPEN_ALWAYS);
       case creation::always_new: break;
     }
     return create_beside();
   }
 
+  // A raw volume is of this type, too, but has no such information.
+  bool is_regular() const noexcept {
+    FILE_STANDARD_INFO standard{};
+    return calls::GetFileType(handle_) == FILE_TYPE_DISK &&
+           calls::GetFileInformationByHandleEx(handle_, FileStandardInfo, &standard, sizeof standard) != 0;
+  }
+
+  // Fails if what was opened is a link. What has a reparse point for another reason, such as a file that is stored in a
+  // cloud, must be opened again without the flag.
+  error open_unless_link(DWORD disposition) {
+    link_flag_ = FILE_FLAG_OPEN_REPARSE_POINT;
+    const error failure = create(disposition);
+    link_flag_ = 0;
+    if (failure.exists()) return failure;
+    FILE_ATTRIBUTE_TAG_INFO found{};
+    const bool is_known = calls::GetFileInformationByHandleEx(handle_, FileAttributeTagInfo, &found, sizeof found) != 0;
+    if (!is_known || (found.FileAttributes & FILE_ATTRIBUTE_REPARSE_POINT) == 0) return error();
+    constexpr DWORD stands_for_another_name = 0x20000000;  // IsReparseTagNameSurrogate
+    calls::CloseHandle(std::exchange(handle_, invalid_handle));
+    if ((found.ReparseTag & stands_for_another_name) != 0) return system_error(ERROR_CANT_RESOLVE_FILENAME);
+    return create(OPEN_EXISTING);
+  }
+  error create_by_kind(DWORD disposition) {
+    return kind_.follows_links ? create(disposition) : open_unless_link(disposition);
+  }
+
   error open_path(DWORD disposition) {
-    error failure = create(disposition);
+    error failure = create_by_kind(disposition);
     // A file system that requires its cache rejects the flag. The caller decides whether that is an error.
     if (kind_.direct && (failure == std::errc::invalid_argument || failure == std::errc::operation_not_supported)) {
       kind_.direct = false;
-      failure = create(disposition);
+      failure = create_by_kind(disposition);
     }
     if (failure == std::errc::permission_denied && is_directory(path_)) return system_error(error_is_a_directory);
     return failure;
@@ -128,7 +171,7 @@ class opening {
   error create(DWORD disposition) {
     // Windows serializes all calls on a handle that is not overlapped, those of blocking transfers, too.
     const DWORD flags = (kind_.direct ? FILE_FLAG_NO_BUFFERING : 0u) | FILE_FLAG_OVERLAPPED |
-                        (kind_.writes_durably ? FILE_FLAG_WRITE_THROUGH : 0u) | hint_of(kind_.pattern);
+                        (kind_.writes_durably ? FILE_FLAG_WRITE_THROUGH : 0u) | hint_of(kind_.pattern) | link_flag_;
     handle_ = calls::CreateFileW(path_.c_str(), access_, share_all, nullptr, disposition,
                                  attributes_ | flags | not_impersonated, nullptr);
     if (handle_ == invalid_handle) return last_error();
@@ -148,6 +191,7 @@ class opening {
 
   // Creates the file under another name in the same directory; commit() renames it.
   error create_beside() {
+    if (!kind_.follows_links && is_link(path_)) return system_error(ERROR_CANT_RESOLVE_FILENAME);
     auto replaced = find_replaced(path_);
     if (!replaced) return replaced.error();
     replaced_ = std::move(replaced).value();
@@ -163,10 +207,18 @@ class opening {
   detail::handle_kind kind_;
   DWORD access_ = 0;
   DWORD attributes_ = 0;
+  DWORD link_flag_ = 0;
   native_handle handle_ = invalid_handle;
   bool is_foreign_ = false;
   bool created_ = false;
 };
+
+// --- What can be done to a file that is open ---
+
+inline error set_lifetime(native_handle, data_lifetime) noexcept { return system_error(ERROR_NOT_SUPPORTED); }
+inline result<void> give_name(native_handle, path_view, if_exists, native_handle) noexcept {
+  return system_error(ERROR_NOT_SUPPORTED);
+}
 
 // --- A handle that the program has opened itself, and gives to a file ---
 
@@ -192,7 +244,7 @@ inline result<detail::adopted_handle<opening>> adopt(native_handle handle, detai
   constexpr ULONG write_through = 0x2, no_buffering = 0x8, synchronous = 0x10 | 0x20;
   const DWORD type = calls::GetFileType(handle);
   if (type == FILE_TYPE_UNKNOWN && calls::GetLastError() != NO_ERROR) return last_error();
-  if (type != FILE_TYPE_DISK) return error(errc::no_offsets);
+  if (type != FILE_TYPE_DISK) return error(kind.regular_only ? errc::not_a_regular_file : errc::no_offsets);
   FILE_STANDARD_INFO standard{};
   if (calls::GetFileInformationByHandleEx(handle, FileStandardInfo, &standard, sizeof standard) == 0)
     return last_error();
@@ -211,35 +263,6 @@ inline result<detail::adopted_handle<opening>> adopt(native_handle handle, detai
   const access granted = reads && writes ? access::read_write : reads ? access::read : access::write;
   return detail::adopted_handle<opening>{opening::of(handle, {is_direct, kind.asynchronous, writes_durably}), granted,
                                          writes_durably, is_direct};
-}
-
-// --- The lock that keeps a second writer from a file ---
-
-/// Locks the file for `handle`, until that is closed. Returns false if another handle has locked it. Does not wait.
-/// Only calls of this function are kept out: Windows refuses transfers of a locked range, and the lock is of a byte
-/// that no data reaches.
-inline result<bool> lock_exclusively(native_handle handle) noexcept {
-  waiting_overlapped last;
-  if (last.hEvent == nullptr) return system_error(ERROR_NOT_ENOUGH_MEMORY);
-  last.Offset = 0xfffffffe;
-  last.OffsetHigh = 0x7fffffff;
-  const BOOL done = calls::LockFileEx(handle, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &last);
-  DWORD bytes = 0;
-  const DWORD failure = finish_blocking(handle, last, done, bytes);
-  if (failure == ERROR_LOCK_VIOLATION) return false;
-  if (failure != 0) return system_error(failure);
-  return true;
-}
-
-/// Gives the lock back before the handle is closed, after which Windows would do so some time.
-inline void unlock(native_handle handle) noexcept {
-  waiting_overlapped last;
-  if (last.hEvent == nullptr) return;
-  last.Offset = 0xfffffffe;
-  last.OffsetHigh = 0x7fffffff;
-  const BOOL done = calls::UnlockFileEx(handle, 0, 1, 0, &last);
-  DWORD bytes = 0;
-  static_cast<void>(finish_blocking(handle, last, done, bytes));
 }
 
 }  // namespace platform

@@ -35,11 +35,20 @@ inline std::uint64_t unguessable_number() noexcept {
   return static_cast<std::uint64_t>(now.QuadPart) * 0x9e3779b97f4a7c15u ^ ::GetCurrentProcessId();
 }
 
+/// The name of a temporary file. What a killed process has left behind can be found by the beginning.
+inline std::string temporary_name() { return ".qio-" + std::to_string(unguessable_number()); }
+
 // --- Replacing a file, even if it is open ---
 
 inline bool is_directory(const std::wstring& path) noexcept {
   const DWORD attributes = calls::GetFileAttributesW(path.c_str());
   return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
+}
+
+/// Whether there is a symbolic link, or another reparse point.
+inline bool is_link(const std::wstring& path) noexcept {
+  const DWORD attributes = calls::GetFileAttributesW(path.c_str());
+  return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0;
 }
 
 inline void remove_file(const std::wstring& path) noexcept {

@@ -102,6 +102,7 @@ struct rules {
   std::atomic<DWORD> longest_transfer = 0;
   std::atomic<unsigned> completions_at_once = 0, completions_late = 0, aborted = 0, found_too_late = 0, refused = 0;
   std::atomic<unsigned> events_made = 0;
+  std::atomic<std::uint64_t> prefetched = 0;  ///< bytes
 
   rules() {
     const char* const wanted = std::getenv("QIO_TEST_SHIM");
@@ -295,24 +296,33 @@ inline std::optional<BOOL> cancel(OVERLAPPED* overlapped) {
 QIO_BEGIN_NAMESPACE
 namespace platform::calls {
 
+using ::CreateDirectoryW;
 using ::CreateFileMappingW;
+using ::CreateHardLinkW;
+using ::CreateSymbolicLinkW;
 using ::DeleteFileW;
+using ::DuplicateHandle;
 using ::GetDiskFreeSpaceW;
 using ::GetFileAttributesW;
 using ::GetFileType;
 using ::GetFinalPathNameByHandleW;
 using ::GetFullPathNameW;
+using ::GetLargePageMinimum;
 using ::GetLastError;
 using ::GetOverlappedResult;
+using ::GetTempPathW;
 using ::GetThreadErrorMode;
 using ::GetVolumePathNameW;
 using ::LockFileEx;
+using ::RemoveDirectoryW;
+using ::ReOpenFile;
 using ::ResetEvent;
 using ::SetEvent;
 using ::SetFileAttributesW;
 using ::SetThreadErrorMode;
 using ::UnlockFileEx;
 using ::VirtualAlloc;
+using ::VirtualAllocExNuma;
 
 inline HANDLE CreateFileW(LPCWSTR name, DWORD access, DWORD share, LPSECURITY_ATTRIBUTES security, DWORD disposition,
                           DWORD flags, HANDLE like) {
@@ -489,6 +499,39 @@ struct device_facts {
   ULONG characteristics;
 };
 
+inline LONG open_entry(HANDLE directory, std::wstring_view name, ULONG rights, ULONG sharing, ULONG options,
+                       HANDLE& opened) noexcept {
+  struct counted_text {  // UNICODE_STRING
+    USHORT bytes, room;
+    const wchar_t* characters;
+  };
+  struct object_attributes {  // OBJECT_ATTRIBUTES
+    ULONG size;
+    HANDLE root;
+    const counted_text* name;
+    ULONG flags;
+    void* security;
+    void* quality;
+  };
+  struct status_block {
+    void* status;
+    ULONG_PTR information;
+  };
+  using function = LONG NTAPI(HANDLE*, ULONG, const object_attributes*, status_block*, LARGE_INTEGER*, ULONG, ULONG,
+                              ULONG, ULONG, void*, ULONG);
+  static function* const create = function_of_ntdll<function>("NtCreateFile");
+  constexpr auto not_implemented = static_cast<LONG>(0xc0000002), invalid_name = static_cast<LONG>(0xc0000033);
+  constexpr ULONG case_insensitive = 0x40, existing = 1;  // unless the directory is case-sensitive
+  if (create == nullptr) return not_implemented;
+  if (name.size() > 32766) return invalid_name;
+  const auto bytes = static_cast<USHORT>(name.size() * sizeof(wchar_t));
+  const counted_text text{bytes, bytes, name.data()};
+  const object_attributes attributes{sizeof attributes, directory, &text, case_insensitive, nullptr, nullptr};
+  status_block status{};
+  return create(&opened, rights, &attributes, &status, nullptr, FILE_ATTRIBUTE_NORMAL, sharing, existing, options,
+                nullptr, 0);
+}
+
 inline LONG query_device(HANDLE handle, device_facts& found) {
   struct status_block {
     void* status;
@@ -572,6 +615,11 @@ inline BOOL FlushViewOfFile(LPCVOID view, SIZE_T bytes) {
     shim::flushed_views.insert(view);
   }
   return ::FlushViewOfFile(view, bytes);
+}
+
+inline BOOL PrefetchVirtualMemory(HANDLE process, ULONG_PTR count, PWIN32_MEMORY_RANGE_ENTRY ranges, ULONG flags) {
+  for (ULONG_PTR i = 0; i < count; ++i) shim::now.prefetched += ranges[i].NumberOfBytes;
+  return ::PrefetchVirtualMemory(process, count, ranges, flags);
 }
 
 inline BOOL CancelIoEx(HANDLE handle, LPOVERLAPPED overlapped) {

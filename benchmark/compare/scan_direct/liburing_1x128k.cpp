@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: BSL-1.0
+// io_uring by hand, 1 block of 128 KiB in flight.
+#include "measure/scan_by_ring.hpp"
+
+int main(int argc, char** argv) { return compare::scan_by_ring(argc, argv, 1, 128 * 1024); }

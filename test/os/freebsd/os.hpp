@@ -1,0 +1,4 @@
+// What tests need from the operating system: on FreeBSD.
+#pragma once
+
+#include "../bsd/bsd_os.hpp"

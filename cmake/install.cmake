@@ -19,6 +19,8 @@ install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/qio-config.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/qio-config-version.cmake"
   cmake/Findliburing.cmake
+  cmake/module.cmake
+  module/qio.cppm
   DESTINATION "${config_dir}")
 
 # The prefix is relative to the file, so that an installed tree can be moved.

@@ -8,13 +8,16 @@
 #include <qio/tree.hpp>
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
@@ -26,19 +29,27 @@
 
 namespace {
 
-// Whether this program's getdents64() leaves out the types, as some file systems do.
+// Whether getdents64(2) leaves out the types, as some file systems do.
 bool hides_types = false;
 
 }  // namespace
 
-extern "C" ssize_t getdents64(int directory, void* buffer, std::size_t bytes) noexcept {
-  const auto length = static_cast<ssize_t>(::syscall(SYS_getdents64, directory, buffer, bytes));
-  for (ssize_t at = 0; hides_types && at < length;) {
-    auto* const entry = reinterpret_cast<struct dirent64*>(static_cast<char*>(buffer) + at);
+// In front of the C library's. The most that a call takes is six arguments.
+extern "C" long syscall(long number, ...) noexcept {
+  static auto* const call = reinterpret_cast<long (*)(long, ...)>(::dlsym(RTLD_NEXT, "syscall"));
+  va_list list;
+  va_start(list, number);
+  std::array<long, 6> all;
+  for (long& each : all) each = va_arg(list, long);
+  va_end(list);
+  const long answer = call(number, all[0], all[1], all[2], all[3], all[4], all[5]);
+  if (number != SYS_getdents64) return answer;
+  for (long at = 0; hides_types && at < answer;) {
+    auto* const entry = reinterpret_cast<struct dirent64*>(all[1] + at);
     entry->d_type = DT_UNKNOWN;
     at += entry->d_reclen;
   }
-  return length;
+  return answer;
 }
 
 namespace {

@@ -64,7 +64,7 @@ QIO = Part(folder="include/qio", prefix="qio/", suffixes=(".hpp",), layers=[
               "shared_file", "format", "std_format", "expected", "qio", "names", "names/", "copy", "stream/", "reader", "writer", "status",
               "directory_reader", "tree", "tree/", "asio/", "asio", "boost_asio", "execution"]),
     ("log", ["log/", "log_writer", "shared_log"]),
-], may_ask_for_the_system=frozenset({"configuration.hpp", "system/platform.hpp", "system/primitives.hpp"}), folders_are_apart=False,
+], may_ask_for_the_system=frozenset({"configuration.hpp", "system/platform.hpp"}), folders_are_apart=False,
            needs_prefix=True)
 
 # commands → what is measured → findings → report → values; output, html and merge read what was measured.

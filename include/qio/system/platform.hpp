@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Checks which operating system this is, as only primitives.hpp and configuration.hpp do besides. Every header below
-// has a twin with the same name and interface in the folder of another system. bsd has what macOS and FreeBSD share;
-// posix, what they share with Linux.
+// Checks which operating system this is, as only configuration.hpp does besides. Every header below has a twin with the
+// same name and interface in the folder of another system. bsd has what macOS and FreeBSD share; posix, what they share
+// with Linux, and declarations of what that calls of each (posix/primitives.hpp).
 #pragma once
 
 #if defined(__linux__)
@@ -19,6 +19,7 @@
 #include <qio/system/linux/space.hpp>
 #include <qio/system/linux/status.hpp>
 #include <qio/system/linux/transfer.hpp>
+#include <qio/system/posix/copy.hpp>
 #include <qio/system/posix/guarded_copy.hpp>
 #include <qio/system/posix/handle.hpp>
 #include <qio/system/posix/locks.hpp>
@@ -90,6 +91,7 @@
 #include <qio/system/freebsd/names.hpp>
 #include <qio/system/freebsd/space.hpp>
 #include <qio/system/freebsd/sync.hpp>
+#include <qio/system/posix/copy.hpp>
 #include <qio/system/posix/guarded_copy.hpp>
 #include <qio/system/posix/handle.hpp>
 #include <qio/system/posix/names.hpp>

@@ -7,7 +7,6 @@
 #include <qio/result.hpp>
 #include <qio/system/bsd/open.hpp>
 #include <qio/system/posix/handle.hpp>
-#include <qio/system/primitives.hpp>
 
 #include <sys/stat.h>
 
@@ -17,6 +16,16 @@
 
 QIO_BEGIN_NAMESPACE
 namespace platform {
+
+// --- What darwin and freebsd define ---
+
+/// The size of a block of a disk in bytes; 0 for any other device.
+inline std::uint32_t sector_of_device(native_handle handle) noexcept;
+
+/// Asks for transfers that are not cached. Neither system says more of it than that it tries.
+inline void ask_to_avoid_cache(native_handle handle) noexcept;
+
+// --- Direct I/O ---
 
 /// Whether an open file supports direct I/O, and with what alignment.
 struct direct_support {

@@ -6,6 +6,7 @@
 #include <qio/path.hpp>
 #include <qio/result.hpp>
 #include <qio/system/posix/handle.hpp>
+#include <qio/system/posix/primitives.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -30,10 +31,6 @@ inline constexpr int leads_out = ENOTCAPABLE;
 inline constexpr int leads_out = 107;  // of macOS, whose older headers lack the name
 #endif
 
-/// Flags for a directory handle that permits only searching. (A macOS that does not know O_SEARCH opens it for
-/// reading.)
-inline constexpr int search_only = O_SEARCH | O_DIRECTORY | O_CLOEXEC;
-
 /// The error of a call that was to open something.
 inline error error_of_opening(bool is_beneath) noexcept {
   if (is_beneath && errno == leads_out) return errc::leaves_directory;
@@ -41,9 +38,7 @@ inline error error_of_opening(bool is_beneath) noexcept {
   return system_error(errno == EMLINK ? ELOOP : errno);
 }
 
-/// Like open_at() for a path that may lead anywhere, except that a relative path begins at `from`.
-inline result<native_handle> open_from(native_handle from, const char* path, int flags,
-                                       mode_t permissions = 0) noexcept {
+inline result<native_handle> open_from(native_handle from, const char* path, int flags, mode_t permissions) noexcept {
   native_handle handle;
   do handle = ::openat(from, path, flags, permissions);
   while (handle < 0 && errno == EINTR);
@@ -51,9 +46,8 @@ inline result<native_handle> open_from(native_handle from, const char* path, int
   return handle;
 }
 
-/// Opens `path`, which must stay beneath `directory`, unless that is `anywhere`. The caller owns the handle.
 inline result<native_handle> open_at(native_handle directory, const char* path, int flags,
-                                     mode_t permissions = 0) noexcept {
+                                     mode_t permissions) noexcept {
   return open_from(directory, path, directory == anywhere ? flags : flags | stay_beneath, permissions);
 }
 

@@ -5,6 +5,7 @@
 #include <qio/configuration.hpp>
 #include <qio/result.hpp>
 #include <qio/system/posix/mapping.hpp>
+#include <qio/system/posix/primitives.hpp>
 #include <qio/system/posix/views.hpp>
 
 #include <signal.h>
@@ -31,19 +32,20 @@ inline result<void> flush(const mapping& of) noexcept {
 
 /// Which of them a fault raises depends on what is missing: the file behind the page, or the page. (SIGSEGV: FreeBSD
 /// where the access is not permitted, and perhaps macOS past the end of a file.)
-inline constexpr int fault_signals[] = {SIGBUS, SIGSEGV};
+inline std::span<const int> fault_signals() noexcept {
+  static constexpr int all[] = {SIGBUS, SIGSEGV};
+  return all;
+}
 
-/// Whether a signal reports a fault of the running thread, which would recur if the handler returned. Otherwise it was
-/// sent: the codes of those are SI_USER and above.
+/// Any other was sent: the codes of those are SI_USER and above.
 inline bool is_fault(const siginfo_t& information) noexcept {
   return information.si_code > 0 && information.si_code < SI_USER;
 }
 
-/// A clock that costs no system call, with ticks of 1 to 10 ms.
 #if defined(CLOCK_MONOTONIC_RAW_APPROX)
-inline constexpr clockid_t coarse_clock = CLOCK_MONOTONIC_RAW_APPROX;
+inline clockid_t coarse_clock() noexcept { return CLOCK_MONOTONIC_RAW_APPROX; }
 #else
-inline constexpr clockid_t coarse_clock = CLOCK_MONOTONIC_FAST;
+inline clockid_t coarse_clock() noexcept { return CLOCK_MONOTONIC_FAST; }
 #endif
 
 // --- Views: the rest is in posix/views.hpp ---

@@ -18,7 +18,7 @@
 QIO_BEGIN_NAMESPACE
 namespace platform {
 
-/// Of all transfers of the open file description: fcntl(2) turns its read-ahead off, or on.
+/// Turns read-ahead off or on for the open file description, and so for all who share it (fcntl(2), F_RDAHEAD).
 inline result<void> advise(native_handle handle, access_pattern pattern) noexcept {
   if (::fcntl(handle, F_RDAHEAD, pattern == access_pattern::random ? 0 : 1) >= 0) return success();
   return code_of_unsupported(errno) == EOPNOTSUPP ? error(errc::advice_not_supported) : last_error();

@@ -23,9 +23,8 @@ namespace platform {
 /// operation_not_supported.
 inline int code_of_unsupported(int code) noexcept { return code == ENOTSUP || code == ENOTTY ? EOPNOTSUPP : code; }
 
-/// Whether a write through a handle with O_DSYNC is in the device when it completes. fcntl(2) promises that of
-/// F_FULLFSYNC alone, so each write is followed by one.
-inline constexpr bool writes_reach_device = false;
+/// fcntl(2) promises of F_FULLFSYNC alone that contents are in the device, so one follows each durable write.
+inline bool writes_reach_device() noexcept { return false; }
 
 /// fcntl(2): F_FULLFSYNC writes the file as fsync(2) does, and then has the device empty its cache; nothing less makes
 /// contents durable, so all kinds are the same. File systems that lack it, such as network shares, get F_BARRIERFSYNC,
@@ -47,13 +46,12 @@ inline result<void> sync(native_handle handle, sync_kind) noexcept {
 inline constexpr unsigned long disk_block_size = _IOR('d', 24, std::uint32_t);   // DKIOCGETBLOCKSIZE
 inline constexpr unsigned long disk_block_count = _IOR('d', 25, std::uint64_t);  // DKIOCGETBLOCKCOUNT
 
-/// Size of a device's block in bytes; 0 if it has none.
 inline std::uint32_t sector_of_device(native_handle handle) noexcept {
   std::uint32_t bytes = 0;
   return ::ioctl(handle, disk_block_size, &bytes) == 0 ? bytes : 0;
 }
 
-/// Of disks. Other devices have none.
+/// A device that is not a disk has the size that fstat(2) reports.
 inline result<std::uint64_t> size_of_device(native_handle handle, const struct stat& status) noexcept {
   std::uint64_t sectors = 0;
   const std::uint32_t bytes = S_ISBLK(status.st_mode) || S_ISCHR(status.st_mode) ? sector_of_device(handle) : 0;
@@ -61,7 +59,7 @@ inline result<std::uint64_t> size_of_device(native_handle handle, const struct s
   return sectors * bytes;
 }
 
-/// Asks for transfers that are not cached. fcntl(2) says of F_NOCACHE that it "turns data caching off", and no more.
+/// fcntl(2) says of F_NOCACHE that it "turns data caching off", and no more.
 inline void ask_to_avoid_cache(native_handle handle) noexcept { ::fcntl(handle, F_NOCACHE, 1); }
 
 }  // namespace platform

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 
 QIO_BEGIN_NAMESPACE
 namespace platform {
@@ -21,6 +22,7 @@ struct kernel_entries {
     return ::getdirentries(directory, reinterpret_cast<char*>(memory), bytes, nullptr);
   }
   static bool is_entry(const entry& found) noexcept { return found.d_fileno != 0; }  // of a removed file
+  static std::uint64_t inode_of(const entry& found) noexcept { return found.d_fileno; }
 };
 using entry_list = kernel_entry_list<kernel_entries>;
 

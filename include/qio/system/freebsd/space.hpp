@@ -2,11 +2,9 @@
 // The space of a file on FreeBSD.
 #pragma once
 
-#include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/extent.hpp>
 #include <qio/result.hpp>
-#include <qio/system/bsd/transfer.hpp>
 #include <qio/system/posix/handle.hpp>
 #include <qio/system/posix/status.hpp>
 
@@ -16,7 +14,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
 
 QIO_BEGIN_NAMESPACE
@@ -63,18 +60,6 @@ inline std::uint64_t clone_unit(native_handle handle) noexcept {
 /// FreeBSD shares blocks within copy_file_range(2), if it wants to, and has no call that fails otherwise.
 inline result<void> clone(native_handle, const extent&, native_handle, std::uint64_t) noexcept {
   return system_error(EOPNOTSUPP);
-}
-
-/// Copies a part of a range by one call, without memory of this process. The number of bytes, or an error.
-inline detail::raw_result copy(native_handle from, const extent& what, native_handle to,
-                               std::uint64_t to_offset) noexcept {
-  auto read_at = static_cast<off_t>(what.offset), write_at = static_cast<off_t>(to_offset);
-  constexpr std::uint64_t most = 1 << 30;
-  const auto bytes = static_cast<std::size_t>(what.bytes < most ? what.bytes : most);
-  ssize_t copied;
-  do copied = ::copy_file_range(from, &read_at, to, &write_at, bytes, 0);
-  while (copied < 0 && errno == EINTR);
-  return answer(copied);
 }
 
 }  // namespace platform

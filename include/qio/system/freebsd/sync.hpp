@@ -20,8 +20,7 @@
 QIO_BEGIN_NAMESPACE
 namespace platform {
 
-/// Whether a write through a handle with O_DSYNC is as durable when it completes as sync() would make it.
-inline constexpr bool writes_reach_device = true;
+inline bool writes_reach_device() noexcept { return true; }
 
 /// fdatasync(2) writes the size with the contents, so the two lesser kinds are the same.
 inline result<void> sync(native_handle handle, sync_kind kind) noexcept {
@@ -31,13 +30,12 @@ inline result<void> sync(native_handle handle, sync_kind kind) noexcept {
   return success();
 }
 
-/// Size of a disk's sector in bytes; 0 if the device is no disk.
 inline std::uint32_t sector_of_device(native_handle handle) noexcept {
   unsigned bytes = 0;
   return ::ioctl(handle, DIOCGSECTORSIZE, &bytes) == 0 ? bytes : 0;
 }
 
-/// Of disks, which are character devices. Other devices have none.
+/// Disks are character devices. A device that is not a disk has the size that fstat(2) reports.
 inline result<std::uint64_t> size_of_device(native_handle handle, const struct stat& status) noexcept {
   off_t bytes = 0;
   if (!S_ISCHR(status.st_mode) || ::ioctl(handle, DIOCGMEDIASIZE, &bytes) != 0)
@@ -45,7 +43,7 @@ inline result<std::uint64_t> size_of_device(native_handle handle, const struct s
   return static_cast<std::uint64_t>(bytes);
 }
 
-/// Asks for transfers that are not cached. open(2) says of O_DIRECT that the system "will attempt to avoid caching".
+/// open(2) says of O_DIRECT that the system "will attempt to avoid caching".
 inline void ask_to_avoid_cache(native_handle handle) noexcept {
   const int flags = ::fcntl(handle, F_GETFL);
   if (flags >= 0) ::fcntl(handle, F_SETFL, flags | O_DIRECT);

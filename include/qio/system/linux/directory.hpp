@@ -5,8 +5,8 @@
 #include <qio/configuration.hpp>
 #include <qio/path.hpp>
 #include <qio/result.hpp>
-#include <qio/system/linux/transfer.hpp>
 #include <qio/system/posix/handle.hpp>
+#include <qio/system/posix/primitives.hpp>
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -66,9 +66,6 @@ inline native_handle call_if_cached(native_handle directory, const char* path, i
 }
 }  // namespace openat2
 
-/// Flags for a directory handle that permits only searching. Also used to check whether openat2 may be called.
-inline constexpr int search_only = O_PATH | O_DIRECTORY | O_CLOEXEC;
-
 /// Explains why openat2 failed with `code`. A filter that hides openat2 looks like an old kernel (ENOSYS); one that
 /// forbids it looks like a file that must not be changed (EPERM).
 inline error why_not_beneath(native_handle directory, int code) noexcept {
@@ -82,9 +79,8 @@ inline error why_not_beneath(native_handle directory, int code) noexcept {
   return system_error(code);
 }
 
-/// Opens `path`, which must stay beneath `directory`, unless that is `anywhere`. The caller owns the handle.
 inline result<native_handle> open_at(native_handle directory, const char* path, int flags,
-                                     mode_t permissions = 0) noexcept {
+                                     mode_t permissions) noexcept {
   const bool is_free = directory == anywhere;
   const native_handle handle =
       is_free ? open_retrying(path, flags, permissions) : openat2::call(directory, path, flags, permissions);
@@ -92,9 +88,7 @@ inline result<native_handle> open_at(native_handle directory, const char* path, 
   return is_free ? last_error() : why_not_beneath(directory, errno);
 }
 
-/// Like open_at() for a path that may lead anywhere, except that a relative path begins at `from`.
-inline result<native_handle> open_from(native_handle from, const char* path, int flags,
-                                       mode_t permissions = 0) noexcept {
+inline result<native_handle> open_from(native_handle from, const char* path, int flags, mode_t permissions) noexcept {
   native_handle handle;
   do handle = ::openat(from, path, flags, permissions);
   while (handle < 0 && errno == EINTR);

@@ -9,9 +9,9 @@
 #include <qio/system/posix/entries.hpp>
 #include <qio/system/posix/handle.hpp>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -23,11 +23,20 @@ namespace platform {
 // --- The entries of a directory ---
 
 struct kernel_entries {
-  using entry = struct dirent64;
+  /// As getdents(2) has it; no header does.
+  struct entry {
+    std::uint64_t d_ino;
+    std::int64_t d_off;
+    std::uint16_t d_reclen;
+    std::uint8_t d_type;
+    char d_name[1];  // and what follows, to a zero
+  };
+  // glibc has had a function for it since 2.30.
   static ssize_t read(native_handle directory, std::byte* memory, std::size_t bytes) noexcept {
-    return ::getdents64(directory, memory, bytes);
+    return ::syscall(SYS_getdents64, directory, memory, bytes);
   }
   static bool is_entry(const entry&) noexcept { return true; }
+  static std::uint64_t inode_of(const entry& found) noexcept { return found.d_ino; }
 };
 using entry_list = kernel_entry_list<kernel_entries>;
 

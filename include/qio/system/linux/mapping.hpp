@@ -5,6 +5,7 @@
 #include <qio/configuration.hpp>
 #include <qio/result.hpp>
 #include <qio/system/posix/mapping.hpp>
+#include <qio/system/posix/primitives.hpp>
 #include <qio/system/posix/views.hpp>
 
 #include <signal.h>
@@ -22,16 +23,17 @@ using mapping = shared_mapping<false>;
 /// Does nothing: syncing the file also writes the changes made through mappings.
 inline result<void> flush(const mapping&) noexcept { return success(); }
 
-inline constexpr int fault_signals[] = {SIGBUS};
+inline std::span<const int> fault_signals() noexcept {
+  static constexpr int all[] = {SIGBUS};
+  return all;
+}
 
-/// Whether a signal reports a fault of the running thread, which would recur if the handler returned. Otherwise it was
-/// sent (kill, sigqueue), or reports a damaged page that no thread has accessed yet.
+/// Any other was sent (kill, sigqueue), or reports a damaged page that no thread has accessed yet.
 inline bool is_fault(const siginfo_t& information) noexcept {
   return information.si_code > 0 && information.si_code != BUS_MCEERR_AO;
 }
 
-/// A clock that costs no system call, with ticks of 1 to 10 ms.
-inline constexpr clockid_t coarse_clock = CLOCK_MONOTONIC_COARSE;
+inline clockid_t coarse_clock() noexcept { return CLOCK_MONOTONIC_COARSE; }
 
 // --- Views: the rest is in posix/views.hpp ---
 

@@ -13,6 +13,7 @@
 #include <qio/system/linux/page_cache.hpp>
 #include <qio/system/posix/entry.hpp>
 #include <qio/system/posix/handle.hpp>
+#include <qio/system/posix/opening.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -32,8 +33,7 @@ namespace platform {
 
 // --- Names that nobody else can have taken ---
 
-/// A number that nobody else can predict, for names that nobody else can have taken. If a sandbox forbids getrandom(2),
-/// uses the clock, the process ID and an address instead.
+/// If a sandbox forbids getrandom(2), uses the clock, the process ID and an address instead.
 inline std::uint64_t unguessable_number() noexcept {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
@@ -46,14 +46,8 @@ inline std::uint64_t unguessable_number() noexcept {
   return number ^ number >> 31;
 }
 
-/// The name of a temporary file. What a killed process has left behind can be found by the beginning.
-inline std::string temporary_name() { return ".qio-" + std::to_string(unguessable_number()); }
-
 // --- Opening ---
-//
-// Opening a file in steps, so that an open that fails late (because the mode is unavailable) leaves the disk unchanged.
 
-/// Whether a file can be read and written at offsets.
 inline bool has_offsets(native_handle handle, const struct stat& status) noexcept {
   return S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || ::lseek(handle, 0, SEEK_CUR) >= 0;
 }
@@ -61,9 +55,7 @@ inline bool has_offsets(native_handle handle, const struct stat& status) noexcep
 /// A magic link that leads to what is open as `handle` (proc_pid_fd(5)).
 inline std::string name_in_proc(native_handle handle) { return "/proc/self/fd/" + std::to_string(handle); }
 
-/// A file that is being opened. begin() opens a handle and destroys nothing; commit() then truncates or replaces, as
-/// the caller asked. Without commit(), destruction closes the handle and removes what begin() created.
-class opening {
+class opening : public opening_in_steps {
  public:
   /// Ignores `kind.asynchronous` and `kind.direct`: on Linux, any handle serves any engine, and make_direct() makes it
   /// direct later. If the path must stay beneath a directory, every step stays beneath it.
@@ -75,8 +67,8 @@ class opening {
                    static_cast<std::uint64_t>(access::read_write));
     opening self(path.c_str(), beneath, how, kind);
     const int flags = flags_for(wanted, kind);
-    if (const error failure = self.open(flags, static_cast<mode_t>(permissions)); failure.exists()) return failure;
-    if (const error failure = self.check(); failure.exists()) return failure;
+    if (const error failure = self.open_and_check(flags, static_cast<mode_t>(permissions)); failure.exists())
+      return failure;
     self.expect(kind.pattern);
     return self;
   }
@@ -105,103 +97,31 @@ class opening {
     return self;
   }
 
-  /// A handle that the program has opened: nothing is left to do, and without commit() it stays as it is.
-  static opening of(native_handle handle) {
-    opening self({}, anywhere, creation::open_existing, {});
-    self.handle_ = handle;
-    self.is_foreign_ = true;
-    return self;
-  }
+  /// Of a handle that the program has opened.
+  static opening of(native_handle handle) { return opening(handle); }
 
-  opening(opening&& other) noexcept
-      : beneath_(other.beneath_),
-        path_(std::move(other.path_)),
-        place_(std::move(other.place_)),
-        temporary_(std::move(other.temporary_)),
-        how_(other.how_),
-        kind_(other.kind_),
-        storage_(other.storage_),
-        handle_(std::exchange(other.handle_, invalid_handle)),
-        is_foreign_(other.is_foreign_),
-        created_(std::exchange(other.created_, false)) {}
-  opening& operator=(opening&&) = delete;
-  ~opening() {
-    if (created_) remove_from(place_, how_ == creation::always_new ? temporary_ : place_.name, handle_);
-    if (handle_ != invalid_handle && !is_foreign_) ::close(handle_);
-  }
-
-  native_handle handle() const noexcept { return handle_; }
   file_storage storage() const noexcept { return storage_ ? *storage_ : file_storage(handle_); }
-  /// Its flags are shared with others, and stay as they are.
-  bool is_foreign() const noexcept { return is_foreign_; }
   /// Whether a write through a handle that was opened for durable writes is durable only after a flush. Not with
   /// O_DSYNC.
   static constexpr bool needs_flushes(bool) noexcept { return false; }
 
-  /// Completes the open. On success, the caller owns the handle.
-  result<native_handle> commit() { return commit(false); }
-  /// The same, and makes the name of a created or replaced file durable. If the directory cannot be read, nothing is
-  /// changed. If it cannot be synced, the open fails, but the file has its name.
-  result<native_handle> commit_durably() { return commit(true); }
-
  private:
   opening(std::string path, native_handle beneath, creation how, detail::handle_kind kind)
-      : beneath_(beneath), path_(std::move(path)), how_(how), kind_(kind) {}
+      : opening_in_steps(std::move(path), beneath, how, kind) {}
+  explicit opening(native_handle foreign) : opening_in_steps(foreign) {}
 
-  result<native_handle> commit(bool is_durable) {
-    const auto directory = directory_to_sync::of(place_.directory, is_durable && created_);
-    if (!directory) return directory.error();
-    if (detail::empties(how_))
-      if (auto emptied = resize(handle_, 0); !emptied) return emptied.error();
-    // rename(2) is atomic: nobody finds the name missing, or only part of the file.
-    const native_handle within = place_.directory;
-    if (how_ == creation::always_new && ::renameat(within, temporary_.c_str(), within, place_.name.c_str()) != 0)
-      return last_error();
-    created_ = false;
-    if (auto synced = directory.value().sync(); !synced) return synced.error();
-    return std::exchange(handle_, invalid_handle);
-  }
-
-  static int flags_for(access wanted, detail::handle_kind kind) noexcept {
-    return access_flags(wanted) | (kind.writes_durably ? O_DSYNC : 0) | (kind.follows_links ? 0 : O_NOFOLLOW);
-  }
   // Flags that open nothing, but find what is there: a symbolic link itself, if that is not to be followed.
   static int found_by(detail::handle_kind kind) noexcept {
     return O_PATH | O_CLOEXEC | (kind.follows_links ? 0 : O_NOFOLLOW);
   }
 
-  // O_NOCTTY: a path of another user may lead to a terminal, which would become that of a process without one.
-  static int access_flags(access wanted) noexcept {
-    constexpr int always = O_CLOEXEC | O_NOCTTY;
-    switch (wanted) {
-      case access::read: return O_RDONLY | always;
-      case access::write: return O_WRONLY | always;
-      case access::read_write: break;
-    }
-    return O_RDWR | always;
-  }
-
-  error open(int flags, mode_t permissions) {
-    if (kind_.is_unnamed) return take(open_at(beneath_, path_.c_str(), flags | O_TMPFILE, permissions));
-    switch (how_) {
-      case creation::open_existing:
-      case creation::truncate_existing: return open_path(flags, permissions);
-      case creation::only_if_missing: return create_path(flags, permissions);
-      case creation::if_needed:
-      case creation::emptied: return open_or_create(flags, permissions);
-      case creation::always_new: break;
-    }
-    return create_new(flags, permissions);
-  }
-
-  // Whether what was opened is a file, and one to wait for.
-  error check() const noexcept {
-    struct stat status;
-    if (::fstat(handle_, &status) != 0) return last_error();
-    if (S_ISDIR(status.st_mode)) return system_error(EISDIR);
-    if (kind_.regular_only && !S_ISREG(status.st_mode)) return error(errc::not_a_regular_file);
-    if (!has_offsets(handle_, status)) return error(errc::no_offsets);
-    return nonblocking_ ? let_wait() : error();
+  error open_and_check(int flags, mode_t permissions) {
+    const error failure = kind_.is_unnamed
+                              ? take(open_at(beneath_, path_.c_str(), flags | O_TMPFILE, permissions))
+                              : open(flags, permissions, [this](int all, mode_t mode) { return open_path(all, mode); });
+    if (failure.exists()) return failure;
+    const error why = misfit();
+    return why.exists() || !nonblocking_ ? why : let_wait();
   }
 
   // io_uring does not wait for a file with O_NONBLOCK, so clear it. F_SETFL does not change O_DSYNC.
@@ -212,12 +132,6 @@ class opening {
     if (pattern == access_pattern::normal) return;
     static_cast<void>(
         ::posix_fadvise(handle_, 0, 0, pattern == access_pattern::random ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL));
-  }
-
-  error take(const result<native_handle>& opened) {
-    if (!opened) return opened.error();
-    handle_ = opened.value();
-    return error();
   }
 
   // Never waits for the other end of a pipe or for a terminal's carrier; otherwise, anyone who can put one there could
@@ -273,56 +187,8 @@ class opening {
     return S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) ? errc::no_offsets : error();
   }
 
-  error create(const std::string& name, int flags, mode_t permissions) {
-    const error failure = take(open_from(place_.directory, name.c_str(), flags | O_CREAT | O_EXCL, permissions));
-    created_ = !failure.exists();
-    return failure;
-  }
-
-  // Creates the file in a directory that is kept open, so that it can be removed from there whatever others have done
-  // to the path since.
-  error create_path(int flags, mode_t permissions) {
-    auto found = find_entry(beneath_, path_);
-    if (!found) return found.error();
-    place_ = std::move(found).value();
-    return create(place_.name, flags, permissions);
-  }
-
-  // Works in two steps, because O_CREAT alone does not report whether it created the file. The second step uses
-  // O_CREAT, too: without it, the kernel would not apply fs.protected_regular and fs.protected_fifos. A file that only
-  // the second step creates (behind a dangling link, or because another process has just removed the file) stays if the
-  // open fails late.
-  error open_or_create(int flags, mode_t permissions) {
-    const error failure = create_path(flags, permissions);
-    return failure.exists() ? open_path(flags | O_CREAT, permissions) : failure;
-  }
-
-  // Creates the file under another name in the same directory; commit() renames it. Replaces the target of a symbolic
-  // link, not the link. Does not replace devices and directories.
-  error create_new(int flags, mode_t permissions) {
-    auto found = find_regular_entry(beneath_, path_, kind_.follows_links);
-    if (!found) return found.error();
-    place_ = std::move(found).value();
-    error failure;
-    for (int attempt = 0; attempt < 8; ++attempt) {
-      temporary_ = temporary_name();
-      failure = create(temporary_, flags, permissions);
-      if (failure != std::errc::file_exists) break;
-    }
-    return failure;
-  }
-
-  native_handle beneath_;
-  std::string path_;
-  directory_entry place_;  // of the file that is created
-  std::string temporary_;  // for creation::always_new: its name, in the directory of `place_`, until commit()
-  creation how_;
-  detail::handle_kind kind_;
   std::optional<file_storage> storage_;  // if it is known already
-  native_handle handle_ = invalid_handle;
-  bool is_foreign_ = false;
   bool nonblocking_ = false;
-  bool created_ = false;
 };
 
 // --- What can be done to a file that is open ---

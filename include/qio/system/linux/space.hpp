@@ -2,11 +2,9 @@
 // The space of a file.
 #pragma once
 
-#include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/extent.hpp>
 #include <qio/result.hpp>
-#include <qio/system/linux/transfer.hpp>
 #include <qio/system/posix/handle.hpp>
 #include <qio/system/posix/status.hpp>
 
@@ -17,7 +15,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
 #include <system_error>
 
@@ -83,18 +80,6 @@ inline result<void> clone(native_handle from, const extent& what, native_handle 
   while (::ioctl(to, clone_range, &range) != 0)
     if (errno != EINTR) return system_error(errno == ENOTTY ? EOPNOTSUPP : errno);
   return success();
-}
-
-/// Copies a part of a range by one call, without memory of this process. The number of bytes, or an error.
-inline detail::raw_result copy(native_handle from, const extent& what, native_handle to,
-                               std::uint64_t to_offset) noexcept {
-  auto read_at = static_cast<off64_t>(what.offset), write_at = static_cast<off64_t>(to_offset);
-  constexpr std::uint64_t most = 1 << 30;
-  const auto bytes = static_cast<std::size_t>(what.bytes < most ? what.bytes : most);
-  ssize_t copied;
-  do copied = ::copy_file_range(from, &read_at, to, &write_at, bytes, 0);
-  while (copied < 0 && errno == EINTR);
-  return answer(copied);
 }
 
 }  // namespace platform

@@ -7,6 +7,8 @@
 #include <qio/mode.hpp>
 #include <qio/result.hpp>
 #include <qio/system/posix/handle.hpp>
+#include <qio/system/posix/primitives.hpp>
+#include <qio/system/posix/transfer.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -33,16 +35,6 @@
 
 QIO_BEGIN_NAMESPACE
 namespace platform {
-
-static_assert(sizeof(mutable_buffer) == sizeof(iovec) && offsetof(mutable_buffer, data) == offsetof(iovec, iov_base) &&
-                  offsetof(mutable_buffer, size) == offsetof(iovec, iov_len),
-              "arrays of buffers are passed to the kernel as they are");
-
-inline const iovec* as_iovec(detail::buffer_array buffers) noexcept {
-  return static_cast<const iovec*>(buffers.data());
-}
-
-inline detail::raw_result answer(ssize_t returned) noexcept { return returned < 0 ? -errno : returned; }
 
 /// Options of a transfer: RWF_... of preadv2(2).
 using transfer_flags = int;
@@ -106,7 +98,7 @@ inline detail::raw_result write_some(native_handle handle, const detail::piece& 
   return written;
 }
 
-/// Of block devices. Others have none.
+/// A device that is not a block device has the size that fstat(2) reports.
 inline result<std::uint64_t> size_of_device(native_handle handle, const struct stat& status) noexcept {
   const off_t end = S_ISBLK(status.st_mode) ? ::lseek(handle, 0, SEEK_END) : status.st_size;
   if (end < 0) return last_error();

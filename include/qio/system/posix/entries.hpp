@@ -8,10 +8,9 @@
 #include <qio/result.hpp>
 #include <qio/system/posix/entry.hpp>
 #include <qio/system/posix/handle.hpp>
+#include <qio/system/posix/primitives.hpp>
 #include <qio/system/posix/status.hpp>
-#include <qio/system/primitives.hpp>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,8 +30,8 @@ namespace platform {
 // --- The entries of a directory ---
 
 /// Reads the entries of a directory in batches, into memory that it allocates once. `Kernel` has the layout of an
-/// entry, `entry`; `read(handle, memory, bytes)`, the system call; and `is_entry(each)`, whether one is more than a
-/// gap.
+/// entry, `entry`; `read(handle, memory, bytes)`, the system call; `is_entry(each)`, whether one is more than a gap;
+/// and `inode_of(each)`.
 template <class Kernel>
 class kernel_entry_list {
  public:
@@ -76,7 +75,8 @@ class kernel_entry_list {
       const std::string_view name(found->d_name);
       if (name == "." || name == ".." || !Kernel::is_entry(*found)) continue;
       if (name.empty() || name.find('/') != std::string_view::npos) return false;
-      new (first() + count) qio::directory_entry{name, type_of(DTTOIF(std::uint32_t{found->d_type})), found->d_ino};
+      const std::uint32_t mode = std::uint32_t{found->d_type} << 12;  // DTTOIF of dirent.h
+      new (first() + count) qio::directory_entry{name, type_of(mode), Kernel::inode_of(*found)};
       ++count;
     }
     return true;

@@ -6,7 +6,7 @@
 #include <qio/mode.hpp>
 #include <qio/result.hpp>
 #include <qio/system/posix/handle.hpp>
-#include <qio/system/primitives.hpp>
+#include <qio/system/posix/primitives.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
 #include <qio/base/process_mutex.hpp>
 #include <qio/configuration.hpp>
 #include <qio/system/posix/mapping.hpp>
-#include <qio/system/primitives.hpp>
+#include <qio/system/posix/primitives.hpp>
 
 #include <setjmp.h>
 #include <signal.h>
@@ -38,10 +38,10 @@ inline bool covers(const scope& copy, const std::byte* address) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) >= first && address < copy.end;
 }
 
-/// The program's previous action for one of the signals of a fault, of which there are one or two.
+/// The program's previous action for one of the signals of a fault.
 inline struct sigaction& previous_action(int number) noexcept {
-  static struct sigaction previous[std::size(fault_signals)]{};
-  return previous[number == fault_signals[0] ? 0 : std::size(fault_signals) - 1];
+  static struct sigaction previous[2]{};
+  return previous[number == fault_signals()[0] ? 0 : 1];
 }
 
 /// Handles the signal as if qio had no handler. A previous handler runs with the signals blocked that it asked for, an
@@ -85,7 +85,7 @@ inline void install() noexcept {
   // SA_NODEFER: siglongjmp leaves the handler, and must not leave the signal blocked.
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
-  for (const int number : fault_signals) sigaction(number, &action, &previous_action(number));
+  for (const int number : fault_signals()) sigaction(number, &action, &previous_action(number));
 }
 
 }  // namespace guard
@@ -126,7 +126,7 @@ class presence {
  public:
   bool holds() noexcept {
     timespec now;
-    ::clock_gettime(coarse_clock, &now);
+    ::clock_gettime(coarse_clock(), &now);
     const std::int64_t tick = std::int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
     if (tick != asked_at_.load(std::memory_order_relaxed)) {
       look();
@@ -137,7 +137,7 @@ class presence {
 
   void look() noexcept {
     bool holds = true;
-    for (const int number : fault_signals) {
+    for (const int number : fault_signals()) {
       struct sigaction present {};
       const bool known = sigaction(number, nullptr, &present) == 0 && (present.sa_flags & SA_SIGINFO) != 0;
       holds = holds && known && bus_error_handlers::contain(present.sa_sigaction);

@@ -228,6 +228,36 @@ TEST_CASE("use_future and detached are served, by an io_context that another thr
   runs.join();
 }
 
+// Of interest under the thread sanitizer: the other thread is still in the turn whose handler has set the future.
+TEST_CASE("a thread that has the result of an operation destroys the context, while another runs the io_context") {
+  net::io_context loop;
+  auto work = net::make_work_guard(loop);
+  std::thread other([&] { loop.run(); });
+  for (int i = 0; i < 200; ++i) {
+    auto files = asio_context::create(loop, {.engine = qio::engine_kind::workers}).value();
+    const auto sleep = [&files](std::stop_token) -> qio::task<int> {
+      static_cast<void>(co_await files.context().sleep_for(50us));
+      co_return 1;
+    };
+    CHECK(files.async_run(sleep, net::use_future).get() == 1);
+  }
+  work.reset();
+  other.join();
+}
+
+TEST_CASE("contexts of one io_context are created and destroyed by different threads") {
+  net::io_context loop;
+  auto work = net::make_work_guard(loop);
+  std::thread other([&] { loop.run(); });
+  for (int i = 0; i < 200; ++i) {
+    auto created = asio_context::create(loop, {.engine = qio::engine_kind::workers});
+    CHECK(created);
+    net::post(loop, [files = std::move(created)]() mutable { files = qio::error(qio::errc::context_closed); });
+  }
+  work.reset();
+  other.join();
+}
+
 #if defined(HAS_DEFERRED)
 TEST_CASE("a deferred operation begins when it is given a handler") {
   world w;

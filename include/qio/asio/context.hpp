@@ -169,6 +169,7 @@ class asio_state final : public asio_operation {
   /// On the loop's thread.
   static void begin(owner state) {
     asio_state* const self = state.get();
+    const auto locked = self->driver_.lock();
     self->driver_.wait_no_longer(*self);
     if (self->driver_.is_closed()) {
       self->driver_.run_soon();
@@ -357,7 +358,14 @@ class asio_registry final : public Library::execution_context::service {
 
   explicit asio_registry(typename Library::execution_context& in) : Library::execution_context::service(in) {}
 
-  void insert(asio_driver<Library>& driver) noexcept { drivers_.insert(driver); }
+  void insert(asio_driver<Library>& driver) noexcept {
+    const std::lock_guard lock(mutex_);
+    drivers_.insert(driver);
+  }
+  void remove(asio_driver<Library>& driver) noexcept {
+    const std::lock_guard lock(mutex_);
+    driver.unlink();
+  }
 
  private:
   void shutdown() noexcept override {
@@ -367,11 +375,14 @@ class asio_registry final : public Library::execution_context::service {
     }
   }
 
+  std::mutex mutex_;  // any thread may create and destroy drivers
   list<asio_driver<Library>> drivers_;
 };
 
 /// Takes turns of a context as handlers of an io_context. At most one turn is due. The io_context waits for the
 /// context's handle, and for a deadline, only while an operation is in flight, so that its run() returns when none is.
+/// The mutex is locked but while a handler is called: the thread that a handler lets continue may close this, while the
+/// io_context's thread is still in the turn.
 template <class Library>
 class asio_driver final : public list_hook, public std::enable_shared_from_this<asio_driver<Library>> {
   using io_context = typename Library::io_context;
@@ -382,13 +393,14 @@ class asio_driver final : public list_hook, public std::enable_shared_from_this<
       : executor_(in.get_executor()),
         context_(std::move(context)),
         wake_(std::in_place, in, wake),
-        timer_(std::in_place, in) {
-    Library::template use_service<asio_registry<Library>>(in).insert(*this);  // ends before what it uses
+        timer_(std::in_place, in),
+        registry_(&Library::template use_service<asio_registry<Library>>(in)) {  // ends before what it uses
+    registry_->insert(*this);
   }
   asio_driver(const asio_driver&) = delete;
   asio_driver& operator=(const asio_driver&) = delete;
   ~asio_driver() {
-    if (is_linked()) unlink();
+    if (registry_ != nullptr) registry_->remove(*this);
     close(false);
     destroy_completed();
   }
@@ -421,6 +433,7 @@ class asio_driver final : public list_hook, public std::enable_shared_from_this<
     if (!executor_.running_in_this_thread())
       return Library::post(executor_,
                            [self = this->shared_from_this(), which, number] { self->cancel(which, number); });
+    const auto locked = lock();
     // It may have completed, and its memory may belong to another.
     asio_operation* found = nullptr;
     const auto look = [&](asio_operation& each) {
@@ -431,7 +444,7 @@ class asio_driver final : public list_hook, public std::enable_shared_from_this<
       found->cancel(*found);
       return run_soon();
     }
-    const std::lock_guard lock(waiting_mutex_);
+    const std::lock_guard waiting(waiting_mutex_);
     waiting_.for_each(look);
     if (found != nullptr) found->is_canceled = true;
   }
@@ -443,7 +456,10 @@ class asio_driver final : public list_hook, public std::enable_shared_from_this<
     operation.unlink();
   }
 
-  // --- for operations, on the loop's thread ---
+  // --- for operations, on the loop's thread, with the mutex locked ---
+
+  using lock_type = std::unique_lock<std::recursive_mutex>;
+  lock_type lock() noexcept { return lock_type(mutex_); }
 
   void add(asio_operation& operation) noexcept {
     require_one_thread();
@@ -463,8 +479,9 @@ class asio_driver final : public list_hook, public std::enable_shared_from_this<
   void run_soon() {
     if (turn_is_due_ || is_in_turn_) return;
     Library::post(executor_, [self = this->shared_from_this()] {
+      auto lock = self->lock();
       self->turn_is_due_ = false;
-      self->turn();
+      self->turn(lock);
     });
     turn_is_due_ = true;
   }
@@ -474,7 +491,8 @@ class asio_driver final : public list_hook, public std::enable_shared_from_this<
   /// Ends all operations, and waits until the system no longer uses their memory. Their handlers are called later if
   /// `delivers`, else destroyed with this object.
   void close(bool delivers) noexcept {
-    if (std::exchange(is_closed_, true)) return;
+    const auto locked = lock();
+    if (is_closed_.exchange(true)) return;
     wait_no_more();
     Library::release(*wake_);
     wake_.reset();
@@ -491,6 +509,7 @@ class asio_driver final : public list_hook, public std::enable_shared_from_this<
   void shut_down() noexcept {
     const auto alive = this->shared_from_this();  // a handler that is destroyed may own the last reference
     has_no_loop_.store(true, std::memory_order_release);
+    registry_ = nullptr;
     close(false);
     destroy_completed();
   }
@@ -507,10 +526,11 @@ class asio_driver final : public list_hook, public std::enable_shared_from_this<
     unsigned number;
 
     void operator()(const typename Library::error_code&) const {
+      auto lock = self->lock();
       awaited& current = (*self).*event;
       if (!current.is_set || current.number != number) return;
       current.is_set = false;
-      self->turn();
+      self->turn(lock);
     }
   };
 
@@ -534,7 +554,7 @@ class asio_driver final : public list_hook, public std::enable_shared_from_this<
                    caller());
   }
 
-  void turn() {
+  void turn(lock_type& lock) {
     struct scope {
       asio_driver& driver;
       bool is_nested = std::exchange(driver.is_in_turn_, true);
@@ -549,7 +569,7 @@ class asio_driver final : public list_hook, public std::enable_shared_from_this<
       context_->poll();
     }
     // After poll(), because a handler may throw, or destroy the context. What they start is for the next turn.
-    for (std::size_t left = completed_count_; left != 0 && completed_count_ != 0; --left) finish_first(true);
+    for (std::size_t left = completed_count_; left != 0 && completed_count_ != 0; --left) call_first(lock);
     is_in_turn_ = false;
     if (!is_closed_) settle();
     if (completed_count_ != 0) run_soon();
@@ -578,17 +598,31 @@ class asio_driver final : public list_hook, public std::enable_shared_from_this<
     if (std::exchange(expiring_.is_set, false)) timer_->cancel();
   }
 
-  void finish_first(bool calls) {
-    asio_operation* const first = completed_.pop();
+  asio_operation& take_completed() noexcept {
     --completed_count_;
-    first->finish(*first, calls);
+    return *completed_.pop();
+  }
+
+  void call_first(lock_type& lock) {
+    struct unlocked {
+      lock_type& lock;
+      ~unlocked() { lock.lock(); }
+    };
+    asio_operation& first = take_completed();
+    lock.unlock();
+    const unlocked while_it_runs{lock};
+    first.finish(first, true);
   }
 
   void destroy_completed() noexcept {
-    while (completed_count_ != 0) finish_first(false);
+    while (completed_count_ != 0) {
+      asio_operation& first = take_completed();
+      first.finish(first, false);
+    }
   }
 
   executor_type executor_;
+  std::recursive_mutex mutex_;  // guards what follows, but for what another mutex does
   std::optional<qio::context> context_;
   std::optional<typename Library::wake_descriptor> wake_;
   std::optional<typename Library::steady_timer> timer_;
@@ -604,7 +638,8 @@ class asio_driver final : public list_hook, public std::enable_shared_from_this<
   std::uint64_t thread_ = 0;  // that runs the io_context; 0 if it is unknown
   bool turn_is_due_ = false;
   bool is_in_turn_ = false;
-  bool is_closed_ = false;
+  std::atomic<bool> is_closed_ = false;  // asked without the mutex by those who must not close it meanwhile
+  asio_registry<Library>* registry_;     // null when it has ended
 };
 
 /// Starts an operation when Asio has the handler. It may be kept until then (deferred), so it owns what it needs.
@@ -655,7 +690,8 @@ struct asio_initiation {
 /// Threads. One thread runs the io_context (checked in every configuration), because a context belongs to one thread.
 /// Programs that run several give this object an io_context of its own, with a thread. Operations may be started by any
 /// thread; they begin on that one. What is passed to them by reference, such as the file, is used there, and must exist
-/// until the handler is called.
+/// until the handler is called. While a thread runs the io_context, any other may create such objects, and close or
+/// destroy those that have no operation in flight.
 ///
 /// Lifetime. While operations are in flight, run() of the io_context does not return. Destroying this object or close()
 /// ends them, waits until the system no longer uses their memory, and has their handlers called later. Destroying the

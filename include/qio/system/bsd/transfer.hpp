@@ -8,7 +8,6 @@
 #include <qio/result.hpp>
 #include <qio/system/posix/handle.hpp>
 #include <qio/system/posix/primitives.hpp>
-#include <qio/system/posix/transfer.hpp>
 
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -20,6 +19,16 @@
 
 QIO_BEGIN_NAMESPACE
 namespace platform {
+
+static_assert(sizeof(mutable_buffer) == sizeof(iovec) && offsetof(mutable_buffer, data) == offsetof(iovec, iov_base) &&
+                  offsetof(mutable_buffer, size) == offsetof(iovec, iov_len),
+              "arrays of buffers are passed to the kernel as they are");
+
+inline const iovec* as_iovec(detail::buffer_array buffers) noexcept {
+  return static_cast<const iovec*>(buffers.data());
+}
+
+inline detail::raw_result answer(ssize_t returned) noexcept { return returned < 0 ? -errno : returned; }
 
 /// Options of a transfer. Neither system has any.
 using transfer_flags = int;

@@ -6,13 +6,13 @@
 #include <qio/configuration.hpp>
 #include <qio/extent.hpp>
 #include <qio/result.hpp>
+#include <qio/system/linux/file_system.hpp>
 #include <qio/system/linux/page_cache.hpp>
 #include <qio/system/posix/advice.hpp>
 #include <qio/system/posix/handle.hpp>
 #include <qio/system/posix/mapping.hpp>
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -121,8 +121,8 @@ inline result<std::uint64_t> cached_by_mincore(native_handle handle, std::uint64
 /// file that the daemon has named.
 inline bool has_pages_elsewhere(native_handle handle) noexcept {
   struct statfs system;
-  return ::fstatfs(handle, &system) != 0 || static_cast<unsigned long>(system.f_type) == OVERLAYFS_SUPER_MAGIC ||
-         static_cast<unsigned long>(system.f_type) == FUSE_SUPER_MAGIC;
+  return ::fstatfs(handle, &system) != 0 || type_of(system) == file_system_type::overlay ||
+         type_of(system) == file_system_type::fuse;
 }
 
 /// By cachestat(2); by mincore(2) where that is missing, forbidden or finds nothing.

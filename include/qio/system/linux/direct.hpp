@@ -6,10 +6,10 @@
 #include <qio/configuration.hpp>
 #include <qio/mode.hpp>
 #include <qio/system/linux/directory.hpp>
+#include <qio/system/linux/file_system.hpp>
 #include <qio/system/linux/open.hpp>
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -83,16 +83,15 @@ inline std::uint32_t logical_block_size(dev_t device) noexcept {
 /// Whether O_DIRECT is known to bypass the page cache on a file system that has no device of its own and reports no
 /// alignment.
 inline bool is_known_to_be_direct(const struct statfs& system) noexcept {
-  switch (static_cast<unsigned long>(system.f_type)) {
-    case BTRFS_SUPER_MAGIC:  // except compressed and, for writes since Linux 6.15, checksummed files
-    case NFS_SUPER_MAGIC:
-    case 0xfe534d42:  // SMB2
-    case 0x00c36400:  // Ceph
-    case 0xca451a4e:  // bcachefs
-      return true;
+  switch (type_of(system)) {
+    case file_system_type::btrfs:  // except compressed and, for writes since Linux 6.15, checksummed files
+    case file_system_type::nfs:
+    case file_system_type::smb2:
+    case file_system_type::ceph:
+    case file_system_type::bcachefs: return true;
     // Since 6.6, tmpfs accepts O_DIRECT, and so does an overlay over it. Before, whatever an overlay accepted was
     // direct.
-    case OVERLAYFS_SUPER_MAGIC: return kernel_is_older_than(6, 6);
+    case file_system_type::overlay: return kernel_is_older_than(6, 6);
     default: return false;
   }
 }
@@ -127,10 +126,11 @@ inline direct_support find_direct_support(native_handle handle) {
   struct stat status;
   struct statfs system;
   if (::fstat(handle, &status) != 0 || ::fstatfs(handle, &system) != 0) return {last_error(), {}, {}};
-  const auto type = static_cast<unsigned long>(system.f_type);
+  const auto type = type_of(system);
   if (S_ISCHR(status.st_mode)) return {errc::direct_to_character_device, {}, {}};
   const bool is_device = S_ISBLK(status.st_mode);  // its node is in a tmpfs, the device itself is not
-  if (!is_device && (type == TMPFS_MAGIC || type == RAMFS_MAGIC || type == HUGETLBFS_MAGIC))
+  if (!is_device &&
+      (type == file_system_type::tmpfs || type == file_system_type::ramfs || type == file_system_type::hugetlbfs))
     return {errc::direct_in_memory, {}, {}};  // yet they accept O_DIRECT (tmpfs since Linux 6.6)
 
   if (auto answer = ask_statx(handle)) return *std::move(answer);
@@ -139,7 +139,7 @@ inline direct_support find_direct_support(native_handle handle) {
   struct {
     std::uint32_t memory, smallest, largest;
   } xfs{};
-  if (type == XFS_SUPER_MAGIC && ::ioctl(handle, _IOR('X', 30, xfs), &xfs) == 0)
+  if (type == file_system_type::xfs && ::ioctl(handle, _IOR('X', 30, xfs), &xfs) == 0)
     return {{}, {xfs.memory, xfs.smallest, xfs.smallest}, "XFS_IOC_DIOINFO"};
 
   const std::uint32_t block = logical_block_size(is_device ? status.st_rdev : status.st_dev);

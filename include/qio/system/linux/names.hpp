@@ -7,13 +7,12 @@
 #include <qio/path.hpp>
 #include <qio/result.hpp>
 #include <qio/system/linux/directory.hpp>
+#include <qio/system/linux/file_system.hpp>
 #include <qio/system/linux/transfer.hpp>
 #include <qio/system/posix/entry.hpp>
 #include <qio/system/posix/handle.hpp>
 
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <stdlib.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -25,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -74,7 +74,7 @@ inline bool leads_to(const directory_entry& entry, const directory_entry& found)
 /// Whether an entry is in procfs, the only file system with magic links.
 inline bool is_in_proc(const directory_entry& entry) noexcept {
   struct statfs system;
-  return ::fstatfs(entry.directory, &system) != 0 || system.f_type == PROC_SUPER_MAGIC;
+  return ::fstatfs(entry.directory, &system) != 0 || type_of(system) == file_system_type::proc;
 }
 
 inline result<entry_kind> kind_of(const directory_entry& entry, bool follows_links) {
@@ -110,7 +110,7 @@ inline bool is_directory_of_overlay(const directory_entry& from, const directory
   struct statfs system;
   return ::fstatat(from.directory, from.name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(found.st_mode) &&
          ::fstat(from.directory, &within) == 0 && ::fstat(to.directory, &its) == 0 && within.st_dev == its.st_dev &&
-         ::fstatfs(from.directory, &system) == 0 && system.f_type == OVERLAYFS_SUPER_MAGIC;
+         ::fstatfs(from.directory, &system) == 0 && type_of(system) == file_system_type::overlay;
 }
 
 /// renameat2(2). EINVAL has two meanings: the file system lacks the flag, or a directory would get into itself.

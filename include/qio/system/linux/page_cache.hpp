@@ -3,12 +3,12 @@
 #pragma once
 
 #include <qio/configuration.hpp>
+#include <qio/system/linux/file_system.hpp>
 #include <qio/system/linux/transfer.hpp>
 #include <qio/system/posix/handle.hpp>
 #include <qio/system/posix/process.hpp>
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -25,10 +25,6 @@
 // --- Page cache ---
 //
 // Transfers through the page cache: on which files they are normally only copies, and how to detect that one was not.
-
-#ifndef FUSE_SUPER_MAGIC
-#define FUSE_SUPER_MAGIC 0x65735546  // missing in the headers of Ubuntu 22.04
-#endif
 
 QIO_BEGIN_NAMESPACE
 namespace platform {
@@ -74,7 +70,7 @@ class file_storage {
   explicit file_storage(native_handle handle) noexcept {
     struct statfs system {};
     is_known_ = place_.find(handle) && ::fstatfs(handle, &system) == 0;
-    type_ = static_cast<unsigned long>(system.f_type);
+    type_ = type_of(system);
     constexpr unsigned long synchronous = 16;  // ST_SYNCHRONOUS of sys/statvfs.h
     is_synchronous_ = (static_cast<unsigned long>(system.f_flags) & synchronous) != 0;
   }
@@ -100,13 +96,13 @@ class file_storage {
 
   /// Whether a sync has nothing to do, since there is no device.
   /// (The nodes of devices are in a file system in memory, too.)
-  bool is_memory() const noexcept { return is_known_ && place_.is_of_regular && type_ == TMPFS_MAGIC; }
+  bool is_memory() const noexcept { return is_known_ && place_.is_of_regular && type_ == file_system_type::tmpfs; }
 
   /// Whether users other than the file's owner may hold its lock, by reading it directly or by writing it.
   bool is_open_to_others() const noexcept { return place_.is_open_to_others; }
 
   /// Whether an open for writing may copy the whole file first: in an overlay, from a layer below.
-  bool copies_on_open() const noexcept { return type_ == OVERLAYFS_SUPER_MAGIC; }
+  bool copies_on_open() const noexcept { return type_ == file_system_type::overlay; }
 
   const file_place& place() const noexcept { return place_; }
   /// That of another file of the same file system.
@@ -119,16 +115,16 @@ class file_storage {
   /// Whether a ring would carry out a transfer on the thread that submits it, and let it wait. Files of FUSE can be
   /// polled, and always say that they are ready; so the kernel takes transfers for ones that do not wait (seen on Linux
   /// 6.18). True also if it is not known.
-  bool waits_in_submission() const noexcept { return !is_known_ || type_ == FUSE_SUPER_MAGIC; }
+  bool waits_in_submission() const noexcept { return !is_known_ || type_ == file_system_type::fuse; }
 
   /// Whether a ring waits for the file's lock on the thread of its owner: it resumes a read that has missed the page
   /// cache there, and XFS then waits for a write of the same file (seen on Linux 6.12 and 6.18).
-  bool waits_after_miss() const noexcept { return type_ == XFS_SUPER_MAGIC; }
+  bool waits_after_miss() const noexcept { return type_ == file_system_type::xfs; }
 
   /// Whether io_submit(2) rarely waits for writes to a direct file that do not extend it. (A direct file that is not a
   /// regular one is a block device.)
   bool writes_directly_at_once() const noexcept {
-    return is_known_ && (!place_.is_of_regular || type_ == EXT4_SUPER_MAGIC || type_ == XFS_SUPER_MAGIC);
+    return is_known_ && (!place_.is_of_regular || type_ == file_system_type::ext || type_ == file_system_type::xfs);
   }
 
  private:
@@ -136,17 +132,17 @@ class file_storage {
   // its layers do, which the system does not report.
   bool ends_in_memory() const noexcept {
     switch (type_) {
-      case EXT4_SUPER_MAGIC:  // also ext2 and ext3
-      case XFS_SUPER_MAGIC:
-      case BTRFS_SUPER_MAGIC:
-      case TMPFS_MAGIC:
-      case OVERLAYFS_SUPER_MAGIC: return true;
+      case file_system_type::ext:  // also ext2 and ext3
+      case file_system_type::xfs:
+      case file_system_type::btrfs:
+      case file_system_type::tmpfs:
+      case file_system_type::overlay: return true;
       default: return false;
     }
   }
 
   file_place place_;
-  unsigned long type_;
+  file_system_type type_;
   bool is_known_;
   bool is_synchronous_;
 };
@@ -234,7 +230,7 @@ class known_file_systems {
       if (!into.take(none, open_retrying(path, flags, 0))) return;
     }
     struct statfs system;
-    if (::fstatfs(into.value(), &system) != 0 || system.f_type != PROC_SUPER_MAGIC) into.close();
+    if (::fstatfs(into.value(), &system) != 0 || type_of(system) != file_system_type::proc) into.close();
   }
 
   // The kernel reports a change once (proc_pid_mountinfo(5)).

@@ -5,11 +5,11 @@
 #include <qio/configuration.hpp>
 #include <qio/extent.hpp>
 #include <qio/result.hpp>
+#include <qio/system/linux/file_system.hpp>
 #include <qio/system/posix/handle.hpp>
 #include <qio/system/posix/status.hpp>
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ inline result<void> change_space(native_handle handle, int mode, std::uint64_t o
 /// are data (mm/shmem.c, shmem_fallocate()). It changes nothing if it fails, so one call is enough.
 inline bool is_in_tmpfs(native_handle handle) noexcept {
   struct statfs system;
-  return ::fstatfs(handle, &system) == 0 && system.f_type == TMPFS_MAGIC;
+  return ::fstatfs(handle, &system) == 0 && type_of(system) == file_system_type::tmpfs;
 }
 
 /// Extends the file when the space is reserved. On a full disk, ext4 otherwise extends it as far as there is space, and

@@ -6,7 +6,6 @@
 #include <qio/configuration.hpp>
 #include <qio/extent.hpp>
 #include <qio/system/posix/handle.hpp>
-#include <qio/system/posix/transfer.hpp>
 
 #include <unistd.h>
 
@@ -26,7 +25,7 @@ inline detail::raw_result copy(native_handle from, const extent& what, native_ha
   ssize_t copied;
   do copied = ::copy_file_range(from, &read_at, to, &write_at, bytes, 0);
   while (copied < 0 && errno == EINTR);
-  return answer(copied);
+  return copied < 0 ? -errno : copied;
 }
 
 }  // namespace platform

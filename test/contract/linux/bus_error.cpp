@@ -1,6 +1,8 @@
 // The SIGBUS handler that mapped files install, in programs that have their own.
 #include "../../child_process.hpp"
 #include "../world.hpp"
+#include <qio/call.hpp>
+#include <qio/shared_log.hpp>
 
 #include <linux/magic.h>
 #include <sys/mman.h>
@@ -121,6 +123,61 @@ PROMISE(restored_handler, mapped_only, "after the program restores the handler, 
     wait_for_next_look();
     if (file.explain().find("transfers")->value != "copies") return 2;
     return read_cut_off(w, file);
+  });
+  CHECK(ended.status == 0);
+}
+
+PROMISE(blocked_signal, mapped_only, "a thread that blocks SIGBUS transfers by system calls, and others by copies") {
+  auto file = w.with(2 * page_bytes);
+  const auto ended = ending_of([&] {
+    sigset_t all;
+    sigfillset(&all);
+    int found = 0;
+    std::thread blocking([&] {
+      ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+      found = file.explain().find("transfers")->value != "system calls" ? 1 : read_cut_off(w, file);
+    });
+    blocking.join();
+    if (found != 0) return found;
+    if (file.explain().find("transfers")->value != "copies") return 2;
+    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    wait_for_next_look();
+    if (file.explain().find("transfers")->value != "system calls") return 3;
+    sigset_t none;
+    sigemptyset(&none);
+    ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+    wait_for_next_look();
+    return file.explain().find("transfers")->value == "copies" ? 0 : 4;
+  });
+  CHECK(ended.status == 0);
+}
+
+PROMISE(cut_off_on_worker, mapped_only, "a mapped file that is truncated may be read on a worker") {
+  auto file = w.with(2 * page_bytes);
+  const auto ended = ending_of([&] {
+    auto on = qio::context::create().value();
+    if (file.explain().find("transfers")->value != "copies") return 1;
+    return on.run(qio::async_call(on, [&] { return read_cut_off(w, file); })).value();
+  });
+  CHECK(ended.status == 0);
+}
+
+PROMISE(cut_off_in_visitor, mapped_only, "what the visitor of a shared_log reads from a mapped file may be truncated") {
+  auto file = w.with(2 * page_bytes);
+  const std::string path = w.where / "log";
+  const auto ended = ending_of([&] {
+    const auto accept = [](const qio::log_record&) { return true; };
+    {
+      auto log = qio::shared_log<qio::cached>::open(path, accept).value();
+      if (!log.append({})) return 1;
+    }
+    int read = 2;
+    const auto visit = [&](const qio::log_record&) {
+      read = read_cut_off(w, file);
+      return true;
+    };
+    if (!qio::shared_log<qio::cached>::open(path, visit)) return 3;
+    return read;
   });
   CHECK(ended.status == 0);
 }

@@ -120,8 +120,23 @@ namespace platform {
 
 namespace guard {
 
-/// Whether faults still reach our handler, which the program may have replaced. Queries the system at most once per
-/// tick of the coarse clock (1 to 10 ms), because a query costs as much as the system call that a copy saves.
+/// Whether a thread lets faults reach a handler: a fault whose signal is blocked ends the process (sigprocmask(2)).
+struct signal_mask {
+  std::int64_t asked_at = -1;
+  bool admits_faults = false;
+
+  void look() noexcept {
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    admits_faults = true;
+    for (const int number : fault_signals()) admits_faults = admits_faults && sigismember(&blocked, number) == 0;
+  }
+};
+inline constinit thread_local signal_mask mask_of_thread;
+
+/// Whether faults still reach our handler, which the program may have replaced, or blocked in this thread. Queries the
+/// system at most once per tick of the coarse clock (1 to 10 ms), because a query costs as much as the system call that
+/// a copy saves.
 class presence {
  public:
   bool holds() noexcept {
@@ -132,7 +147,12 @@ class presence {
       look();
       asked_at_.store(tick, std::memory_order_relaxed);
     }
-    return holds_.load(std::memory_order_relaxed);
+    signal_mask& own = mask_of_thread;
+    if (own.asked_at != tick) {
+      own.look();
+      own.asked_at = tick;
+    }
+    return own.admits_faults && holds_.load(std::memory_order_relaxed);
   }
 
   void look() noexcept {
@@ -172,8 +192,9 @@ inline void install_copy_guard() noexcept {
   guard::present.look();
 }
 
-/// Whether guarded_copy() is safe now. Becomes false at most 10 ms after the program replaces the handler, or when the
-/// next mapped file is opened if that is earlier. Becomes true again when the program restores the handler.
+/// Whether guarded_copy() is safe now in this thread. Becomes false at most 10 ms after the program replaces the
+/// handler, or when the next mapped file is opened if that is earlier, and at most 10 ms after this thread blocks its
+/// signal. Becomes true again when the program restores the handler, and the thread its mask.
 inline bool guard_holds() noexcept { return guard::present.holds(); }
 
 /// A memmove that may fault within `mapped`. Returns false after a fault, with only part of the bytes copied.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <initializer_list>
 #include <utility>
 
 QIO_BEGIN_NAMESPACE
@@ -32,12 +33,15 @@ inline void relax() noexcept {
 
 // --- Keeps the program's signals off the library's own threads ---
 
-/// While it exists, the calling thread receives no signals; threads started meanwhile never receive any.
+/// While it exists, the calling thread receives no signals but those of its own faults; threads started meanwhile never
+/// receive others. A fault whose signal is blocked would end the process, although there are handlers: that of copies
+/// from mappings, and the program's, for what it has a worker call.
 class signals_blocked {
  public:
   signals_blocked() noexcept {
     sigset_t all;
     sigfillset(&all);
+    for (const int of_fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&all, of_fault);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   signals_blocked(const signals_blocked&) = delete;

@@ -5,6 +5,7 @@
 #include "disk.hpp"
 #include "forbid.hpp"
 #include <qio/qio.hpp>
+#include <qio/shared_log.hpp>
 
 #if QIO_HAS_URING && !defined(__SANITIZE_THREAD__)
 #include <poll.h>
@@ -447,5 +448,18 @@ TEST_CASE("if all processes together have almost as many AIO requests as the sys
             return use_files(context.value(), directory.path, {}, EPERM, false);
           }) == 0);
   }
+}
+
+TEST_CASE("a log of threads says that there can be no thread") {
+  const fault::scratch directory;
+  CHECK(qio_test::in_child([&] {
+          expect_an_end();
+          if (!fault::forbid(__NR_clone3, EAGAIN) || !fault::forbid(__NR_clone, EAGAIN)) return 1;
+          const auto accept = [](const qio::log_record&) { return true; };
+          const std::string path = directory.path + "/log";
+          const auto log = qio::shared_log<qio::cached>::open(path, accept);
+          if (log || log.error() != std::errc::resource_unavailable_try_again) return 2;
+          return log.error().message().find(path) != std::string::npos ? 0 : 3;
+        }) == 0);
 }
 #endif

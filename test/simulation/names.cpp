@@ -477,3 +477,17 @@ TEST_CASE(
   REQUIRE(disk.names().size() == 1);
   CHECK(disk.names()[0].find("kept/.qio-") == 0);
 }
+
+TEST_CASE("a temporary file that has another name by then is not there to be removed, and what took its name stays") {
+  qio::simulated_disk disk;
+  program one(disk);
+  std::string name;
+  {
+    auto scratch = one.context.run(qio::temporary_file<>::async_create(one.context)).value();
+    name = scratch.path();
+    disk.rename(name, "final").value();
+    one.open(name.c_str(), creation::only_if_missing).value();
+  }
+  CHECK(disk.exists(name));
+  CHECK(disk.exists("final"));
+}

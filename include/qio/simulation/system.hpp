@@ -298,7 +298,10 @@ class simulated_system {
    public:
     temporary_place() noexcept = default;
 
-    void take_file(platform::native_handle) noexcept { kind_ = kind::file; }
+    void take_file(platform::native_handle handle) noexcept {
+      kind_ = kind::file;
+      file_ = disk_->find(platform::number_of(handle))->of->number();
+    }
     error create_directory() {
       const auto created = disk_->create_directory(path_);
       if (!created) return created.error();
@@ -307,7 +310,9 @@ class simulated_system {
       return {};
     }
     void remove() {
-      if (kind_ == kind::file) static_cast<void>(disk_->remove(path_));
+      // Others may have given the name to another file.
+      const contents there = kind_ == kind::file ? disk_->find_name(path_) : nullptr;
+      if (there != nullptr && there->number() == file_) static_cast<void>(disk_->remove(path_));
       if (kind_ == kind::directory) disk_->remove_tree(path_);
     }
 
@@ -318,6 +323,7 @@ class simulated_system {
     simulated_disk* disk_ = nullptr;
     std::string path_;
     kind kind_ = kind::none;
+    std::uint64_t file_ = 0;
   };
 
   static result<std::string> temporary_directory() { return std::string("."); }

@@ -1,5 +1,6 @@
 // What options exclude from being opened, and files without a name.
 #include "../world.hpp"
+#include <qio/any_file.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -286,6 +287,15 @@ PROMISE(give_name_replacing, everywhere_in_the_system,
   CHECK(has_pattern(w, w.where / "old"));
   CHECK(file->give_name(w.where / "directory", if_exists::replace).error() == std::errc::is_a_directory);
   CHECK(w.where.entries() == 4);
+}
+
+PROMISE(any_file_without_name, everywhere_in_the_system, "an any_file of a file without a name gives it one") {
+  auto file = unnamed(w);
+  if (!file) QIO_SKIP("no files without names here");
+  qio::any_file<typename world<Where>::engine> any(*std::move(file));
+  REQUIRE(any.give_name(w.where / "named"));
+  CHECK(any.give_name(w.where / "named").error() == std::errc::file_exists);
+  CHECK(has_pattern(w, w.where / "named"));
 }
 
 }  // namespace contract

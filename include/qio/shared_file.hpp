@@ -86,7 +86,8 @@ class [[nodiscard]] shared_file {
 
   /// Closes the file for all threads; may block as long as basic_file::close(). Returns the error of closing it, if
   /// any. If several threads call it, one closes the file, and for the others it fails with
-  /// std::errc::bad_file_descriptor. If the process has no descriptor left, it fails, and the file stays open.
+  /// std::errc::bad_file_descriptor. If the process has no descriptor left, or not two for a mapped file, it fails, and
+  /// the file stays open.
   result<void> close() {
     if (state_ == nullptr) return not_open();
     return state_->file.sharing->end(state_->file.handle);

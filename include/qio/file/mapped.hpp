@@ -47,7 +47,9 @@ class growing_map : kept_by_mapping {
 
   /// The mappings end when the file is closed for all who share it. `sharing` outlives this object.
   void end_with(shared_handle& sharing) noexcept {
-    release = [](kept_by_mapping& self) noexcept { static_cast<growing_map&>(self).end_mappings(); };
+    release = [](kept_by_mapping& self, const platform::empty_file& by) noexcept {
+      return static_cast<growing_map&>(self).end_mappings(by);
+    };
     sharing_ = &sharing;
     sharing.add(*this);
   }
@@ -139,10 +141,13 @@ class growing_map : kept_by_mapping {
 
  private:
   // What is accessed there from now on raises SIGBUS, like a part of the file that was cut off.
-  void end_mappings() noexcept {
+  error end_mappings(const platform::empty_file& by) noexcept {
     const std::lock_guard lock(mutex_);
     known_size_.store(0, std::memory_order_release);
-    for (platform::mapping& each : mappings_) platform::end(each);
+    error failure;
+    for (platform::mapping& each : mappings_)
+      if (const error kept = by.replace(each); !failure.exists()) failure = kept;
+    return failure;
   }
 
   static bool is_within(const platform::mapping& map, const std::byte* address) noexcept {

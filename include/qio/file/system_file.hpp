@@ -26,9 +26,10 @@ namespace detail {
 
 // --- What several files have in common that use one handle ---
 
-/// What keeps the file open besides the handle: a mapping. `release` is called once, by any thread.
+/// What keeps the file open besides the handle: a mapping. `release` is called once, by any thread; the error is that
+/// of replacing it.
 struct kept_by_mapping : list_hook {
-  void (*release)(kept_by_mapping&) noexcept = nullptr;
+  error (*release)(kept_by_mapping&, const platform::empty_file&) noexcept = nullptr;
 };
 
 /// Owned by all files that use the handle, on whatever threads.
@@ -59,19 +60,28 @@ class shared_handle {
   result<void> end(platform::native_handle handle) noexcept {
     const std::lock_guard lock(mutex_);
     if (has_ended()) return error(std::make_error_code(std::errc::bad_file_descriptor));
-    const auto closed = platform::close_and_keep_number(handle);
-    if (!closed.has_ended) return closed.failure;
+    // Before the handle ends: copies from mappings may be in progress, and what replaces those must not be missing.
+    platform::empty_file empty;
+    if (mappings_.first() != nullptr)
+      if (const error failure = empty.open(); failure.exists()) return failure;
+    auto [has_ended, failure] = platform::close_and_keep_number(handle);
+    if (!has_ended) return failure;
     has_ended_.store(true, std::memory_order_release);
-    mappings_.for_each([](kept_by_mapping& each) { each.release(each); });
-    if (closed.failure.exists()) return closed.failure;
+    mappings_.for_each([&empty, first = &failure](kept_by_mapping& each) {
+      if (const error kept = each.release(each, empty); !first->exists()) *first = kept;
+    });
+    if (failure.exists()) return failure;
     return success();
   }
 
-  /// From now on, end() ends this, too; at once if the file is closed already.
+  /// From now on, end() ends this, too; at once if the file is closed already. Then nobody uses the mapping yet.
   void add(kept_by_mapping& mapping) noexcept {
     const std::lock_guard lock(mutex_);
     mappings_.insert(mapping);
-    if (has_ended()) mapping.release(mapping);
+    if (!has_ended()) return;
+    platform::empty_file empty;
+    static_cast<void>(empty.open());
+    static_cast<void>(mapping.release(mapping, empty));
   }
   void remove(kept_by_mapping& mapping) noexcept {
     const std::lock_guard lock(mutex_);

@@ -4,6 +4,8 @@
 #include <qio/shared_file.hpp>
 
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -286,6 +288,50 @@ PROMISE(shared_file_view, mapped_only,
     });
     CHECK(ended.status == -SIGBUS);
   }
+}
+
+PROMISE(shared_file_without_descriptors, mapped_only,
+        "a mapped shared_file is not closed without the descriptors for it, and is in use until it is") {
+  auto shared = share(w, 3 * 4096);
+  auto file = shared.open_blocking().value();
+  const auto ended = qio_test::ending_of([&] {
+    std::vector<int> taken;
+    for (int next; (next = ::dup(STDIN_FILENO)) >= 0;) {
+      taken.push_back(next);
+      const rlimit limit{static_cast<rlim_t>(next) + 1, static_cast<rlim_t>(next) + 1};
+      if (taken.size() == 4 && ::setrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+    }
+    memory block(4096);
+    for (int free = 0; free < 2; ++free) {
+      const auto refused = shared.close();
+      if (refused || refused.error() != std::errc::too_many_files_open || !shared.is_open()) return 2;
+      if (file.read_at(0, block.all()).value() != 4096) return 3;
+      ::close(taken.back());
+      taken.pop_back();
+    }
+    if (!shared.close() || shared.is_open()) return 4;
+    return file.read_at(0, block.all()).error() == std::errc::bad_file_descriptor ? 0 : 5;
+  });
+  CHECK(ended.status == 0);
+}
+
+PROMISE(locked_shared_file, mapped_only, "a shared_file whose mappings are locked in memory is closed for all") {
+  const std::size_t bytes = 5 * 1024 * 1024;
+  REQUIRE(w.with(bytes).close());
+  if (::geteuid() != 0) QIO_SKIP("it takes a process with CAP_IPC_LOCK, which gives it up");
+  const auto ended = qio_test::ending_of([&] {
+    const rlimit limit{8 * 1024 * 1024, 8 * 1024 * 1024};
+    auto opened = w.open("data", access::read_write, creation::open_existing).value();
+    const int handle = opened.release().value();
+    if (::setresuid(65534, 65534, 65534) != 0 || ::setrlimit(RLIMIT_MEMLOCK, &limit) != 0) return 1;
+    if (::mlockall(MCL_FUTURE) != 0) return 2;
+    auto locked = qio::basic_file<typename Where::mode>::adopt(handle);
+    if (!locked) return 3;
+    auto shared = qio::shared_file<typename Where::mode>::share(std::move(locked).value());
+    if (!shared || !shared.value().close()) return 4;
+    return is_released(w.where) ? 0 : 5;
+  });
+  CHECK(ended.status == 0);
 }
 
 PROMISE(shared_file_of, each_mode, "a file without a context becomes a shared_file, unless others use its handle") {

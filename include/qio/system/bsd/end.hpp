@@ -46,11 +46,17 @@ inline closed_handle close_and_keep_number(native_handle handle) noexcept {
   return answer;
 }
 
-/// Replaces the mapping, without a moment at which nothing is there, by memory that nobody may access: access raises
-/// SIGBUS (macOS) or SIGSEGV, and the file is no longer kept open.
-inline void end(mapping& ended) noexcept {
-  static_cast<void>(::mmap(ended.data(), ended.size(), PROT_NONE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0));
-}
+/// What takes the place of mappings that end: memory that nobody may access. Access raises SIGBUS (macOS) or SIGSEGV.
+class empty_file {
+ public:
+  static error open() noexcept { return {}; }
+
+  /// Replaces the mapping, without a moment at which nothing is there: the file is no longer kept open by it.
+  static error replace(mapping& ended) noexcept {
+    constexpr int anonymous = MAP_PRIVATE | MAP_ANON | MAP_FIXED;
+    return ::mmap(ended.data(), ended.size(), PROT_NONE, anonymous, -1, 0) == MAP_FAILED ? last_error() : error();
+  }
+};
 
 }  // namespace platform
 QIO_END_NAMESPACE

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <initializer_list>
 
 QIO_BEGIN_NAMESPACE
 namespace platform {
@@ -46,19 +47,36 @@ inline closed_handle close_and_keep_number(native_handle handle) noexcept {
   return answer;
 }
 
-/// Replaces the mapping, without a moment at which nothing is there, by one of an empty file: access raises SIGBUS, and
-/// the file is no longer kept open. If the system has no descriptor left, by memory that nobody may access (SIGSEGV).
-inline void end(mapping& ended) noexcept {
-  const int empty = ::memfd_create("qio: closed", MFD_CLOEXEC);
-  if (empty < 0) {
-    static_cast<void>(
-        ::mmap(ended.data(), ended.size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
-    return;
+/// What takes the place of mappings that end: access to it raises SIGBUS. Needs a descriptor while it exists.
+class empty_file {
+ public:
+  /// A sandbox may forbid memfd_create(2).
+  error open() noexcept {
+    const without_fork none;
+    if (opened_.take(none, ::memfd_create("qio: closed", MFD_CLOEXEC))) return {};
+    if (errno != ENOSYS && errno != EPERM && errno != EACCES) return last_error();
+    for (const char* const place : {"/dev/shm", "/tmp"})
+      if (opened_.take(none, open_retrying(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600))) return {};
+    return last_error();
   }
+
+  /// Replaces the mapping, without a moment at which nothing is there: the file is no longer kept open by it.
+  error replace(mapping& ended) const noexcept {
+    if (is_there(ended)) return {};
+    // After mlockall(2), what replaces it counts as locked, too.
+    if (::munlock(ended.data(), ended.size()) == 0 && is_there(ended)) return {};
+    return last_error();
+  }
+
+ private:
   // For writing, too: a store to a mapping that is only readable would raise SIGSEGV, which no copy expects.
-  static_cast<void>(::mmap(ended.data(), ended.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, empty, 0));
-  ::close(empty);
-}
+  bool is_there(mapping& ended) const noexcept {
+    constexpr int access = PROT_READ | PROT_WRITE;
+    return ::mmap(ended.data(), ended.size(), access, MAP_SHARED | MAP_FIXED, opened_.value(), 0) != MAP_FAILED;
+  }
+
+  private_descriptor opened_;
+};
 
 }  // namespace platform
 QIO_END_NAMESPACE

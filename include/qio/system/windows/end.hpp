@@ -20,7 +20,11 @@ struct closed_handle {
 inline closed_handle close_and_keep_number(native_handle) noexcept { return {false, error(errc::cannot_be_shared)}; }
 
 /// Files with mappings are not shared here: see close_and_keep_number().
-inline void end(mapping&) noexcept {}
+class empty_file {
+ public:
+  static error open() noexcept { return {}; }
+  static error replace(mapping&) noexcept { return {}; }
+};
 
 }  // namespace platform
 QIO_END_NAMESPACE

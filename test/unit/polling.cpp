@@ -103,6 +103,9 @@ TEST_CASE("the ordinary ring carries out polled transfers that are refused, and 
   if (qio::explanation facts; engine.explain(facts), facts.find("polling")->value == "off")
     QIO_SKIP("no polled ring here: " + facts.find("polling")->reason);
 
+  qio::detail::list<qio::file_activity> activities;
+  qio::detail::turn_watch watch;
+  engine.observe(activities, watch);
   engine.begin();
   auto file = qio::cached_file::open(numbered.path).value();
   qio::detail::list<qio::request> held;

@@ -17,6 +17,9 @@
 
 namespace os {
 
+/// Whether it is in an overlay of Linux.
+inline bool is_in_overlay(const std::filesystem::path&) { return false; }
+
 /// Whether the files of a directory are in memory alone, so that there is nothing to write back.
 inline bool is_in_memory(const std::filesystem::path& directory) {
   struct statfs system;

@@ -21,6 +21,13 @@ inline bool is_in_memory(const std::filesystem::path& directory) {
   return ::statfs(directory.c_str(), &system) == 0 && system.f_type == TMPFS_MAGIC;
 }
 
+/// Whether it is in an overlay: the root of most containers. An overlay has no RWF_NOWAIT, so Linux AIO gets none of
+/// its transfers, and without statx(2) its direct I/O is unknown.
+inline bool is_in_overlay(const std::filesystem::path& directory) {
+  struct statfs system;
+  return ::statfs(directory.c_str(), &system) == 0 && system.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
 /// Takes the lock of an open file description on the whole file, without waiting.
 inline bool lock_whole(qio::platform::native_handle handle) {
   struct flock whole {};

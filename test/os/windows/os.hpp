@@ -36,6 +36,9 @@ inline bool is_wine() {
 /// Whether the files of a directory are in memory alone.
 inline bool is_in_memory(const std::filesystem::path&) { return false; }
 
+/// Whether it is in an overlay of Linux.
+inline bool is_in_overlay(const std::filesystem::path&) { return false; }
+
 inline bool is_inherited(HANDLE handle) {
   DWORD flags = HANDLE_FLAG_INHERIT;
   return ::GetHandleInformation(handle, &flags) == 0 || (flags & HANDLE_FLAG_INHERIT) != 0;

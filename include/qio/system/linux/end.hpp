@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <initializer_list>
 
 QIO_BEGIN_NAMESPACE
 namespace platform {
@@ -53,11 +52,9 @@ class empty_file {
   /// A sandbox may forbid memfd_create(2).
   error open() noexcept {
     const without_fork none;
-    if (opened_.take(none, ::memfd_create("qio: closed", MFD_CLOEXEC))) return {};
-    if (errno != ENOSYS && errno != EPERM && errno != EACCES) return last_error();
-    for (const char* const place : {"/dev/shm", "/tmp"})
-      if (opened_.take(none, open_retrying(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600))) return {};
-    return last_error();
+    const bool is_open = opened_.take(none, ::memfd_create("qio: closed", MFD_CLOEXEC)) ||
+                         opened_.take(none, open_retrying("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    return is_open ? error() : last_error();
   }
 
   /// Replaces the mapping, without a moment at which nothing is there: the file is no longer kept open by it.

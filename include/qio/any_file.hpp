@@ -49,8 +49,10 @@ constexpr std::string_view name_of(any_mode mode) noexcept {
 }
 
 /// A basic_file of any mode, for programs that read the mode from their configuration. It has the members of basic_file
-/// that every mode has, except adopt(), release(), share_with(), async_write_and_sync(), views and a few overloads: use
-/// visit() for those. Each call costs one switch more than a call of the basic_file.
+/// that every mode has, except adopt(), release(), share_with(), async_write_and_sync(), views, a few overloads, files
+/// without a name (open_unnamed(), async_give_name()), and the asynchronous forms of status(), set_...(), forget(),
+/// resident(), clone_from() and copy_from(): use visit() for those. Each call costs one switch more than a call of the
+/// basic_file.
 ///
 /// Transfers and syncs on a context have one type of operation in every mode. The other asynchronous members are tasks
 /// here, because their operations have a type for each mode: a task allocates its frame, begins when it is awaited, and
@@ -454,7 +456,7 @@ class [[nodiscard]] any_file {
     co_return any_file(std::move(opened).value());
   }
 
-  // Of a task, which begins later: the stop token that the caller has named may be gone by then.
+  // The options of a task, which begins later: by then, the stop token that the caller named may be gone.
   class kept_options {
    public:
     explicit kept_options(const operation_options& given) noexcept

@@ -228,7 +228,7 @@ TEST_CASE("use_future and detached are served, by an io_context that another thr
   runs.join();
 }
 
-// Of interest under the thread sanitizer: the other thread is still in the turn whose handler has set the future.
+// A test for the thread sanitizer: the other thread is still in the turn whose handler has set the future.
 TEST_CASE("a thread that has the result of an operation destroys the context, while another runs the io_context") {
   net::io_context loop;
   auto work = net::make_work_guard(loop);

@@ -83,8 +83,8 @@ struct stoppable_receiver : receiver {
   Token token;
 };
 
-/// A stop token as std::inplace_stop_token is one: it refers to its source, and names the type of its callbacks. Of one
-/// callback.
+/// A stop token as std::inplace_stop_token is one: it refers to its source, and names the type of its callbacks. The
+/// source calls one callback.
 class small_source {
  public:
   class token {

@@ -46,12 +46,12 @@ struct log_request : request {
   queue<request>* list = nullptr;  ///< of the log, which it is in
 };
 
-/// Of one record; the number is that of its place in the log.
+/// Appends one record; `number` is its place in the log.
 struct log_append_request : log_request {
   std::span<const std::byte> record;
 };
 
-/// Of all records in front of one; the number is that of the first one that is left.
+/// Drops the records in front of one; `number` is that of the first record that is left.
 struct log_trim_request : log_request {
   std::uint64_t kept = 0;
   std::uint64_t begin = 0;  ///< where the log will begin

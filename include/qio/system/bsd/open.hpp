@@ -74,7 +74,7 @@ class opening : public opening_in_steps {
     return system_error(EAGAIN);
   }
 
-  /// Of a handle that the program has opened.
+  /// An opening that is complete: the program has opened the handle itself.
   static opening of(native_handle handle) { return opening(handle); }
 
   file_storage storage() const noexcept { return file_storage(handle_); }

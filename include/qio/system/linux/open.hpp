@@ -97,7 +97,7 @@ class opening : public opening_in_steps {
     return self;
   }
 
-  /// Of a handle that the program has opened.
+  /// An opening that is complete: the program has opened the handle itself.
   static opening of(native_handle handle) { return opening(handle); }
 
   file_storage storage() const noexcept { return storage_ ? *storage_ : file_storage(handle_); }

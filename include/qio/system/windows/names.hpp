@@ -61,7 +61,7 @@ inline result<std::wstring> name_at(native_handle beneath, path_view path, slash
   return native_path(std::string(whole));
 }
 
-/// FILE_ATTRIBUTE_..., or INVALID_FILE_ATTRIBUTES if there is nothing. Of a link itself, not of where it leads.
+/// FILE_ATTRIBUTE_..., or INVALID_FILE_ATTRIBUTES if there is nothing. Links are not followed.
 inline DWORD attributes_of(const std::wstring& path) noexcept { return calls::GetFileAttributesW(path.c_str()); }
 
 constexpr bool means_missing(DWORD code) noexcept {

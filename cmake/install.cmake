@@ -1,5 +1,5 @@
-# What `cmake --install` installs: the headers, a CMake package, a pkg-config file. A header-only library has no
-# architecture, so both go under share/.
+# What `cmake --install` installs: the headers, a CMake package, a pkg-config file, the pretty-printers for gdb. A
+# header-only library has no architecture, so all but the headers go under share/.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -34,4 +34,6 @@ else()
 endif()
 configure_file(cmake/qio.pc.in qio.pc @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/qio.pc" DESTINATION "${pkgconfig_dir}")
+install(DIRECTORY cmake/gdb/ DESTINATION "${CMAKE_INSTALL_DATADIR}/qio/gdb" FILES_MATCHING PATTERN "*.py"
+  PATTERN __pycache__ EXCLUDE)
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/qio")

@@ -30,6 +30,7 @@ class QioConan(ConanFile):
         project = os.path.join(self.recipe_folder, "..")
         copy(self, "LICENSE", project, self.export_sources_folder)
         copy(self, "include/*.hpp", project, self.export_sources_folder)
+        copy(self, "cmake/gdb/*.py", project, self.export_sources_folder)
 
     def layout(self):
         self.folders.root = ".."
@@ -50,6 +51,8 @@ class QioConan(ConanFile):
     def package(self):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
         copy(self, "*.hpp", os.path.join(self.source_folder, "include"), os.path.join(self.package_folder, "include"))
+        copy(self, "*.py", os.path.join(self.source_folder, "cmake", "gdb"),
+             os.path.join(self.package_folder, "share", "qio", "gdb"))
 
     def package_info(self):
         self.cpp_info.bindirs = []

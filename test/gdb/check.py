@@ -47,6 +47,7 @@ SHOWN = {
                rf"(in the ring, handed to the kernel in the next turn|.*worker thread.*); {CALLBACK}",
     "file": r'cached file "ring\.tmp", opened with access::read_write, handle \d+, on '
             r"(io_uring|Linux AIO|worker threads), 1 in flight = .*",
+    "ended": r"read of 5 bytes at 0, 5 done; succeeded",
     "made": r"read of 4096 bytes at 0, 0 done; not started",
     "write": rf"durable write of 1000 bytes at 8192, 0 done; with the simulated disk; {CALLBACK}",
     "sync": rf"sync of data; with the simulated disk; {CALLBACK}",
@@ -58,7 +59,7 @@ SHOWN = {
     "empty_slot": r"operation_slot: empty",
     "data": r'cached file "data", opened with access::read_write, handle \d+, on a simulated disk, 3 in flight = .*',
     "workers": r"context on worker threads, 3 in flight, 1 completed and not called back yet = .*",
-    "simulation": r"context on a simulated disk, 6 in flight = .*",
+    "simulation": r"context on a simulated disk, 7 in flight = .*",
     "not_started": r"task: load\(\) at program\.cpp:\d+, not started",
     "*observed.inner": r'task: load\(\) at program\.cpp:\d+, awaits on "data": read of 4096 bytes at 4096, 0 done; '
                        r"waits for a place in the engine",
@@ -68,12 +69,14 @@ SHOWN = {
 
 # What `qio in-flight` prints somewhere, in the process and in its core file.
 IN_FLIGHT = [
-    r"context 0x\w+ on a simulated disk: 6 in flight",
+    r"context 0x\w+ on a simulated disk: 7 in flight",
     r'  "data"(\n    .*)*\n    0x\w+: durable write of 1000 bytes at 8192, 0 done; with the simulated disk; '
     rf"{CALLBACK}\n",
     r"    0x\w+: read of 4096 bytes at 4096, 0 done; waits for a place in the engine; awaited by load\(\) at "
     r"program\.cpp:\d+, in load_twice\(\), in run_both\(\), in qio::when_all\(\)\n",
     rf"    0x\w+: read of 30 bytes at 200, 0 done; waits for a place in the engine; part of a batch, {CALLBACK}\n",
+    r"    0x\w+: call of a function; waits for a place in the engine; awaited by call\(\) at program\.cpp:\d+, in "
+    r"qio::when_all\(\)\n",
     r"  sleeping\n    nap\(\) at program\.cpp:\d+, in qio::when_all\(\), sleeps until \d+\.\d+ s of the context's "
     r"clock\n",
     r"context 0x\w+ on worker threads: 3 in flight, 1 completed and not called back yet\n",
@@ -142,6 +145,9 @@ def main() -> int:
         for each in SHOWN:
             commands += marked(each, f"output {each}")
         commands += marked("in flight", "qio in-flight")
+        # As if the selected frame was that of a system call.
+        commands += marked("in flight, in assembler", "set language asm", "qio in-flight", "output data",
+                           "output missing", "set language auto")
         commands += marked("of one", "qio in-flight in_ring")
         commands += marked("of a file without a context", "qio in-flight cached")
         commands += marked("of something else", "qio in-flight 7")
@@ -180,9 +186,11 @@ def main() -> int:
         expect(name, pattern, is_all=True)
     for pattern in IN_FLIGHT:
         expect("in flight", pattern)
+        expect("in flight, in assembler", pattern)
         # A core file has no names of threads, but their numbers. That of the ring may lack what the kernel shares.
         if has_core:
             expect("core: in flight", pattern)
+    expect("in flight, in assembler", r'cached file "data", .* 3 in flight = .*failure: cannot open missing\.tmp: E')
     expect("of one", r"^context 0x\w+ on .*: 1 in flight\n  \"ring\.tmp\"\n    0x\w+: read of 4096 bytes at 0, .*\s*$")
     expect("of a file without a context", r"^qio in-flight: cached has no context\s*$")
     expect("of something else", r"^qio in-flight: 7 is no context, file or operation of qio: its type is int\s*$")

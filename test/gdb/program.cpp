@@ -51,6 +51,11 @@ qio::task<> nap(const simulated_context& context) {
   if (!slept) std::puts("the context ended");
 }
 
+qio::task<> call(const simulated_context& context) {
+  const auto called = co_await qio::async_call(context, [] {});  // whose type has no name
+  if (!called) std::puts("not called");
+}
+
 qio::task<> stop_in_gdb() {
   stop_here();
   co_return;
@@ -107,10 +112,13 @@ int main() {
 
   // --- the engine of this system ---
   auto context = qio::context::create().value();
-  context.poll();
   auto file = qio::cached_file::open(context, "ring.tmp", access::read_write, creation::always_new,
                                      {.inline_reads = qio::inline_transfers::never})
                   .value();
+  file.write_at(0, memory).value();
+  auto ended = file.async_read_at(0, std::span(memory).first(5));
+  ended.start(nothing);
+  context.run();
   auto in_ring = file.async_read_at(0, memory);
   in_ring.start(nothing);
 
@@ -134,7 +142,7 @@ int main() {
   full_slot.emplace([&] { return data.async_read_at(1, memory); });
   [[maybe_unused]] auto not_started = load(data, memory);
 
-  simulation.run(qio::when_all(run_both(data, memory), nap(simulation), stop_in_gdb()));
+  simulation.run(qio::when_all(run_both(data, memory), nap(simulation), call(simulation), stop_in_gdb()));
 
   end.release();
   workers.poll();

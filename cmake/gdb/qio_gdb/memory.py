@@ -11,7 +11,7 @@ from typing import Callable, Iterator
 
 import gdb
 
-MOST_MEMBERS = 100_000  # of a list; a longer one is corrupt
+MOST_MEMBERS = 1_000_000  # of a list; a longer one is corrupt
 LONGEST_TEXT = 1024  # bytes of a path
 
 
@@ -122,6 +122,14 @@ def function_of(pointer: gdb.Value) -> str:
     return FUNCTIONS[address]
 
 
+def variable(name: str) -> gdb.Value:
+    """The variable with this full name, whatever the language of the selected frame is."""
+    found = gdb.lookup_global_symbol(name) or gdb.lookup_static_symbol(name)
+    if found is None:
+        raise Unreadable(f"the program has no {short(name)}")
+    return found.value()
+
+
 @remembered
 def variables(pattern: str) -> list[str]:
     """The names of the variables of qio whose names end so."""
@@ -189,6 +197,11 @@ def at(address: int, name: str) -> gdb.Value:
 
 def at_type(address: int, kind: gdb.Type) -> gdb.Value:
     return gdb.Value(address).cast(kind.pointer()).dereference()
+
+def word(address: int) -> int:
+    """A pointer in memory."""
+    return int(gdb.Value(address).cast(gdb.lookup_type("unsigned long").pointer()).dereference())
+
 
 def as_request(value: gdb.Value) -> gdb.Value:
     """The request that is a base of an operation, a batch or a part of one."""

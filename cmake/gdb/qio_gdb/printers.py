@@ -10,7 +10,7 @@ import gdb.printing
 
 from .memory import (MOST_MEMBERS, Unreadable, as_request, at_type, attempt, enumerator, known, leaf, members,
                      number, pointer, reason, short, stem, target)
-from .requests import (Coroutine, Loop, chain_text, error_text, loop_of, loops, of_file, outcome, path_text,
+from .requests import (Coroutine, Loop, chain_text, error_text, failed, loop_of, loops, of_file, outcome, path_text,
                        request_text, state_text, waiter_text, waiting, work_text)
 
 MOST_SHOWN = 200  # requests of a file or a context that print shows; `qio in-flight` shows all
@@ -94,6 +94,8 @@ class OperationPrinter:
         return Loop(target(self.value["loop_"]))
 
     def work(self) -> str:
+        if has_member(self.value.type.strip_typedefs(), "try_once"):
+            return "lock of a range"
         if not self.is_batch:
             return work_text(as_request(self.value))
         return f"batch of {len(parts_of(self.value))}, {int(self.value['unfinished_'])} not complete"
@@ -102,7 +104,9 @@ class OperationPrinter:
         request = as_request(self.value)
         stage = enumerator(self.value["stage_"])
         if stage != "started":
-            return {"made": "not started", "completed": outcome(request)}.get(stage, stage)
+            if stage == "made":
+                return "not started"
+            return "completed" if self.is_batch and not failed(request) else outcome(request)
         if known(lambda: bool(self.value["is_waiting"]), False):
             where = "waits for a slot of the bounce_pool"
         elif self.is_batch and not self.value["needs_no_engine"]:
@@ -111,7 +115,7 @@ class OperationPrinter:
             where = attempt(state_text, request, self.loop())
             if where == "not in flight":  # a lock, say, or an operation of several requests
                 where = "started"
-        return where + "".join(f"; {each}" for each in (known(lambda: waiter_text(request), ""),) if each)
+        return where + "".join(f"; {each}" for each in (known(lambda: waiter_text(request, self.loop()), ""),) if each)
 
     def to_string(self) -> str:
         return f"{attempt(self.work)}; {attempt(self.state)}"

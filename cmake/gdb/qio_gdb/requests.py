@@ -11,8 +11,9 @@ import gdb
 
 from .memory import (MOST_MEMBERS, Unreadable, as_request, at, at_type, attempt, behind, chained, enumerator,
                      function_of, known, members, namespace_of, number, pointer, remembered, short, stem, string,
-                     symbol_at, target, type_in, variables)
+                     symbol_at, target, type_in, variable, variables, word)
 
+FARTHEST = 4096  # bytes from a request to the end of its operation
 MOST_LOOKED_AT = 1000  # requests, to find the one that a task awaits
 
 
@@ -22,7 +23,7 @@ def stored_text(value: gdb.Value, number_of_text: int) -> str:
     """What failed, as "cannot open data.bin: ", if the program still remembers it."""
     if number_of_text == 0:
         return ""
-    table = gdb.parse_and_eval(namespace_of(value) + "detail::all_recent_failures")
+    table = variable(namespace_of(value) + "detail::all_recent_failures")
     own = number_of_text ^ ((int(table.address) >> 4) * 0x9E3779B9 & 0xFFFFFFFF)
     texts = table["texts_"]
     kept = texts.type.range()[1] + 1
@@ -37,8 +38,7 @@ def error_text(value: gdb.Value) -> str:
         return "no error"
     given, needed = int(value["given_"]), int(value["needed_"])
     what = known(lambda: stored_text(value, int(value["failure_"])), "")
-    vtable = gdb.Value(category).cast(gdb.lookup_type("unsigned long").pointer()).dereference()
-    if "qio_category" in symbol_at(category) + symbol_at(int(vtable)):
+    if "qio_category" in symbol_at(category) + symbol_at(word(category)):
         kind = gdb.lookup_type(namespace_of(value) + "errc")
         numbers = f" (given {given}, needed {needed})" if given != 0 or needed != 0 else ""
         return f"{what}errc::{enumerator(gdb.Value(code).cast(kind))}{numbers}"
@@ -115,9 +115,9 @@ class Coroutine:
         if address == 0:
             raise Unreadable("a null coroutine_handle")
         self.address = address
-        functions = gdb.Value(address).cast(gdb.lookup_type("unsigned long").pointer())
-        self.is_finished = int(functions[0]) == 0
-        self.code = int(functions[1] if self.is_finished else functions[0])
+        resume, destroy = word(address), word(address + 8)
+        self.is_finished = resume == 0
+        self.code = destroy if self.is_finished else resume
         self.symbol = symbol_at(self.code)
         if CLONE.search(self.symbol) is None:
             raise Unreadable(f"no coroutine is at {address:#x}")
@@ -210,7 +210,10 @@ def is_held_back(request: gdb.Value) -> bool:
 
 
 def outcome(request: gdb.Value) -> str:
-    return "failed: " + error_text(request["failure"]) if failed(request) else "succeeded"
+    """How a request has ended. The result of a function that was called is elsewhere."""
+    if failed(request):
+        return "failed: " + error_text(request["failure"])
+    return "completed" if enumerator(request["op"]) == "call" else "succeeded"
 
 
 def operation_of(request: gdb.Value, completed: gdb.Value) -> gdb.Value | None:
@@ -239,25 +242,28 @@ def owner_of(request: gdb.Value) -> tuple[str, gdb.Value, gdb.Value]:
     return "", request, request["completed"]
 
 
-def handle_of(request: gdb.Value) -> int:
+def handle_of(request: gdb.Value, loop: Loop) -> int:
     """The frame of the coroutine that awaits the operation; 0 if it calls back."""
     _, owner, completed = owner_of(request)
     if "await_suspend" not in symbol_at(int(completed)):
         return 0
-    operation = operation_of(owner, completed)
-    if operation is None:
-        return 0
-    storage = operation["storage_"].address.cast(gdb.lookup_type("unsigned long").pointer())
-    return int(storage.dereference())
+    operation = known(lambda: operation_of(owner, completed))
+    if operation is not None:
+        return word(int(operation["storage_"].address))
+    # The operation is of a type that cannot be looked up, because it depends on a lambda. It is somewhere behind the
+    # request, and refers to the loop. Right behind that is the handle.
+    for address in range(int(owner.address) + owner.type.sizeof, int(owner.address) + FARTHEST, 8):
+        if word(address) == int(loop.value.address) and known(lambda: Coroutine(word(address + 8))) is not None:
+            return word(address + 8)
+    raise Unreadable("the type of the operation is unknown")
 
 
-def waiter_text(request: gdb.Value) -> str:
+def waiter_text(request: gdb.Value, loop: Loop) -> str:
     """The coroutine or the callback that waits for a request, which has been started."""
     what, _, completed = owner_of(request)
     name = symbol_at(int(completed))
     if "await_suspend" in name:
-        handle = handle_of(request)
-        who = "awaited by " + (attempt(lambda: chain_text(Coroutine(handle))) if handle else "a coroutine")
+        who = "awaited by " + attempt(lambda: chain_text(Coroutine(handle_of(request, loop))))
     elif "call_back<" in name:
         begin = name.find("call_back<") + len("call_back")
         callback = re.sub(r"\{lambda\(.*\)(#\d+)\}", r"{lambda\1}", short(name[begin + 1:behind(name, begin) - 1]))
@@ -423,7 +429,7 @@ def loops() -> Iterator[Loop]:
     if not names:
         raise Unreadable("the program has no contexts of qio, or no debugging information about them")
     for name in names:
-        for each in members(gdb.parse_and_eval(name)["mailboxes"]):
+        for each in members(variable(name)["mailboxes"]):
             # The engine is part of the name of the function that wakes the loop.
             kind = type_in(function_of(each["wake_"]), namespace_of(each) + "detail::loop<")
             if kind is None:
@@ -453,9 +459,9 @@ def state_text(request: gdb.Value, loop: Loop | None) -> str:
     return "not in flight"
 
 
-def request_text(request: gdb.Value, loop: Loop | None) -> str:
-    parts = [attempt(work_text, request), attempt(state_text, request, loop), known(lambda: waiter_text(request), "")]
-    return "; ".join(each for each in parts if each)
+def request_text(request: gdb.Value, loop: Loop) -> str:
+    waiter = known(lambda: waiter_text(request, loop), "")
+    return "; ".join(each for each in (attempt(work_text, request), attempt(state_text, request, loop), waiter) if each)
 
 
 def path_text(activity: gdb.Value) -> str:
@@ -480,7 +486,7 @@ def waiting() -> Iterator[tuple[int, str]]:
             if looked_at > MOST_LOOKED_AT:
                 raise Unreadable(f"what it awaits is not among the first {MOST_LOOKED_AT} requests in flight")
             request = as_request(each)
-            handle = known(lambda: handle_of(request), 0)
+            handle = known(lambda: handle_of(request, loop), 0)
             if handle:
                 file = path_text(request["activity"])
                 yield handle, f"awaits on {file}: {attempt(work_text, request)}; {attempt(state_text, request, loop)}"

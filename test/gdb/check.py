@@ -84,6 +84,7 @@ IN_FLIGHT = [
     r"  completed\n    0x\w+: read of .*; failed: errc::offset_too_large .*; \"workers\.tmp\"\n",
 ]
 
+
 def skip(why: str) -> None:
     print(f"SKIPPED: gdb: {why}")
     sys.exit(77)

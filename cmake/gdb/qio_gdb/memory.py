@@ -198,6 +198,7 @@ def at(address: int, name: str) -> gdb.Value:
 def at_type(address: int, kind: gdb.Type) -> gdb.Value:
     return gdb.Value(address).cast(kind.pointer()).dereference()
 
+
 def word(address: int) -> int:
     """A pointer in memory."""
     return int(gdb.Value(address).cast(gdb.lookup_type("unsigned long").pointer()).dereference())

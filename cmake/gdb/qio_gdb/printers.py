@@ -54,6 +54,7 @@ class ResultPrinter:
         if held is not None:
             yield "value", held
 
+
 # --- Requests and operations ---
 
 class RequestPrinter:
@@ -145,6 +146,7 @@ class SlotPrinter:
     def to_string(self) -> str:
         return "operation_slot: " + attempt(self.text)
 
+
 # --- Files and contexts ---
 
 def shown(requests: Iterator[tuple[str, gdb.Value]], loop: Loop) -> Iterator[tuple[str, str]]:
@@ -159,6 +161,7 @@ def shown(requests: Iterator[tuple[str, gdb.Value]], loop: Loop) -> Iterator[tup
             count += 1
     except Exception as failure:
         yield "...", reason(failure)
+
 
 class FilePrinter:
     def __init__(self, value: gdb.Value) -> None:
@@ -197,7 +200,8 @@ class FilePrinter:
             yield "without a context"
         else:
             yield f"on {loop.engine_text()}"
-            yield f"{int(activity['in_flight']) + sum(1 for _ in members(activity['retried']))} in flight"
+            repeated = sum(1 for _ in known(lambda: members(activity["retried"]), ()))
+            yield f"{int(activity['in_flight']) + repeated} in flight"
 
     def to_string(self) -> str:
         try:
@@ -270,6 +274,7 @@ class LoopPrinter:
                 yield path_text(each["activity"]), each
 
         return shown(requests(), loop)
+
 
 # --- Tasks ---
 

@@ -50,6 +50,7 @@ def error_text(value: gdb.Value) -> str:
 def failed(request: gdb.Value) -> bool:
     return int(request["failure"]["category_"]) != 0
 
+
 # --- Coroutines ---
 
 # What compilers append to the names of the functions that resume and destroy a coroutine, and call its promise.
@@ -206,7 +207,7 @@ def is_held_back(request: gdb.Value) -> bool:
     """Whether it has succeeded, and waits for other syncs of the file."""
     if enumerator(request["op"]) != "sync" and not (is_durable(request) and request["activity"]["writes_to_cache"]):
         return False
-    return bool(request["sync_state"]["is_held_back"])
+    return known(lambda: bool(request["sync_state"]["is_held_back"]), False)
 
 
 def outcome(request: gdb.Value) -> str:
@@ -294,6 +295,14 @@ PLACES = {
 }
 
 
+def of_file(activity: gdb.Value) -> Iterator[gdb.Value]:
+    """The requests of a file: those that the engine has, and locks that the loop tries again and again."""
+    for name in ("held", "retried"):
+        requests = known(lambda: activity[name])
+        if requests is not None:
+            yield from members(requests)
+
+
 class Loop:
     """The event loop of a context."""
 
@@ -325,12 +334,12 @@ class Loop:
 
     def requests(self) -> Iterator[gdb.Value]:
         for file in self.files():
-            yield from members(file["held"])
-            yield from members(file["retried"])
+            yield from of_file(file)
         yield from self.completed()
 
     def counts(self) -> str:
-        in_flight = sum(int(file["in_flight"]) for file in self.files()) + int(self.value["retried_"])
+        in_flight = sum(int(file["in_flight"]) for file in self.files())
+        in_flight += known(lambda: int(self.value["retried_"]), 0)
         completed = sum(1 for _ in self.completed())
         return f"{in_flight} in flight" + (f", {completed} completed and not called back yet" if completed else "")
 
@@ -421,6 +430,7 @@ class Loop:
                     seconds = number(timer["when"]) / 1e9
                     yield int(pointer(sleeping["waiting_"])), f"sleeps until {seconds:.3f} s of the context's clock"
 
+
 def loops() -> Iterator[Loop]:
     """The loops of all contexts that have not been destroyed, of each copy of qio in the program."""
     if gdb.selected_thread() is None:
@@ -473,9 +483,6 @@ def path_text(activity: gdb.Value) -> str:
 
     return attempt(text)
 
-def of_file(activity: gdb.Value) -> Iterator[gdb.Value]:
-    yield from members(activity["held"])
-    yield from members(activity["retried"])
 
 def waiting() -> Iterator[tuple[int, str]]:
     """The frames of all coroutines that wait for something of a context, and for what."""

@@ -27,10 +27,12 @@ module;
 #include <qio/file.hpp>
 #include <qio/file_status.hpp>
 #include <qio/if_exists.hpp>
+#include <qio/latencies.hpp>
 #include <qio/log_writer.hpp>
 #include <qio/mode.hpp>
 #include <qio/name_options.hpp>
 #include <qio/names.hpp>
+#include <qio/observer.hpp>
 #include <qio/operation.hpp>
 #include <qio/operation_options.hpp>
 #include <qio/options.hpp>
@@ -121,6 +123,7 @@ using qio::directory;
 using qio::directory_entry;
 using qio::directory_options;
 using qio::directory_reader;
+using qio::ended_operation;
 using qio::engine;
 using qio::engine_kind;
 using qio::errc;
@@ -148,6 +151,10 @@ using qio::if_exists;
 using qio::if_unavailable;
 using qio::inline_transfers;
 using qio::inline_work;
+using qio::latency_histogram;
+using qio::latency_recorder;
+using qio::latency_recorder_options;
+using qio::latency_statistics;
 using qio::link;
 using qio::listing_options;
 using qio::lock_kind;
@@ -169,7 +176,12 @@ using qio::no_engine;
 using qio::open_log;
 using qio::open_options;
 using qio::operation;
+using qio::operation_kind;
+using qio::operation_kinds;
+using qio::operation_observer;
 using qio::operation_options;
+using qio::operation_path;
+using qio::operation_paths;
 using qio::operation_slot;
 using qio::operator==;
 using qio::owned_path;
@@ -202,6 +214,7 @@ using qio::shared_log_options;
 using qio::simulated;
 using qio::simulated_disk;
 using qio::simulation_options;
+using qio::slow_operation;
 using qio::stall_cause;
 using qio::stall_statistics;
 using qio::status;

@@ -4,9 +4,13 @@
 #pragma once
 
 #include <qio/engine/simulated.hpp>
+#include <qio/observer.hpp>
 #include <qio/qio.hpp>
 
 #include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <string_view>
 #include <tuple>
 
@@ -50,8 +54,32 @@ inline bool is_chosen([[maybe_unused]] std::string_view name) {
 /// The one that the running test is about; the tests of a process run one after another.
 inline tested_engine current = by_default;
 
-/// `options` for a context of the current engine.
+/// Ends the program if it is told of an operation that cannot have been.
+class suspicious_observer final : public qio::operation_observer {
+ public:
+  void ended(const qio::ended_operation& what) noexcept override {
+    using std::chrono::nanoseconds;
+    require(what.took() >= nanoseconds(0), "an operation ended before it began");
+    require(what.queued() <= what.took(), "an operation waited longer in queues than it took");
+    require(what.transferred() <= what.bytes(), "an operation moved more than it was to move");
+    const bool is_whole = what.transferred() == what.bytes() || what.kind() == qio::operation_kind::read;
+    require(is_whole || what.failure().exists(), "an operation other than a read moved less, and did not fail");
+    require(what.path() <= qio::operation_path::worker, "an operation was served by nothing");
+    require(what.file().find('\0') == std::string_view::npos, "the path of an operation's file is no path");
+  }
+
+ private:
+  static void require(bool is_so, const char* otherwise) {
+    if (is_so) return;
+    std::fprintf(stderr, "%s\n", otherwise);
+    std::abort();
+  }
+};
+
+/// `options` for a context of the current engine. If QIO_TEST_OBSERVED is set, it is observed.
 inline qio::context_options of_current(qio::context_options options = {}) {
+  static suspicious_observer observer;
+  if (options.observer == nullptr && std::getenv("QIO_TEST_OBSERVED") != nullptr) options.observer = &observer;
   options.engine = current.kind;
   return options;
 }

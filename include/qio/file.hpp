@@ -882,6 +882,7 @@ class [[nodiscard]] basic_file : public file_space<basic_file<Mode, Engine>, Mod
       while (!loop->work_inline().has_time()) static_cast<void>(co_await turn_of_others(*loop));
     if (!opens_at_once(loop, path, wanted, how, options, opened)) {
       file_activity activity;
+      if (loop->is_observed()) detail::succeeds([&] { activity.path = path; });
       auto job = [&]() noexcept -> result<void> {
         detail::succeeds([&] { opened = state::open(path, wanted, how, options, loop); });
         if (!opened) return opened.error();
@@ -952,6 +953,7 @@ class [[nodiscard]] basic_file : public file_space<basic_file<Mode, Engine>, Mod
         co_return *done;
       }
     file_activity activity;
+    activity.path.swap(closed->file.activity.path);
     auto job = [&]() noexcept { return closed->close(); };
     co_return co_await detail::call_by_worker(*loop, activity, job);
   }

@@ -12,6 +12,7 @@
 QIO_BEGIN_NAMESPACE
 
 class directory;
+class operation_observer;
 class simulated_disk;
 
 /// What open() does if direct or uncached I/O is unavailable.
@@ -202,6 +203,9 @@ struct context_options {
   qio::inline_work inline_work = qio::inline_work::by_file;
   /// Bytes of context.registered_memory().
   std::size_t registered_bytes = 0;
+  /// Is told of each operation that ends, such as a latency_recorder (qio/latencies.hpp). Null: nobody is, which costs
+  /// nothing. See operation_observer.
+  operation_observer* observer = nullptr;
   /// The simulated engine only (qio/engine/simulated.hpp): the disk it works on, which must outlive the context. Null
   /// gives it an empty disk of its own.
   simulated_disk* disk = nullptr;

@@ -75,7 +75,7 @@ def without_template(declaration: str) -> str:
 
 
 def name_of(declaration: str) -> str | None:
-    """The name that is declared; None for an assertion."""
+    """The name that is declared; None for an assertion, and for what a class declares."""
     rest = without_template(declaration)
     if rest.startswith("static_assert"):
         return None
@@ -85,6 +85,8 @@ def name_of(declaration: str) -> str | None:
         return "operator" + operator[1]
     if found := TYPE.match(rest):
         return found[1]
+    if re.match(r"[^()=]*?\w::\w+\s*\(", rest):
+        return None  # a member, defined outside of its class
     function = re.match(r"(?:[^()=]|\[\[[^\]]*\]\])*?(\w+)\s*\(", rest)
     variable = re.match(r"[^()=]*?(\w+)\s*(?:\[\w*\]\s*)?(?:=|$)", rest)
     return (function or variable)[1]

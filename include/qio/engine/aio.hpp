@@ -129,6 +129,7 @@ class aio {
       while (!waiting_.empty() && in_kernel_ + queue_.pending() < room_ && !queue_.is_full()) {
         request& r = *waiting_.pop();
         r.queued = false;
+        watch.note_hand_over(r);
         put(r);
       }
       if (queue_.pending() == 0) return;

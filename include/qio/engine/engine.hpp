@@ -16,6 +16,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,7 +53,16 @@ struct wait_limit {
 
 namespace detail {
 
-/// How long what was due had to wait for the thread that takes the turns of a loop. Only that thread uses it.
+/// `r`, whose loop is observed, leaves the queue where it waits. On whatever thread takes it from there.
+QIO_COLD inline void note_waited(request& r, clock::time_point now) noexcept {
+  if (r.io.transferred() != 0) return;  // it is the rest that has waited
+  const auto waited = (now.time_since_epoch() - clock::duration(r.started_at)) / std::chrono::microseconds(1);
+  r.queued_for =
+      static_cast<std::uint32_t>(lesser_of<std::int64_t>(waited, (std::numeric_limits<std::uint32_t>::max)()));
+}
+
+/// How long what was due had to wait for the thread that takes the turns of a loop. Only that thread uses it, but for
+/// note_hand_over().
 class turn_watch {
  public:
   turn_watch() {
@@ -90,14 +100,14 @@ class turn_watch {
   /// The same with something. `timer` is when the earliest one is due.
   void begin_turn(clock::time_point now, clock::time_point timer) noexcept {
     const clock::time_point began = std::exchange(began_, now);
-    if (due_ == 0 && timer > now) [[likely]] {
+    if ((due_ & ~observation) == 0 && timer > now) [[likely]] {
       slow_.took = {};
       return;
     }
     clock::duration waited = std::exchange(posted_waited_, clock::duration::zero());
     if (now - timer > waited) waited = now - timer;
     if ((due_ & completion) != 0 && began != clock::time_point() && now - began > waited) waited = now - began;
-    due_ = 0;
+    due_ &= observation;
     const auto microseconds = static_cast<std::uint64_t>(waited / std::chrono::microseconds(1));
     ++totals_.late[static_cast<std::size_t>(std::bit_width(microseconds | 1)) - 1];
     if (waited > totals_.longest) [[unlikely]] {
@@ -122,12 +132,23 @@ class turn_watch {
 
   const stall_statistics& totals() const noexcept { return totals_; }
 
+  /// For a loop whose operations are observed: begin_turn_alone() is always false.
+  void begin_observing() noexcept { is_observing_ = true, due_ |= observation; }
+  bool is_observing() const noexcept { return is_observing_; }
+
+  /// `r` leaves the queues of its engine, where it has waited.
+  void note_hand_over(request& r) const noexcept {
+    if (is_observing_) [[unlikely]]
+      note_waited(r, clock::now());
+  }
+
  private:
   static constexpr std::size_t longest_path = 255;
-  static constexpr unsigned completion = 1, post = 2;
+  static constexpr unsigned completion = 1, post = 2, observation = 4;
 
   clock::time_point began_{};  // the turn; not set in the first one of a session
   unsigned due_ = 0;
+  bool is_observing_ = false;
   clock::duration posted_waited_{};
   struct {
     clock::duration took{};
@@ -346,7 +367,7 @@ inline void take_over(request& r) noexcept {
 
 /// For engines that have no faster way to submit_all().
 template <class Engine>
-void submit_each(Engine& to, request* first) noexcept {
+QIO_NOINLINE void submit_each(Engine& to, request* first) noexcept {
   while (first != nullptr) {
     request& r = *first;
     first = r.next;  // which the engine may use from then on

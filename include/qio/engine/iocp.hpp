@@ -66,7 +66,10 @@ class iocp : detail::no_hook {
   using no_hook::end;
   using no_hook::find_polling;
   using no_hook::gathers;
-  void observe(detail::list<file_activity>&, detail::turn_watch& watch) noexcept { watch_ = &watch; }
+  void observe(detail::list<file_activity>&, detail::turn_watch& watch) noexcept {
+    watch_ = &watch;
+    workers_.observe(watch);
+  }
   using no_hook::register_memory;
   using no_hook::release;
   using no_hook::waits;
@@ -231,6 +234,7 @@ class iocp : detail::no_hook {
     while (request* const r = backlog_.pop()) waiting.push(*r);
     while (request* const r = waiting.pop()) {
       r->queued = false;
+      watch_->note_hand_over(*r);
       start(*r);
     }
   }
@@ -308,6 +312,7 @@ class iocp : detail::no_hook {
     arrivals_.take(arrived);
     while (request* const r = arrived.pop()) {
       ++r->activity->statistics.served_by_worker;
+      r->place = detail::uring_place::workers;
       finish(*r, completed);
     }
   }

@@ -106,6 +106,7 @@ class linux_engine : detail::no_hook {
   void observe(detail::list<file_activity>& activities, detail::turn_watch& watch) noexcept {
     activities_ = &activities;
     watch_ = &watch;
+    workers_.observe(watch);
   }
 
   /// The ring binds itself to the thread that enables it.
@@ -584,6 +585,7 @@ class linux_engine : detail::no_hook {
       request& r = *backlog_.pop();
       r.queued = false;
       leave_elsewhere();
+      watch_->note_hand_over(r);
       hand_over(*entry, r);
       if (reads_.pending >= cached_reads::part) enter_watched();
     }
@@ -633,6 +635,7 @@ class linux_engine : detail::no_hook {
       request& r = *reads_.waiting.pop();
       r.queued = false;
       leave_elsewhere();
+      watch_->note_hand_over(r);
       --room_.free;
       detail::prepare(*entry, r, memory_);
       files_.name(*entry, ring_, *r.activity, r.handle);
@@ -1030,7 +1033,7 @@ class linux_engine : detail::no_hook {
     arrivals_.take(arrived);
     while (request* const r = arrived.pop()) {
       ++r->activity->statistics.served_by_worker;
-      r->place = detail::uring_place::ring;
+      r->place = detail::uring_place::workers;
       finish_elsewhere(*r, completed);
     }
   }

@@ -45,7 +45,10 @@ class pool : detail::no_hook {
   using no_hook::end;
   using no_hook::find_polling;
   using no_hook::gathers;
-  void observe(detail::list<file_activity>&, detail::turn_watch& watch) noexcept { watch_ = &watch; }
+  void observe(detail::list<file_activity>&, detail::turn_watch& watch) noexcept {
+    watch_ = &watch;
+    workers_.observe(watch);
+  }
   using no_hook::register_memory;
   using no_hook::release;
   using no_hook::waits;
@@ -74,6 +77,7 @@ class pool : detail::no_hook {
       QIO_CHECK(in_flight_ != 0, "a worker completed a request that is not in flight");
       --in_flight_;
       ++r->activity->statistics.served_by_worker;
+      r->place = detail::uring_place::workers;
       detail::complete(*r, completed);
     }
   }

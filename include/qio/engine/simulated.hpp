@@ -56,7 +56,7 @@ class simulated : detail::no_hook {
   using no_hook::end;
   using no_hook::find_polling;
   using no_hook::gathers;
-  using no_hook::observe;
+  void observe(detail::list<file_activity>&, detail::turn_watch& watch) noexcept { watch_ = &watch; }
   using no_hook::prepare_to_wait;
   using no_hook::register_memory;
   using no_hook::release;
@@ -119,6 +119,7 @@ class simulated : detail::no_hook {
   void admit() noexcept {
     for (; !backlog_.empty() && events_.size() < places_; backlog_.pop_front()) {
       request& r = *backlog_.front();
+      if (watch_->is_observing()) detail::note_waited(r, disk_.now_);
       if (r.op == opcode::read) disk_.scribble(platform::number_of(r.handle), r.io.next());
       schedule({&r, disk_.has_power()}, disk_.duration());
     }
@@ -184,6 +185,7 @@ class simulated : detail::no_hook {
   std::unique_ptr<simulated_disk> own_disk_;
   simulated_disk& disk_;
   std::size_t places_;
+  detail::turn_watch* watch_ = nullptr;
   std::deque<request*> backlog_;  // requests for which there is no place yet
   std::map<std::pair<detail::clock::time_point, std::uint64_t>, event> events_;  // by their time, then in their order
   std::uint64_t last_event_ = 0;

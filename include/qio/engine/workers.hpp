@@ -4,6 +4,7 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
+#include <qio/engine/engine.hpp>
 #include <qio/explanation.hpp>
 #include <qio/request/request.hpp>
 #include <qio/result.hpp>
@@ -55,6 +56,9 @@ class workers {
   }
 
   unsigned count() const noexcept { return count_; }
+
+  /// Before anything is submitted: of the loop whose requests these are.
+  void observe(const turn_watch& watch) noexcept { watch_ = &watch; }
 
   /// The facts about an engine that has only workers.
   void explain(explanation& out) const {
@@ -119,6 +123,7 @@ class workers {
       --waiting_;
       --idle_;
       lock.unlock();
+      if (watch_ != nullptr) watch_->note_hand_over(*r);
       perform(*r);
       // Marked idle before the loop sees the completion, so that the next submission uses this thread and starts no
       // other.
@@ -139,6 +144,7 @@ class workers {
   unsigned waiting_ = 0;  // requests in queued_
   unsigned idle_ = 0;     // threads that wait for one, or are about to
   bool stopping_ = false;
+  const turn_watch* watch_ = nullptr;
   std::vector<std::thread> threads_;
 };
 

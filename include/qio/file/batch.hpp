@@ -43,7 +43,7 @@ inline bool attempt_reads(request& r, inline_turn& turn, std::size_t in_flight) 
       all.finished(part);
     else if (!file.engine_gathers)
       ++started;
-    file.has_told_hits = file.attempt_of_reads == &attempt_read;
+    file.has_told_hits = file.attempt_of_reads == &attempt_read || file.observed_reads == &attempt_read;
   });
   return all.unfinished() == 0;
 }

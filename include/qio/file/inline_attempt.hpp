@@ -6,12 +6,14 @@
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/loop/loop.hpp>
+#include <qio/request/observer.hpp>
 #include <qio/request/request.hpp>
 #include <qio/system/platform.hpp>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 QIO_BEGIN_NAMESPACE
 namespace detail {
@@ -121,6 +123,8 @@ class inline_writes {
 struct inline_activity : file_activity {
   inline_attempt attempt_of_reads = nullptr;
   inline_attempt attempt_of_writes = nullptr;
+  inline_attempt observed_reads = nullptr;   ///< if the loop is observed: what attempt_of_reads calls ...
+  inline_attempt observed_writes = nullptr;  ///< ... and attempt_of_writes
   const char* why_no_reads = "the file was opened without a context";
   const char* why_no_writes = "the file was opened without a context";
   const char* why_no_plain_reads = nullptr;  ///< if the file system cannot tell whether a read would wait
@@ -185,8 +189,10 @@ inline bool attempt_plain_read(request& r, inline_turn& turn, std::size_t) noexc
 QIO_COLD inline bool attempt_other_read(request& r, inline_turn& turn) noexcept {
   auto& file = *static_cast<inline_activity*>(r.activity);
   file.why_no_reads = file.why_no_plain_reads;
-  file.attempt_of_reads = file.why_no_reads == nullptr ? &attempt_plain_read : nullptr;
-  return file.attempt_of_reads != nullptr && attempt_plain_read(r, turn, 0);
+  inline_attempt& attempt = file.observed_reads != nullptr ? file.observed_reads : file.attempt_of_reads;
+  attempt = &attempt_plain_read;
+  if (file.why_no_reads != nullptr) attempt = file.attempt_of_reads = nullptr;
+  return attempt != nullptr && attempt_plain_read(r, turn, 0);
 }
 
 /// Reads what is in the page cache. True if that completed `r`, without waiting and without an engine. If false, `r`
@@ -246,6 +252,24 @@ inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
   return true;
 }
 
+/// The attempts of a file whose loop is observed.
+QIO_NOINLINE inline bool attempt_observed(request& r, inline_turn& turn, std::size_t in_flight) noexcept {
+  const auto& file = *static_cast<inline_activity*>(r.activity);
+  const clock::time_point begin = clock::now();
+  if (!(r.op == opcode::read ? file.observed_reads : file.observed_writes)(r, turn, in_flight)) return false;
+  r.started_at = begin.time_since_epoch().count();
+  r.queued_for = 0;
+  turn.observer->ended({r, operation_path::inlined, clock::now()});
+  return true;
+}
+
+/// Every attempt of `file` goes through attempt_observed() from now on.
+inline void observe_attempts(inline_activity& file) noexcept {
+  for (auto [attempt, observed] : {std::pair{&file.attempt_of_reads, &file.observed_reads},
+                                   std::pair{&file.attempt_of_writes, &file.observed_writes}})
+    if (*attempt != nullptr) *observed = std::exchange(*attempt, &attempt_observed);
+}
+
 /// Completes a sync with the error of an earlier one, or by a system call where that has nothing to do. False if an
 /// engine is to sync the file.
 inline bool attempt_sync(request& r, inline_turn& turn, std::size_t) noexcept {
@@ -256,10 +280,15 @@ inline bool attempt_sync(request& r, inline_turn& turn, std::size_t) noexcept {
     return true;
   }
   if (!file.syncs_at_once || r.op != opcode::sync || !turn.has_time()) return false;
+  if (turn.observer != nullptr) r.started_at = clock::now().time_since_epoch().count();
   perform(r);
   if (r.failed()) r.failure = file.of_sync(r.failure);
   turn.spend_copy(0);
   ++file.statistics.served_inline;
+  if (turn.observer != nullptr) {
+    r.queued_for = 0;
+    turn.observer->ended({r, operation_path::inlined, clock::now()});
+  }
   return true;
 }
 

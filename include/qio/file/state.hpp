@@ -462,6 +462,7 @@ struct file_state {
       if (auto attached = loop->attach(opened); !attached) return attached.error();
       state->file.activity.engine_gathers = loop->engine().gathers();
       if constexpr (System::has_page_cache) state->allow_inline_transfers(loop->allowed(options), opening.storage());
+      if (loop->is_observed()) observe_attempts(state->file.activity);
       if (!state->mode.is_direct && loop->works_inline() == inline_work::never) {
         state->file.activity.system.waits_in_submission = true;
         state->file.activity.system.leave_reads_to_threads();

@@ -11,6 +11,7 @@
 #include <qio/loop/mailbox.hpp>
 #include <qio/operation_options.hpp>
 #include <qio/options.hpp>
+#include <qio/request/observer.hpp>
 #include <qio/request/request.hpp>
 #include <qio/result.hpp>
 #include <qio/system/platform.hpp>
@@ -224,8 +225,9 @@ class inline_turn {
   static constexpr unsigned pauses = 16;
   inline_pause& pause_of(unsigned number) noexcept { return pauses_[number % pauses]; }
 
-  turn_watch watch;    ///< of the loop's turns
-  thread_waits waits;  ///< of the loop's thread
+  turn_watch watch;                        ///< of the loop's turns
+  operation_observer* observer = nullptr;  ///< of the loop's operations
+  thread_waits waits;                      ///< of the loop's thread
   file_size_limit limit;
   platform::known_file_systems file_systems;  ///< of files that were opened asynchronously
 
@@ -365,6 +367,8 @@ class loop final : public mailbox {
         why_not_registered_(memory_ ? engine_->register_memory(*memory_) : "not requested"),
         is_to_poll_(options.polling != polling::off),
         inline_work_(options.inline_work) {
+    inline_turn_.observer = options.observer;
+    if (options.observer != nullptr) inline_turn_.watch.begin_observing();
     engine_->observe(activities_, inline_turn_.watch);
   }
   ~loop() { QIO_CHECK(idle() && timers_.empty(), "bug in qio: a loop was destroyed with operations in flight"); }
@@ -380,6 +384,8 @@ class loop final : public mailbox {
     return options;
   }
   inline_work works_inline() const noexcept { return inline_work_; }
+  /// Whether operations are stamped, and an observer told of them.
+  bool is_observed() const noexcept { return inline_turn_.observer != nullptr; }
   bool idle() const noexcept { return engine_->in_flight() == 0 && completed_.empty() && retried_ == 0; }
 
   /// Binds a file that is being opened to the engine. From any thread.
@@ -428,15 +434,15 @@ class loop final : public mailbox {
   void submit(request& r) noexcept {
     QIO_CHECK(!r.is_held(), "bug in qio: a request was submitted twice");
     require_own_thread("an operation was started by another thread than its context's");
-    if (!r.activity->is_linked()) [[unlikely]]
-      activities_.insert(*r.activity);
+    if (!r.activity->is_plain) [[unlikely]]
+      return prepare_and_submit(r);
     r.activity->held.insert(r);
     engine_->submit(r);
   }
   void submit(batch& all) noexcept {
     require_own_thread("a batch was started by another thread than its context's");
-    if (!all.activity->is_linked()) [[unlikely]]
-      activities_.insert(*all.activity);
+    if (!all.activity->is_plain) [[unlikely]]
+      all.for_each_unfinished([this](batch_part& part) { prepare(part); });
     request* first = nullptr;
     request** end = &first;
     all.for_each_unfinished([&](batch_part& part) {
@@ -481,7 +487,9 @@ class loop final : public mailbox {
 
   void cancel(request& r) noexcept {
     require_own_thread("an operation was canceled by another thread than its context's: use a stop token instead");
-    if (r.is_held() && !give_up_waiting(r, completed_)) engine_->cancel(r);
+    if (!r.is_held()) return;
+    if (!give_up_waiting(r, completed_)) return engine_->cancel(r);
+    if (is_observed()) tell_ended(r, now());
   }
   void cancel(batch& all) noexcept {
     all.for_each_unfinished([this](batch_part& part) { cancel(static_cast<request&>(part)); });
@@ -499,10 +507,10 @@ class loop final : public mailbox {
   }
 
   /// `r` is about to be destroyed: cancels it, waits until the system no longer uses its memory, and forgets it.
-  void abandon(request& r) noexcept {
+  QIO_NOINLINE void abandon(request& r) noexcept {
     require_own_thread("an operation was destroyed by another thread than the one that runs its context");
     cancel(r);
-    while (r.is_held()) engine_->wait(completed_, wait_limit::unlimited());
+    while (r.is_held()) reap(wait_limit::unlimited());
     completed_.remove(r);
   }
   void abandon(batch& all) noexcept {
@@ -536,7 +544,7 @@ class loop final : public mailbox {
     if (activity.in_flight != 0 || activity.retried.any() != nullptr || is_running())
       require_own_thread("a file was closed by another thread than its context's");
     cancel_all(activity);
-    while (activity.in_flight != 0) engine_->wait(completed_, wait_limit::unlimited());
+    while (activity.in_flight != 0) reap(wait_limit::unlimited());
     activity.forget();  // only now: the engine may need the list
     engine_->release(activity);
   }
@@ -625,7 +633,9 @@ class loop final : public mailbox {
     /// True if a turn has nothing to do until the engine's handle is ready or the next deadline has passed.
     bool prepare_to_wait() noexcept {
       if (owner_.has_work()) return false;
+      request* const last = owner_.completed_.last();
       const bool nothing_left = owner_.engine_->prepare_to_wait(owner_.completed_);
+      if (owner_.is_observed()) owner_.tell_ended(last, owner_.now());
       // Looked at after the handle was reset: what is posted from now on makes it ready.
       if (!nothing_left || owner_.has_posted()) return false;
       return owner_.timers_.empty() || owner_.timers_.earliest()->when > owner_.now();
@@ -644,7 +654,7 @@ class loop final : public mailbox {
     set_closed();
     inline_turn_.renew();  // and nothing is spent from now on, because what is refused completes at once
     activities_.for_each([&](file_activity& each) { cancel_all(each); });
-    while (engine_->in_flight() != 0) engine_->wait(completed_, wait_limit::unlimited());
+    while (engine_->in_flight() != 0) reap(wait_limit::unlimited());
     while (run_posted() || dispatch() || expire_first((clock::time_point::max)())) {}
     leave();
     while (run_posted() || dispatch()) {}  // what was posted until then
@@ -687,8 +697,10 @@ class loop final : public mailbox {
   clock::time_point wait(wait_limit until) noexcept {
     turn_watch& watch = inline_turn_.watch;
     if (until.may_wait()) inline_turn_.waits.forget();
-    if (!completed_.empty()) [[unlikely]]
+    if (!completed_.empty()) [[unlikely]] {
       watch.found_due();
+      reaped_before_ = completed_.last();
+    }
     engine_->wait(completed_, until);
     // Reads no clock if nothing can become due while the only thing runs that has completed.
     if (timers_.earliest() == nullptr && !completed_.has_several() && engine_->in_flight() == 0 &&
@@ -698,9 +710,45 @@ class loop final : public mailbox {
   }
   QIO_NOINLINE clock::time_point begin_watched_turn() noexcept {
     const clock::time_point now = engine_->now();
+    if (inline_turn_.observer != nullptr) [[unlikely]]
+      tell_ended(std::exchange(reaped_before_, nullptr), now);
     inline_turn_.watch.begin_turn(
         now, timers_.earliest() == nullptr ? (clock::time_point::max)() : timers_.earliest()->when);
     return now;
+  }
+
+  // Not inlined, and no call before those of a plain submission: it would cost these some instructions.
+  QIO_NOINLINE void prepare_and_submit(request& r) noexcept {
+    prepare(r);
+    r.activity->held.insert(r);
+    r.next = nullptr;
+    submit_each(*engine_, &r);  // as few places as possible call submit(), so that it is inlined into the others
+  }
+
+  // What a submission does first, unless the file's activity is plain.
+  QIO_NOINLINE void prepare(request& r) noexcept {
+    if (!r.activity->is_linked()) activities_.insert(*r.activity);
+    r.activity->is_plain = !is_observed();
+    if (r.activity->is_plain) return;
+    r.started_at = now().time_since_epoch().count();
+    r.queued_for = 0;
+  }
+
+  // Tells the observer of all requests behind `last`, or all if that is null, which the engine has just completed.
+  QIO_COLD void tell_ended(request* last, clock::time_point at) noexcept {
+    for (request* each = last == nullptr ? completed_.first() : last->next; each != nullptr; each = each->next)
+      tell_ended(*each, at);
+  }
+  QIO_COLD void tell_ended(const request& r, clock::time_point at) noexcept {
+    const bool by_worker = r.place == uring_place::workers;
+    inline_turn_.observer->ended({r, by_worker ? operation_path::worker : operation_path::ring, at});
+  }
+
+  // The engine's wait() outside of a turn.
+  QIO_NOINLINE void reap(wait_limit until) noexcept {
+    request* const last = completed_.last();
+    engine_->wait(completed_, until);
+    if (is_observed()) tell_ended(last, now());
   }
 
   void explain_stalls(explanation& out) const {
@@ -801,6 +849,7 @@ class loop final : public mailbox {
   std::string why_not_registered_;  // with the engine's system; empty if it is
   list<file_activity> activities_;  // of every file that has had an operation; each lists those that the engine holds
   completed_requests completed_;
+  request* reaped_before_ = nullptr;  // the last of these before the wait of this turn, if there were any
   timers timers_;
   std::size_t retried_ = 0;  // requests of activities_ that are tried again and again
   inline_turn inline_turn_;

@@ -188,12 +188,14 @@ struct file_activity : detail::list_hook {
   /// Leaves the loop's list.
   void forget() noexcept {
     if (is_linked()) unlink();
+    is_plain = false;
   }
 
   detail::list<request> held;     ///< requests that an engine holds, or is about to get
   detail::list<request> retried;  ///< requests that the loop tries again and again: see detail::retried_request
   std::uint32_t in_flight = 0;    ///< requests that an engine holds
   std::uint8_t polled = 0;        ///< a bit for each opcode to be polled; cleared by the engine if the device refuses
+  bool is_plain = false;          ///< in the loop's list, and nobody observes it: nothing to do before a submission
   bool writes_durably = false;    ///< every write is complete when it is durable
   bool is_direct = false;         ///< transfers go to the device
   bool writes_to_cache = true;    ///< so that a durable write may get, and take away, the error of another write
@@ -240,8 +242,9 @@ class inline_turn;  // of the loop
 /// requests that the engine has, and one more if it is about to get some.
 using inline_attempt = bool (*)(request&, inline_turn& turn, std::size_t in_flight) noexcept;
 
-/// What carries out a request that Linux's engine holds, if its ring supports the operation, or it has no ring.
-/// `kernel_thread`: the ring, which leaves it to a thread of the kernel from the start.
+/// What carries out a request that Linux's engine holds, if its ring supports the operation, or it has no ring; and of
+/// a completed request of any engine, `workers` if a worker has carried it out. `kernel_thread`: the ring, which leaves
+/// it to a thread of the kernel from the start.
 enum class uring_place : std::uint8_t { ring, kernel_thread, polled_ring, aio, workers };
 
 }  // namespace detail
@@ -250,7 +253,7 @@ enum class uring_place : std::uint8_t { ring, kernel_thread, polled_ring, aio, w
 /// neither allocates nor frees it. It must not move from submit() until it is in the list of completed requests.
 /// Members without an initial value are set before they are read.
 struct request : detail::list_hook {
-  request() noexcept = default;
+  QIO_ALWAYS_INLINE request() noexcept {}
   request(const request&) = delete;
   request& operator=(const request&) = delete;
   ~request() { QIO_CHECK(!is_held(), "an operation was destroyed while the system used its memory"); }
@@ -268,6 +271,7 @@ struct request : detail::list_hook {
   detail::inline_attempt attempt = nullptr;  ///< of the loop, before it asks an engine; null if there is none
   bool needs_no_engine =
       false;  ///< complete without an engine: empty, refused with the reason in `failure`, or served inline
+  std::uint32_t queued_for;  ///< microseconds in the queues of the engine
 
   // The result. For a read or a write, io.transferred() is part of it.
   error failure;  ///< does not exist() if it succeeded
@@ -289,6 +293,10 @@ struct request : detail::list_hook {
 
   /// The context calls it on its thread when the request is complete.
   void (*completed)(request&) noexcept;
+
+  /// When it was submitted, or the attempt began that served it inline, since the clock's epoch. Set if the loop is
+  /// observed, as queued_for.
+  detail::clock::rep started_at;
 
   /// Between submit() and the list of completed requests.
   bool is_held() const noexcept { return is_linked(); }

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: BSL-1.0
+// How long the operations of contexts take: histograms, and the operations that took longest. An opt-in header.
+#pragma once
+
+#include <qio/base/helpers.hpp>
+#include <qio/configuration.hpp>
+#include <qio/observer.hpp>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+QIO_BEGIN_NAMESPACE
+namespace detail {
+
+/// Bins of durations in nanoseconds: 32 of equal width between each power of two and the next, so each is at most 1/32
+/// as wide as its lower end. Longer ones than 4.8 hours are in the last.
+struct latency_bins {
+  static constexpr unsigned precision = 5;
+  static constexpr std::uint64_t an_octave = 1u << precision;
+  static constexpr std::uint64_t longest = (std::uint64_t(1) << 44) - 1;
+  static constexpr std::size_t count = (44 - precision + 1) * an_octave;
+
+  static constexpr std::size_t index_of(std::uint64_t ns) noexcept {
+    if (ns > longest) [[unlikely]]
+      ns = longest;
+    // Below 64, each nanosecond has a bin.
+    const unsigned shift = static_cast<unsigned>(std::bit_width(ns | an_octave)) - 1 - precision;
+    return shift * an_octave + static_cast<std::size_t>(ns >> shift);
+  }
+  /// The least duration of a bin.
+  static constexpr std::uint64_t lower_end(std::size_t index) noexcept {
+    if (index < 2 * an_octave) return index;
+    const std::size_t shift = index / an_octave - 1;
+    return (index - shift * an_octave) << shift;
+  }
+};
+static_assert(latency_bins::index_of(latency_bins::longest) == latency_bins::count - 1);
+
+/// Any thread counts and reads. Each number is exact; numbers that are read while others count may be of different
+/// moments.
+class latency_counts {
+ public:
+  void record(std::uint64_t ns) noexcept {
+    bins_[latency_bins::index_of(ns)].fetch_add(1, std::memory_order_relaxed);
+    sum_.fetch_add(ns, std::memory_order_relaxed);
+  }
+  std::uint64_t of_bin(std::size_t index) const noexcept { return bins_[index].load(std::memory_order_relaxed); }
+  std::uint64_t sum() const noexcept { return sum_.load(std::memory_order_relaxed); }
+
+ private:
+  std::array<std::atomic<std::uint64_t>, latency_bins::count> bins_{};
+  std::atomic<std::uint64_t> sum_ = 0;  // nanoseconds
+};
+
+inline std::string printed(const char* format, double value) {
+  char text[64];
+  const int length = std::snprintf(text, sizeof text, format, value);
+  return std::string(text, static_cast<std::size_t>(lesser_of(greater_of(length, 0), 63)));
+}
+
+}  // namespace detail
+
+/// A histogram of durations: a value, of 10 KiB. 32 bins of equal width between each power of two of nanoseconds and
+/// the next; durations of more than 4.8 hours count as that. Histograms add and subtract without loss.
+class latency_histogram {
+ public:
+  using duration = std::chrono::nanoseconds;  ///< the unit of its durations
+
+  latency_histogram() : bins_(detail::latency_bins::count) {}
+  explicit latency_histogram(const detail::latency_counts& counts) : latency_histogram() {
+    for (std::size_t each = 0; each < bins_.size(); ++each) count_ += bins_[each] = counts.of_bin(each);
+    sum_ = counts.sum();
+  }
+
+  /// How many durations it has.
+  std::uint64_t count() const noexcept { return count_; }
+  /// Their sum, which is exact. It wraps around after 584 years.
+  duration sum() const noexcept { return duration(sum_); }
+  /// 0 if it has none.
+  duration mean() const noexcept { return duration(count_ == 0 ? 0 : sum_ / count_); }
+
+  /// The bin that a duration was counted in: it was at least `low`, and at most `high`, which is less than 1/32 more.
+  struct range {
+    duration low{};
+    duration high{};
+  };
+
+  /// Where the percentile is, such as 99.9: the least duration that is not shorter than so many percent of all. Zero if
+  /// there are none. `percent` is from 0 to 100; what is less or more counts as these.
+  range percentile(double percent) const noexcept {
+    const double share = percent >= 100 ? 1 : percent > 0 ? percent / 100 : 0;
+    const double wanted = std::ceil(share * static_cast<double>(count_));
+    std::uint64_t seen = 0;
+    std::size_t last = bins_.size();
+    for (std::size_t each = 0; each < bins_.size(); ++each) {
+      if (bins_[each] == 0) continue;
+      last = each;
+      seen += bins_[each];
+      if (static_cast<double>(seen) >= wanted) break;
+    }
+    return last == bins_.size() ? range() : range_of(last);
+  }
+
+  /// How many were in bins that end at `limit` or before.
+  std::uint64_t count_up_to(duration limit) const noexcept {
+    std::uint64_t found = 0;
+    for (std::size_t each = 0; each < bins_.size() && range_of(each).high <= limit; ++each) found += bins_[each];
+    return found;
+  }
+
+  /// `action(range, count)` for each bin that is not empty, from the shortest durations on.
+  template <class Action>
+  void for_each(Action&& action) const {
+    for (std::size_t each = 0; each < bins_.size(); ++each)
+      if (bins_[each] != 0) action(range_of(each), bins_[each]);
+  }
+
+  /// With what the other has.
+  latency_histogram& operator+=(const latency_histogram& other) noexcept {
+    for (std::size_t each = 0; each < bins_.size(); ++each) bins_[each] += other.bins_[each];
+    count_ += other.count_;
+    sum_ += other.sum_;
+    return *this;
+  }
+  /// Without what `earlier` has, which was read earlier from the same recorder.
+  latency_histogram& operator-=(const latency_histogram& earlier) noexcept {
+    for (std::size_t each = 0; each < bins_.size(); ++each) bins_[each] -= earlier.bins_[each];
+    count_ -= earlier.count_;
+    sum_ -= earlier.sum_;
+    return *this;
+  }
+
+  /// The percentile distribution in microseconds that HdrHistogram prints (.hgrm), which its plotter and qd1 read.
+  /// Allocates.
+  std::string hgrm() const {
+    std::string text = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n";
+    const double all = static_cast<double>(count_);
+    std::uint64_t seen = 0;
+    double squares = 0, largest = 0;
+    for_each([&](const range& bin, std::uint64_t count) {
+      seen += count;
+      largest = microseconds(bin.high);
+      const double middle = (microseconds(bin.low) + largest) / 2, away = middle - mean_in_microseconds();
+      squares += static_cast<double>(count) * away * away;
+      const double share = static_cast<double>(seen) / all;
+      text += detail::printed("%12.3f", largest) + detail::printed(" %14.12f", share) +
+              detail::printed(" %10.0f", static_cast<double>(seen));
+      if (seen != count_) text += detail::printed(" %14.2f", 1 / (1 - share));
+      text += '\n';
+    });
+    text += detail::printed("#[Mean    = %12.3f, ", mean_in_microseconds()) +
+            detail::printed("StdDeviation   = %12.3f]\n", count_ == 0 ? 0 : std::sqrt(squares / all)) +
+            detail::printed("#[Max     = %12.3f, ", largest) + detail::printed("Total count    = %12.0f]\n", all) +
+            "#[Buckets =           40, SubBuckets     =           32]\n";
+    return text;
+  }
+
+ private:
+  static range range_of(std::size_t index) noexcept {
+    using bins = detail::latency_bins;
+    const auto at = [](std::uint64_t ns) { return duration(static_cast<duration::rep>(ns)); };
+    return {at(bins::lower_end(index)), at(bins::lower_end(index + 1) - 1)};
+  }
+  static double microseconds(duration time) noexcept { return static_cast<double>(time.count()) / 1000; }
+  double mean_in_microseconds() const noexcept {
+    return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_) / 1000;
+  }
+
+  std::vector<std::uint64_t> bins_;
+  std::uint64_t count_ = 0;
+  std::uint64_t sum_ = 0;  // nanoseconds
+};
+
+/// What a latency_recorder has counted: a value, of some 250 KiB.
+struct latency_statistics {
+  /// By operation and path: how long each took, from start to end.
+  std::array<std::array<latency_histogram, operation_paths>, operation_kinds> took;
+  /// By operation: how long those that no path served inline waited in qio's own queues (ended_operation::queued()).
+  std::array<latency_histogram, operation_kinds> queued;
+  /// By operation: how many failed, were canceled or timed out. They are in the histograms as well.
+  std::array<std::uint64_t, operation_kinds> failed{};
+
+  /// Of one kind and path.
+  const latency_histogram& of(operation_kind kind, operation_path path) const noexcept {
+    return took[static_cast<std::size_t>(kind)][static_cast<std::size_t>(path)];
+  }
+  /// Of one kind, on all paths.
+  latency_histogram of(operation_kind kind) const {
+    latency_histogram all;
+    for (const latency_histogram& each : took[static_cast<std::size_t>(kind)]) all += each;
+    return all;
+  }
+
+  /// Together with those of another recorder.
+  latency_statistics& operator+=(const latency_statistics& other) noexcept { return combine<true>(other); }
+  /// Since `earlier`, which was read earlier from the same recorder: what happened in between.
+  latency_statistics& operator-=(const latency_statistics& earlier) noexcept { return combine<false>(earlier); }
+
+  /// In the text format of Prometheus: histograms `<prefix>_operation_seconds` by `operation` and `path`, and
+  /// `<prefix>_queued_seconds` by `operation`, at 24 powers of two from 1 us to 8.4 s (a bin that reaches across one
+  /// counts above it), and counters `<prefix>_failed_operations_total`. Operations that never happened are left out.
+  /// `labels`, such as `disk="data"`, are added to each line. Allocates.
+  std::string prometheus(std::string_view labels = {}, std::string_view prefix = "qio") const {
+    std::string out;
+    const std::string own = labels.empty() ? std::string() : ',' + std::string(labels);
+    const std::string metric = std::string(prefix) + "_operation_seconds",
+                      queue = std::string(prefix) + "_queued_seconds",
+                      failures = std::string(prefix) + "_failed_operations_total";
+    out += "# HELP " + metric + " Latency of operations.\n# TYPE " + metric + " histogram\n";
+    for (std::size_t kind = 0; kind < operation_kinds; ++kind)
+      for (std::size_t path = 0; path < operation_paths; ++path)
+        add(out, metric, took[kind][path],
+            label_of(kind) + ",path=\"" + std::string(name_of(static_cast<operation_path>(path))) + '"' + own);
+    out += "# HELP " + queue + " Time of operations in the library's queues.\n# TYPE " + queue + " histogram\n";
+    for (std::size_t kind = 0; kind < operation_kinds; ++kind) add(out, queue, queued[kind], label_of(kind) + own);
+    out += "# HELP " + failures + " Operations that failed or were canceled.\n# TYPE " + failures + " counter\n";
+    for (std::size_t kind = 0; kind < operation_kinds; ++kind)
+      if (of(static_cast<operation_kind>(kind)).count() != 0)
+        out += failures + '{' + label_of(kind) + own + "} " + std::to_string(failed[kind]) + '\n';
+    return out;
+  }
+
+ private:
+  template <bool adds>
+  latency_statistics& combine(const latency_statistics& other) noexcept {
+    const auto one = [](auto& own, const auto& others) { adds ? own += others : own -= others; };
+    for (std::size_t kind = 0; kind < operation_kinds; ++kind) {
+      for (std::size_t path = 0; path < operation_paths; ++path) one(took[kind][path], other.took[kind][path]);
+      one(queued[kind], other.queued[kind]);
+      one(failed[kind], other.failed[kind]);
+    }
+    return *this;
+  }
+
+  static std::string label_of(std::size_t kind) {
+    return "operation=\"" + std::string(name_of(static_cast<operation_kind>(kind))) + '"';
+  }
+
+  static void add(std::string& out, const std::string& metric, const latency_histogram& from,
+                  const std::string& labels) {
+    if (from.count() == 0) return;
+    for (unsigned power = 0; power < 24; ++power) {
+      const std::chrono::microseconds limit(std::int64_t(1) << power);
+      out += metric + "_bucket{" + labels + ",le=\"" + detail::printed("%g", static_cast<double>(limit.count()) / 1e6) +
+             "\"} " + std::to_string(from.count_up_to(limit)) + '\n';
+    }
+    out += metric + "_bucket{" + labels + ",le=\"+Inf\"} " + std::to_string(from.count()) + '\n';
+    out += metric + "_sum{" + labels + "} " + detail::printed("%.9f", static_cast<double>(from.sum().count()) / 1e9) +
+           '\n';
+    out += metric + "_count{" + labels + "} " + std::to_string(from.count()) + '\n';
+  }
+};
+
+/// An operation that took long: see ended_operation for what the members mean.
+struct slow_operation {
+  operation_kind kind{};
+  operation_path path{};
+  std::string file;  ///< at most the last 255 bytes of its path
+  std::uint64_t offset = 0;
+  std::size_t bytes = 0;
+  std::size_t transferred = 0;
+  std::chrono::nanoseconds took{};
+  std::chrono::nanoseconds queued{};
+  std::error_code failure;                      ///< none if it succeeded
+  std::chrono::system_clock::time_point ended;  ///< by the clock of the wall, also in a simulation
+
+  /// "read of 4096 bytes at 8192 of data.bin took 12.345 ms, 0.100 ms of it in queues, by the ring". Allocates.
+  std::string message() const {
+    const auto milliseconds = [](std::chrono::nanoseconds time) {
+      return detail::printed("%.3f ms", static_cast<double>(time.count()) / 1e6);
+    };
+    std::string text(name_of(kind));
+    for (char& each : text)
+      if (each == '_') each = ' ';
+    if (bytes != 0) text += " of " + std::to_string(bytes) + " bytes at " + std::to_string(offset);
+    if (!file.empty()) text += " of " + detail::printable(file);
+    text += " took " + milliseconds(took);
+    if (queued.count() != 0) text += ", " + milliseconds(queued) + " of it in queues";
+    text += path == operation_path::inlined ? ", inline"
+            : path == operation_path::ring  ? ", by the ring"
+                                            : ", by a worker";
+    if (failure) text += ", and failed: " + failure.message();
+    return text;
+  }
+};
+
+/// Options of a latency_recorder.
+struct latency_recorder_options {
+  /// An operation that takes at least as long is slow. Zero: none is.
+  std::chrono::nanoseconds slow{};
+  /// Called for each slow operation, on the thread of its context, whose operations wait meanwhile. It must not throw,
+  /// and must not use the context. If several contexts have the recorder, several threads call it.
+  std::function<void(const slow_operation&)> on_slow = {};
+};
+
+/// Counts how long the operations of contexts take, by operation and by what served them, and keeps the last 64 slow
+/// ones.
+///
+///     qio::latency_recorder latencies({.slow = 10ms});
+///     auto context = qio::context::create({.observer = &latencies}).value();
+///     ...
+///     std::fputs(latencies.statistics().prometheus().c_str(), stdout);  // on any thread
+///
+/// One recorder for each context is cheapest, since the counters of one that several contexts have move between the
+/// caches of their threads; add their statistics. What it counts, from when to when, is written at ended_operation.
+/// Not counted: blocking operations, operations that are destroyed before they end, opens and closes on the context's
+/// thread, waits for locks, and what never started. Reads and writes of bounced(), streams and logs count as the
+/// transfers that are made for them.
+///
+/// Counting an operation takes no lock and allocates nothing, but one clock reading for each, and one for each turn
+/// (docs/operate.md has the cost). A slow one takes a lock. The constructor allocates some 320 KiB, and throws
+/// std::bad_alloc.
+class latency_recorder final : public operation_observer {
+ public:
+  explicit latency_recorder(latency_recorder_options options = {})
+      : slow_(options.slow > std::chrono::nanoseconds(0) ? options.slow : (std::chrono::nanoseconds::max)()),
+        on_slow_(std::move(options.on_slow)),
+        counts_(std::make_unique<counts>()),
+        kept_(most_kept) {
+    for (slow_operation& each : kept_) each.file.reserve(longest_path);
+  }
+
+  void ended(const ended_operation& what) noexcept override {
+    const auto kind = static_cast<std::size_t>(what.kind());
+    const auto path = static_cast<std::size_t>(what.path());
+    const auto took = static_cast<std::uint64_t>(detail::greater_of<std::int64_t>(what.took().count(), 0));
+    counts_->took[kind][path].record(took);
+    if (what.path() != operation_path::inlined)
+      counts_->queued[kind].record(static_cast<std::uint64_t>(std::chrono::nanoseconds(what.queued()).count()));
+    if (what.failure().exists()) [[unlikely]]
+      counts_->failed[kind].fetch_add(1, std::memory_order_relaxed);
+    if (what.took() >= slow_) [[unlikely]]
+      note_slow(what);
+  }
+
+  /// What was counted so far. Any thread. Allocates some 250 KiB.
+  latency_statistics statistics() const {
+    latency_statistics out;
+    for (std::size_t kind = 0; kind < operation_kinds; ++kind) {
+      for (std::size_t path = 0; path < operation_paths; ++path)
+        out.took[kind][path] = latency_histogram(counts_->took[kind][path]);
+      out.queued[kind] = latency_histogram(counts_->queued[kind]);
+      out.failed[kind] = counts_->failed[kind].load(std::memory_order_relaxed);
+    }
+    return out;
+  }
+
+  /// How many operations were slow.
+  std::uint64_t slow_count() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return slow_count_;
+  }
+  /// The last slow operations, at most 64, the oldest first. Any thread. Allocates.
+  std::vector<slow_operation> slow_operations() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<slow_operation> out;
+    const std::uint64_t first = slow_count_ - detail::lesser_of<std::uint64_t>(slow_count_, most_kept);
+    for (std::uint64_t each = first; each != slow_count_; ++each) out.push_back(kept_[each % most_kept]);
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t most_kept = 64, longest_path = 255;
+
+  struct counts {
+    std::array<std::array<detail::latency_counts, operation_paths>, operation_kinds> took;
+    std::array<detail::latency_counts, operation_kinds> queued;
+    std::array<std::atomic<std::uint64_t>, operation_kinds> failed{};
+  };
+
+  QIO_COLD void note_slow(const ended_operation& what) noexcept {
+    slow_operation now;  // whose path, if it is long, cannot be told without memory
+    {
+      const std::lock_guard lock(mutex_);
+      slow_operation& kept = kept_[slow_count_++ % most_kept];
+      kept.kind = what.kind();
+      kept.path = what.path();
+      const std::string_view file = what.file();
+      kept.file.assign(file.substr(file.size() - detail::lesser_of(file.size(), longest_path)));
+      kept.offset = what.offset();
+      kept.bytes = what.bytes();
+      kept.transferred = what.transferred();
+      kept.took = what.took();
+      kept.queued = what.queued();
+      kept.failure = what.failure().code();
+      kept.ended = std::chrono::system_clock::now();
+      if (on_slow_) detail::succeeds([&] { now = kept; });
+    }
+    if (on_slow_) on_slow_(now);
+  }
+
+  const std::chrono::nanoseconds slow_;
+  const std::function<void(const slow_operation&)> on_slow_;
+  const std::unique_ptr<counts> counts_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::uint64_t slow_count_ = 0;
+  std::vector<slow_operation> kept_;
+};
+
+QIO_END_NAMESPACE

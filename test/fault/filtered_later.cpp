@@ -8,6 +8,7 @@
 
 #if QIO_HAS_URING && !defined(__SANITIZE_THREAD__)
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -304,5 +305,21 @@ TEST_CASE("if all of io_uring is forbidden while the kernel has operations, the 
     if (fault::forbid_io_uring(EPERM, false)) context.run();
   });
   CHECK(said.find("how long it uses their memory") != std::string::npos);
+  CHECK(said.find("io_uring_register failed (Operation not permitted)") != std::string::npos);
+}
+
+TEST_CASE("if a ring is lost with operations in it and no descriptor is free, the program ends with that reason") {
+  if (!has_a_ring()) QIO_SKIP("no io_uring here");
+  const fault::scratch directory;
+  const std::string pipe = make_pipe(directory);
+  const std::string said = qio_test::last_words([&] {
+    auto context = ring_context::create().value();
+    auto empty = open_pipe(context, pipe);
+    pending_read read(empty, 64);
+    context.poll();
+    const rlimit none{0, 0};
+    if (::setrlimit(RLIMIT_NOFILE, &none) == 0 && fault::forbid_io_uring(EPERM, true)) context.run();
+  });
+  CHECK(said.find("pipe2 failed (Too many open files)") != std::string::npos);
 }
 #endif

@@ -118,11 +118,12 @@ operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity
 ///
 /// Errors are the operating system's own, or a qio::errc. A range that ends past 2^63 - 1 fails with
 /// errc::offset_too_large, and a transfer that the file was not opened for with errc::access_not_granted. A write past
-/// RLIMIT_FSIZE fails with std::errc::file_too_large. Where the kernel carries it out on the calling thread it also
-/// raises SIGXFSZ there, as pwrite(2) does, which ends a program that does not ignore the signal. This applies to
-/// blocking writes, and through io_uring to writes on XFS and btrfs, and to those of direct files on ext4. (While such
-/// a limit is set, no asynchronous write is served inline. A limit that is set while files are open is noticed within a
-/// millisecond.)
+/// RLIMIT_FSIZE fails with std::errc::file_too_large, and writes the part up to the limit; nothing, if it is direct and
+/// the limit is not a multiple of the device's block, except on btrfs. Where the kernel carries it out on the calling
+/// thread it also raises SIGXFSZ there, as pwrite(2) does, which ends a program that does not ignore the signal. This
+/// applies to blocking writes, and through io_uring to writes on XFS and btrfs, and to those of direct files on ext4.
+/// (While such a limit is set, no asynchronous write is served inline. A limit that is set while files are open is
+/// noticed within a millisecond.)
 ///
 /// Closed files. After close(), and after a move from the file, every function that returns a result fails with
 /// std::errc::bad_file_descriptor; the others must not be called (checked where QIO_CHECKS is 1). Such a file may be

@@ -81,10 +81,10 @@ result<void> forget_beyond_end(const basic_file<Mode, Engine>& from, std::uint64
 /// Reads like read_at(), but skips what the device cannot read and fills it with zeros. Blocks for as long as the
 /// device retries, about once for each block that is lost.
 ///
-/// A block is the greater of alignment().read and alignment().memory for a direct file, and a page, which the kernel
-/// reads as a whole, for other files: open the file direct to lose as little as possible. Returns an error, as
-/// read_at() does, if the error is not limited to a range of the file (the file is not open for reading, the buffer is
-/// misaligned). Allocates the list of lost parts.
+/// A block is the greater of alignment().read and alignment().memory for a direct file, counted from `offset`, and a
+/// page, which the kernel reads as a whole, for other files: open the file direct to lose as little as possible.
+/// Returns an error, as read_at() does, if the error is not limited to a range of the file (the file is not open for
+/// reading, the buffer is misaligned). Allocates the list of lost parts.
 template <file_mode Mode, class Engine>
 result<salvaged> salvage(const basic_file<Mode, Engine>& from, std::uint64_t offset, std::span<std::byte> buffer) {
   if (!from.is_open()) return error(std::make_error_code(std::errc::bad_file_descriptor));
@@ -94,10 +94,12 @@ result<salvaged> salvage(const basic_file<Mode, Engine>& from, std::uint64_t off
   std::uint64_t blocks = buffer.size() / block + 2;
   while (out.bytes < buffer.size()) {
     const std::uint64_t at = offset + out.bytes;
-    const std::uint64_t end = (at / block + blocks) * block;
+    // Memory may need more alignment than offsets: then the blocks of the buffer are not those of the file.
+    const std::uint64_t place = from.is_direct() ? out.bytes : at;
+    const std::uint64_t end = (place / block + blocks) * block;
     const std::size_t rest = buffer.size() - out.bytes;
     const auto part =
-        buffer.subspan(out.bytes, static_cast<std::size_t>(detail::lesser_of<std::uint64_t>(end - at, rest)));
+        buffer.subspan(out.bytes, static_cast<std::size_t>(detail::lesser_of<std::uint64_t>(end - place, rest)));
     const auto answer = from.read_at(at, part);
     if (answer) {
       out.bytes += answer.value();
@@ -106,7 +108,7 @@ result<salvaged> salvage(const basic_file<Mode, Engine>& from, std::uint64_t off
       continue;
     }
     if (!detail::is_of_place(answer.error())) return answer.error();
-    blocks = (at + part.size() - 1) / block - at / block + 1;
+    blocks = (place + part.size() - 1) / block - place / block + 1;
     if (blocks == 1)
       detail::lose(out, at, part, answer.error());
     else

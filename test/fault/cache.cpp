@@ -138,6 +138,33 @@ TEST_CASE("resident() finds pages that an overlay keeps in its layers, and forge
   }
 }
 
+TEST_CASE("prefetch() leaves out holes, and moves the file position only in a file that has some") {
+  constexpr std::uint64_t end = std::uint64_t(1) << 30;
+  const fault::scratch where;
+  make(where.path + "/file");
+  auto file = qio::cached_file::open(where.path + "/file", access::read_write).value();
+  const auto prefetched = [&](const qio::extent& range) {
+    CHECK(file.sync());
+    ::lseek(file.native_handle(), 1, SEEK_SET);
+    for (int attempt = 0; attempt < 10000; ++attempt) {
+      CHECK(file.prefetch(range));
+      if (file.resident(range).value().cached >= size) return true;
+      ::usleep(1000);
+    }
+    return false;
+  };
+  CHECK(prefetched({0, size}));
+  if (file.status().value().allocated_bytes >= size) CHECK(::lseek(file.native_handle(), 0, SEEK_CUR) == 1);
+  REQUIRE(file.resize(end));
+  REQUIRE(file.write_at(end / 2, std::vector<std::byte>(size, std::byte{1})));
+  REQUIRE(file.sync());
+  CHECK(file.forget());
+  CHECK(prefetched({end / 4, end / 2}));
+  CHECK(prefetched(qio::whole_file));
+  CHECK(file.prefetch({end / 2 + 2 * size, size}));
+  CHECK(file.resident().value().cached < end / 8);
+}
+
 TEST_CASE("without MADV_POPULATE, prefault() reads, if it may catch faults, and refuses to prepare for stores") {
   constexpr unsigned populate_read = 22, populate_write = 23;
   const fault::scratch where;

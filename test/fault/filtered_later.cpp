@@ -8,6 +8,7 @@
 
 #if QIO_HAS_URING && !defined(__SANITIZE_THREAD__)
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -202,6 +203,46 @@ TEST_CASE(
         }) == 0);
 }
 
+TEST_CASE("a read that the kernel did not wait for, and whose cancellation has not reached the ring, is canceled") {
+  if (!has_a_ring()) QIO_SKIP("no io_uring here");
+  const int answer = qio_test::in_child([] {
+    const auto engine = qio::default_engine::create({.engine = qio::engine_kind::ring}).value();
+    qio::detail::list<qio::file_activity> activities;
+    qio::detail::turn_watch watch;
+    engine->observe(activities, watch);
+    std::array<int, 2> pipe{};
+    if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return 1;
+    qio::file_activity activity;
+    activity.is_direct = true;  // so that the engine enters the ring with every fourth request
+    activities.insert(activity);
+    std::byte memory[64];
+    std::array<qio::request, 8> reads;
+    for (qio::request& each : reads) {
+      each.op = qio::opcode::read;
+      each.handle = pipe[0];
+      each.flags = RWF_NOWAIT;  // an empty pipe: the read ends with EAGAIN
+      each.io = qio::detail::transfer(0, qio::mutable_buffer(memory, sizeof memory));
+      each.activity = &activity;
+      activity.held.insert(each);
+    }
+    qio::completed_requests completed;
+    engine->begin();
+    engine->wait(completed, qio::wait_limit::none());
+    for (std::size_t i = 0; i < 4; ++i) engine->submit(reads[i]);
+    if (!fault::forbid_io_uring(EPERM, true)) return 2;
+    // The kernel refuses these, so the cancellations of the others wait.
+    for (std::size_t i = 4; i < 8; ++i) engine->submit(reads[i]);
+    for (std::size_t i = 0; i < 4; ++i) engine->cancel(reads[i]);
+    while (engine->in_flight() != 0) engine->wait(completed, qio::wait_limit::unlimited());
+    for (std::size_t i = 0; i < 8; ++i) {
+      const bool is_canceled = reads[i].failure == std::errc::operation_canceled;
+      if (reads[i].is_held() || !reads[i].failed() || is_canceled != (i < 4)) return 3;
+    }
+    return 0;
+  });
+  CHECK(answer == 0);
+}
+
 TEST_CASE("operations, files and contexts with requests in the kernel may be destroyed after a filter is installed") {
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
   const fault::scratch directory;
@@ -264,5 +305,21 @@ TEST_CASE("if all of io_uring is forbidden while the kernel has operations, the 
     if (fault::forbid_io_uring(EPERM, false)) context.run();
   });
   CHECK(said.find("how long it uses their memory") != std::string::npos);
+  CHECK(said.find("io_uring_register failed (Operation not permitted)") != std::string::npos);
+}
+
+TEST_CASE("if a ring is lost with operations in it and no descriptor is free, the program ends with that reason") {
+  if (!has_a_ring()) QIO_SKIP("no io_uring here");
+  const fault::scratch directory;
+  const std::string pipe = make_pipe(directory);
+  const std::string said = qio_test::last_words([&] {
+    auto context = ring_context::create().value();
+    auto empty = open_pipe(context, pipe);
+    pending_read read(empty, 64);
+    context.poll();
+    const rlimit none{0, 0};
+    if (::setrlimit(RLIMIT_NOFILE, &none) == 0 && fault::forbid_io_uring(EPERM, true)) context.run();
+  });
+  CHECK(said.find("pipe2 failed (Too many open files)") != std::string::npos);
 }
 #endif

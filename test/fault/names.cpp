@@ -184,6 +184,34 @@ TEST_CASE("without renameat2, rename() replaces, and refuses what it cannot do w
   CHECK(contents(a) == "a");
 }
 
+TEST_CASE("a directory is found to be within another one beyond two mounts whose roots have the same inode number") {
+  const fault::scratch directory;
+  const std::string first = directory.path + "/first", second = first + "/second";
+  fs::create_directory(first);
+  bool ok = false;
+  const std::string mount = "mount -t tmpfs qio ";
+  const std::string said = fault::output_of(mount + first + " && mkdir " + second + " && " + mount + second, &ok);
+  const int inner = ::open(second.c_str(), O_PATH | O_CLOEXEC);
+  const auto is_within = [&](const std::string& name) {
+    qio::platform::directory_entry outer;
+    outer.directory = ::open(".", O_PATH | O_CLOEXEC);
+    outer.name = name;
+    return qio::platform::is_within(inner, outer);
+  };
+  struct stat of_first, of_second;
+  const bool have_same = ::stat(first.c_str(), &of_first) == 0 && ::fstat(inner, &of_second) == 0 &&
+                         of_first.st_ino == of_second.st_ino && of_first.st_dev != of_second.st_dev;
+  const bool finds_first = is_within(first), finds_directory = is_within(directory.path);
+  const bool finds_other = is_within("/usr");
+  ::close(inner);
+  fault::output_of("umount " + second + "; umount " + first);
+  if (!ok) QIO_SKIP("no tmpfs: " + said.substr(0, said.find('\n')));
+  if (!have_same) QIO_SKIP("the roots have different inode numbers");
+  CHECK(finds_first);
+  CHECK(finds_directory);
+  CHECK_FALSE(finds_other);
+}
+
 TEST_CASE("a directory is not renamed into itself, and the error is not that a rename is unsupported") {
   const fault::scratch directory;
   const std::string outer = directory.path + "/outer";

@@ -4,8 +4,29 @@
 #include <qio/qio.hpp>
 #include <qio/salvage.hpp>
 
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <vector>
+
+namespace {
+
+std::uint32_t memory_alignment = 0;  // of direct files, if not 0
+
+}  // namespace
+
+// In the place of the C library's, which makes the same system call.
+extern "C" int statx(int directory, const char* path, int flags, unsigned mask, struct statx* found) noexcept {
+  const long answer = ::syscall(SYS_statx, directory, path, flags, mask, found);
+  if (answer == 0 && memory_alignment != 0 && (found->stx_mask & qio::platform::statx_direct::dioalign) != 0)
+    std::memcpy(reinterpret_cast<char*>(found) + qio::platform::statx_direct::at_memory, &memory_alignment,
+                sizeof memory_alignment);
+  return static_cast<int>(answer);
+}
 
 namespace {
 
@@ -64,6 +85,32 @@ TEST_CASE("salvage reads all of a damaged file except the bad blocks, and report
     CHECK(are_equal(found.lost, expected(bad, block)));
     CHECK(is_right(found, memory, 0));
     for (const qio::unreadable& each : found.lost) CHECK(each.reason == std::errc::io_error);
+  }
+}
+
+TEST_CASE("salvage reads from any offset of a direct file whose buffers need more alignment than its offsets") {
+  constexpr std::size_t unit = 4 * block;
+  auto memory = qio::aligned_buffer::allocate(64 * 1024).value();
+  for (const auto& bad : damages) {
+    CAPTURE(bad);
+    const damaged_file damaged(file_bytes, bad);
+    if (!damaged.missing.empty()) QIO_SKIP(damaged.missing);
+    memory_alignment = unit;
+    const auto opened = qio::direct_file::open(damaged.path);
+    memory_alignment = 0;
+    const auto& direct = opened.value();
+    if (direct.alignment().memory != unit) QIO_SKIP("the kernel does not report the alignment of this file");
+    for (const std::size_t offset : {block, 3 * block, 5 * block}) {
+      CAPTURE(offset);
+      const auto found = qio::salvage(direct, offset, memory);
+      REQUIRE(found);
+      CHECK(found.value().bytes == file_bytes - offset);
+      CHECK(is_right(found.value(), memory, offset));
+      for (const qio::unreadable& each : found.value().lost)
+        CHECK(std::any_of(bad.begin(), bad.end(), [&](std::size_t sector) {
+          return sector * block < each.offset + each.bytes && (sector + 1) * block > each.offset;
+        }));
+    }
   }
 }
 

@@ -254,3 +254,36 @@ TEST_CASE("a write past RLIMIT_FSIZE fails, and reports the bytes written") {
   });
   CHECK(answer == 0);
 }
+
+TEST_CASE(
+    "a direct write past an RLIMIT_FSIZE that ends in a block fails as past others, and reports the bytes written") {
+  const fault::scratch directory;
+  const std::string path = directory.path + "/file";
+  const int answer = qio_test::in_child([&] {
+    constexpr std::size_t limit = 3 * 4096 + 100;
+    const rlimit size{limit, limit};
+    if (std::signal(SIGXFSZ, SIG_IGN) == SIG_ERR || ::setrlimit(RLIMIT_FSIZE, &size) != 0) return 1;
+    const auto opened = [&](auto&... on) {
+      return qio::direct_file::open(on..., path, qio::access::read_write, qio::creation::emptied);
+    };
+    const auto memory = qio::aligned_buffer::allocate(4 * 4096).value();
+    // btrfs writes the rest through its cache, up to the limit; others write nothing.
+    const auto is_right = [&](const auto& file, const qio::result<std::size_t>& told) {
+      if (told || told.error() != std::errc::file_too_large) return false;
+      const std::uint64_t done = told.error().transferred();
+      return file.size().value() == (done == 0 ? 0 : 4096 + done);
+    };
+    auto blocking = opened();
+    if (!blocking) return 77;
+    if (!is_right(blocking.value(), blocking.value().write_at(4096, memory))) return 2;
+    for (const qio::engine_kind each : {qio::engine_kind::ring, qio::engine_kind::aio, qio::engine_kind::workers}) {
+      auto context = qio::context::create({.engine = each});
+      if (!context) continue;
+      auto file = opened(context.value()).value();
+      if (!is_right(file, context.value().run(file.async_write_at(4096, memory)))) return 3 + static_cast<int>(each);
+    }
+    return 0;
+  });
+  if (answer == 77) QIO_SKIP("no direct files here");
+  CHECK(answer == 0);
+}

@@ -89,20 +89,19 @@ QIO_END_NAMESPACE
 /// Without QIO_CHECKS, the condition is compiled but not evaluated.
 #if QIO_CHECKS
 #define QIO_CHECK(condition, sentence) \
-  (static_cast<bool>(condition) ? void() : ::qio::detail::check_failed(sentence, __FILE__, __LINE__))
+  (bool(condition) ? void() : ::qio::detail::check_failed(sentence, __FILE__, __LINE__))
 #define QIO_CHECK_AT(condition, sentence, from) \
-  (static_cast<bool>(condition) ? void() : ::qio::detail::check_failed(sentence, (from).file, (from).line))
+  (bool(condition) ? void() : ::qio::detail::check_failed(sentence, (from).file, (from).line))
 #else
-#define QIO_CHECK(condition, sentence) static_cast<void>(sizeof(static_cast<bool>(condition)))
-#define QIO_CHECK_AT(condition, sentence, from) static_cast<void>(sizeof(static_cast<bool>(condition)))
+#define QIO_CHECK(condition, sentence) static_cast<void>(sizeof(bool(condition)))
+#define QIO_CHECK_AT(condition, sentence, from) static_cast<void>(sizeof(bool(condition)))
 #endif
 
 /// The same in every configuration: for mistakes after which the program would use memory that is not its own.
 #if QIO_CHECKS
 #define QIO_REQUIRE_AT(condition, sentence, from) QIO_CHECK_AT(condition, sentence, from)
 #else
-#define QIO_REQUIRE_AT(condition, sentence, from) \
-  (static_cast<bool>(condition) ? void() : ::qio::detail::check_failed(sentence))
+#define QIO_REQUIRE_AT(condition, sentence, from) (bool(condition) ? void() : ::qio::detail::check_failed(sentence))
 #endif
 
 QIO_BEGIN_NAMESPACE

@@ -63,8 +63,8 @@ constexpr bool passes_by_itself(int code) noexcept {
 /// and worker threads do everything from then on, including the requests that the kernel had not yet taken. The
 /// requests that it had taken are canceled and fail with the system's error, but only after the kernel has stopped
 /// using their memory; whether such a transfer took place is unknown. If io_uring_register(2) fails, too, while the
-/// kernel holds requests, the program ends with a message, because nothing can then report how long the kernel still
-/// uses their memory.
+/// kernel holds requests, or if no descriptor is free for a pipe, the program ends with a message, because nothing can
+/// then report how long the kernel still uses their memory.
 ///
 /// A worker carries out a whole request. A system call that it has started is not interrupted: a deadline or a
 /// cancellation takes effect before it, or between two pieces of a transfer that takes several calls.
@@ -916,10 +916,15 @@ class linux_engine : detail::no_hook {
     if (room_.taken() + polled_.in_flight() == 0) {
       end();
     } else {
-      if (!detail::close_and_wait({&ring_, &polled_.queues()}))
-        detail::fail_ring(
-            "the kernel refuses io_uring_enter and io_uring_register while operations are in flight, so it is unknown "
-            "how long it uses their memory; install a seccomp filter only while the process's contexts are idle");
+      if (const char* const call = detail::close_and_wait({&ring_, &polled_.queues()})) {
+        const error failure = platform::last_error();
+        const std::string why =
+            "the kernel refuses io_uring_enter while operations are in flight, and " + std::string(call) + " failed (" +
+            failure.message() +
+            "), so it is unknown how long it uses their memory; install a seccomp filter only while the process's "
+            "contexts are idle";
+        detail::fail_ring(why.c_str());
+      }
       fail_taken(completed);
     }
     setup_.opcodes = 0;

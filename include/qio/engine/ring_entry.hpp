@@ -136,12 +136,11 @@ inline bool was_not_waited_for(const request& r, int answer) noexcept {
 
 /// Handles any result other than "all that was left". True if `r` is finished.
 QIO_NOINLINE inline bool ends_otherwise(request& r, int answer) noexcept {
-  if (answer == -ECANCELED) {
-    if (lacks_kernel_worker(r, answer)) return false;
+  if (answer == -ECANCELED || was_not_waited_for(r, answer)) {
+    if (!r.cancel_requested.load(std::memory_order_relaxed)) return false;
     r.fail_as_canceled();
     return true;
   }
-  if (was_not_waited_for(r, answer)) return false;
   if (r.op == opcode::writeback) return take_writeback(r, answer);
   if (r.op != opcode::sync) return take_answer(r, answer);
   if (answer == -EINTR) {

@@ -135,8 +135,9 @@ class file_cache {
   /// in the device's queue, and for what the file system must read to find the blocks.
   ///
   /// Linux: posix_fadvise(2) with POSIX_FADV_WILLNEED, once for each 128 KiB, because a call reads no more than the
-  /// read-ahead of the device and ignores the rest; nothing on tmpfs. Windows: PrefetchVirtualMemory for mapped files;
-  /// in other modes errc::prefetch_not_supported.
+  /// read-ahead of the device and ignores the rest; nothing on tmpfs. Holes are left out: in a file that takes less
+  /// space than its size, the data is found as by next_data(), which moves the handle's file position. Windows:
+  /// PrefetchVirtualMemory for mapped files; in other modes errc::prefetch_not_supported.
   result<void> prefetch(const extent& range) { return self().act(detail::prefetch_pages{range}); }
   /// The same on a worker thread.
   auto async_prefetch(const extent& range, const operation_options& options = {})

@@ -178,7 +178,7 @@ struct system_file {
       answer = files.write(handle, io.next(), flags);
     if (!failure.exists()) return io.transferred();
     if (!may_write()) return activity.not_granted(access::write);
-    note_failed_write(activity, flags, failure);
+    judge_write(activity, handle, io, flags, failure);
     return failure;
   }
 

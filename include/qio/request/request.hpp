@@ -325,10 +325,16 @@ namespace detail {
 
 // --- Applies the results of system calls to a request, and carries out whole requests by blocking calls ---
 
+/// A write has failed with the system's error. If the limit on the size of files ends within a block, the kernel cuts a
+/// direct write off there, and refuses it as misaligned, unless the file system writes the rest through its cache.
+///
 /// A durable write that fails counts as a failed sync: the system has reported the error to the write, and will not
 /// report it to the next sync.
-QIO_COLD inline void note_failed_write(file_activity& activity, platform::transfer_flags flags,
-                                       const error& failure) noexcept {
+QIO_COLD inline void judge_write(file_activity& activity, platform::native_handle handle, const transfer& io,
+                                 platform::transfer_flags flags, error& failure) noexcept {
+  if (activity.is_direct && failure == std::errc::invalid_argument &&
+      platform::passes_size_limit(handle, io.offset() + io.total()))
+    failure = error::of_transfer(std::make_error_code(std::errc::file_too_large), io.transferred());
   if (activity.writes_durably || (flags & platform::durable) != 0) activity.sync_failure.note_write(failure);
 }
 
@@ -339,7 +345,7 @@ QIO_COLD inline void judge_failure(request& r) noexcept {
   if (r.op == opcode::read ? !file.may_read() : !file.may_write())
     r.failure = file.not_granted(r.op == opcode::read ? access::read : access::write);
   else if (r.op == opcode::write)
-    note_failed_write(file, r.flags, r.failure);
+    judge_write(file, r.handle, r.io, r.flags, r.failure);
 }
 
 /// Handles the system's result for the current piece of a read or a write. True if the request is finished.

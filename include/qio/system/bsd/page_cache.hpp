@@ -45,11 +45,17 @@ inline bool is_removed(native_handle handle) noexcept {
   return ::fstat(handle, &file) != 0 || file.st_nlink == 0;
 }
 
-/// Whether the process currently has a limit on the size of files. A write past it raises SIGXFSZ on the thread that
-/// makes it.
-inline bool has_file_size_limit() noexcept {
+/// Whether the process currently has a limit on the size of files that is less than `below`. A write past it raises
+/// SIGXFSZ on the thread that makes it.
+inline bool has_file_size_limit(rlim_t below = RLIM_INFINITY) noexcept {
   struct rlimit limit;
-  return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+  return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < below;
+}
+
+/// Whether a write that ends at `end` passes that limit, which regular files have.
+inline bool passes_size_limit(native_handle handle, std::uint64_t end) noexcept {
+  struct stat file;
+  return has_file_size_limit(static_cast<rlim_t>(end)) && ::fstat(handle, &file) == 0 && S_ISREG(file.st_mode);
 }
 
 /// Whether a page can be modified without being read first. Not asked, because no write is attempted.

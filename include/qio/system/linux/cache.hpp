@@ -11,9 +11,11 @@
 #include <qio/system/posix/advice.hpp>
 #include <qio/system/posix/handle.hpp>
 #include <qio/system/posix/mapping.hpp>
+#include <qio/system/posix/status.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -21,21 +23,38 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 QIO_BEGIN_NAMESPACE
 namespace platform {
 
 // --- Reading ahead ---
 
-/// Starts reading what is not cached. One call reads no more than the file's read-ahead or the largest request of its
-/// device (force_page_cache_ra() in mm/readahead.c), and ignores the rest; so there is one for each part.
+/// Whether the file may have holes: it takes less space than its size.
+inline bool may_have_holes(native_handle handle) noexcept {
+  struct stat file;
+  return ::fstat(handle, &file) == 0 && file.st_blocks < file.st_size / 512;
+}
+
+/// Starts reading what is not cached, without holes, whose pages are only zeros. One call reads no more than the file's
+/// read-ahead or the largest request of its device (force_page_cache_ra() in mm/readahead.c), and ignores the rest; so
+/// there is one for each part.
 inline result<void> prefetch(native_handle handle, const extent& range) noexcept {
   constexpr std::uint64_t part = 128 << 10;
   const auto size = platform::size(handle);
   if (!size) return size.error();
   const std::uint64_t end = detail::lesser_of(range.offset + range.bytes, size.assume_value());
+  std::uint64_t end_of_data = may_have_holes(handle) ? 0 : end;
   for (std::uint64_t offset = range.offset; offset < end;) {
-    const std::uint64_t next = detail::lesser_of(end, (offset / part + 1) * part);
+    if (offset >= end_of_data) {
+      const auto found = next_data(handle, offset);
+      const std::optional<extent> data = found ? found.assume_value() : extent{offset, end - offset};
+      if (!data) break;
+      offset = data->offset;
+      end_of_data = detail::lesser_of(end, data->offset + data->bytes);
+      continue;
+    }
+    const std::uint64_t next = detail::lesser_of(end_of_data, (offset / part + 1) * part);
     if (auto begun = advise_range(handle, {offset, next - offset}, POSIX_FADV_WILLNEED); !begun) return begun;
     offset = next;
   }

@@ -29,11 +29,18 @@
 QIO_BEGIN_NAMESPACE
 namespace platform {
 
-/// Whether the process currently has a limit on the size of files. A write past it raises SIGXFSZ on the thread that
-/// makes it, which by default ends the process. On a worker thread or a ring, such a write only fails with EFBIG.
-inline bool has_file_size_limit() noexcept {
+/// Whether the process currently has a limit on the size of files that is less than `below`. A write past it raises
+/// SIGXFSZ on the thread that makes it, which by default ends the process. On a worker thread or a ring, such a write
+/// only fails with EFBIG.
+inline bool has_file_size_limit(rlim_t below = RLIM_INFINITY) noexcept {
   struct rlimit limit;
-  return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+  return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < below;
+}
+
+/// Whether a write that ends at `end` passes that limit, which regular files have.
+inline bool passes_size_limit(native_handle handle, std::uint64_t end) noexcept {
+  struct stat file;
+  return has_file_size_limit(end) && ::fstat(handle, &file) == 0 && S_ISREG(file.st_mode);
 }
 
 /// Which file system a file is on.

@@ -281,16 +281,16 @@ class ring {
 };
 
 /// Closes `rings`, and returns when the kernel is done with everything that was in flight in them, and no longer reads
-/// or writes its memory. (The kernel cancels what it can, and waits for the rest.) Returns false, and closes nothing,
-/// if there is no way to find that out.
+/// or writes its memory. (The kernel cancels what it can, and waits for the rest.) Returns null; or, if there is no way
+/// to find that out, the system call that failed, with its error in errno, and closes nothing.
 ///
 /// To find out, it reads from a pipe whose only write end the rings hold. The kernel releases a ring's files after the
 /// last request of that ring (io_ring_ctx_free() in io_uring/io_uring.c), and the reader then sees the end of the pipe.
 /// A child process that has a ring's descriptor (after vfork or clone) keeps the ring, so this waits for that child,
 /// too.
-QIO_COLD inline bool close_and_wait(std::initializer_list<ring*> rings) noexcept {
+QIO_COLD inline const char* close_and_wait(std::initializer_list<ring*> rings) noexcept {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  if (::pipe2(ends, O_CLOEXEC) != 0) return "pipe2";
   const auto keeps_open = [&](ring& holder) {  // in place of a registered file, or as the first one
     io_uring_files_update change{};
     change.fds = reinterpret_cast<std::uintptr_t>(&ends[1]);
@@ -307,7 +307,7 @@ QIO_COLD inline bool close_and_wait(std::initializer_list<ring*> rings) noexcept
     while (::read(ends[0], &nothing, 1) < 0 && errno == EINTR) {}
   }
   ::close(ends[0]);
-  return held;
+  return held ? nullptr : "io_uring_register";
 }
 
 }  // namespace detail

@@ -107,14 +107,14 @@ inline void remove_from(const directory_entry& place, const std::string& name, n
 
 /// Whether the directory that is open as `inner` is the one at `outer`, or somewhere in it.
 inline bool is_within(native_handle inner, const directory_entry& outer) noexcept {
-  struct stat wanted, found;
+  struct stat wanted, found, before{};
   if (::fstatat(outer.directory, outer.name.c_str(), &wanted, AT_SYMLINK_NOFOLLOW) != 0) return false;
   directory_entry at;  // owns each handle on the way up
-  for (ino_t before = 0;; before = found.st_ino) {
+  for (;; before = found) {
     const native_handle from = at.directory == invalid_handle ? inner : at.directory;
     if (::fstat(from, &found) != 0) return false;
     if (found.st_dev == wanted.st_dev && found.st_ino == wanted.st_ino) return true;
-    if (at.directory != invalid_handle && found.st_ino == before) return false;  // the root is in itself
+    if (found.st_dev == before.st_dev && found.st_ino == before.st_ino) return false;  // the root is in itself
     const auto above = open_from(from, "..", search_only);
     if (!above) return false;
     directory_entry next;

@@ -116,6 +116,7 @@ inline bool is_removed(native_handle) noexcept { return true; }
 
 /// Always false: Windows has no per-process limit on the size of files.
 inline bool has_file_size_limit() noexcept { return false; }
+inline bool passes_size_limit(native_handle, std::uint64_t) noexcept { return false; }
 
 /// Whether a page can be modified without being read first, which Windows does not report.
 enum class page_state : std::uint8_t { at_hand, elsewhere, unknown };

@@ -54,7 +54,7 @@ inline bool is_chosen([[maybe_unused]] std::string_view name) {
 /// The one that the running test is about; the tests of a process run one after another.
 inline tested_engine current = by_default;
 
-/// Ends the program if it is told of an operation that cannot have been.
+/// Ends the program if it hears of an operation that cannot have been.
 class suspicious_observer final : public qio::operation_observer {
  public:
   void ended(const qio::ended_operation& what) noexcept override {

@@ -72,7 +72,7 @@ struct observed {
   typename World::file file;
 };
 
-PROMISE(tells_transfers, asynchronous, "an observer is told of each operation once, with what it was") {
+PROMISE(tells_transfers, asynchronous, "an observer hears of each operation once, and what it was") {
   notes told;
   observed<world<Where>> to(w, told);
   const std::size_t bytes = 2 * w.unit;
@@ -153,7 +153,7 @@ PROMISE(tells_paths, asynchronous, "the paths that an observer is told are those
 #endif
 }
 
-PROMISE(tells_batches, asynchronous, "an observer is told of each part of a batch") {
+PROMISE(tells_batches, asynchronous, "an observer hears of each part of a batch") {
   notes told;
   observed<world<Where>> to(w, told);
   constexpr unsigned count = 40;
@@ -193,7 +193,7 @@ PROMISE(tells_waits, each_engine, "an observer is told how long operations wait 
   CHECK(longest > 0ns);
 }
 
-PROMISE(tells_failures, each_engine, "an observer is told of operations that fail or are canceled in flight") {
+PROMISE(tells_failures, each_engine, "an observer hears of operations that fail in flight, and of none that never starts") {
   notes told;
   observed<world<Where>> to(w, told);
   memory some(w.unit);
@@ -216,7 +216,7 @@ PROMISE(tells_failures, each_engine, "an observer is told of operations that fai
   CHECK(told.take().empty());
 }
 
-PROMISE(tells_closing, each_engine, "an observer is told of operations that a close ends while the file exists") {
+PROMISE(tells_closing, each_engine, "an observer hears of operations that a close ends while the file exists") {
   notes told;
   observed<world<Where>> to(w, told);
   memory some(w.unit);
@@ -236,7 +236,7 @@ PROMISE(tells_closing, each_engine, "an observer is told of operations that a cl
   CHECK(told.take().empty());
 }
 
-PROMISE(tells_other_loops, each_engine, "an observer is told of what prepare_to_wait() finds") {
+PROMISE(tells_other_loops, each_engine, "an observer hears of what prepare_to_wait() finds") {
   notes told;
   observed<world<Where>> to(w, told);
   if (!to.context.wake_handle()) QIO_SKIP("this engine has no handle to wait for");
@@ -251,7 +251,7 @@ PROMISE(tells_other_loops, each_engine, "an observer is told of what prepare_to_
   CHECK(told.entries.size() == 1);
 }
 
-PROMISE(tells_opening, each_engine_of_the_system, "an observer is told of files that workers open and close") {
+PROMISE(tells_opening, each_engine_of_the_system, "an observer hears of files that workers open and close") {
   notes told;
   observed<world<Where>> to(w, told);
   using file_type = qio::basic_file<typename Where::mode>;

@@ -104,7 +104,8 @@ class latency_histogram {
   /// there are none. `percent` is from 0 to 100; what is less or more counts as these.
   range percentile(double percent) const noexcept {
     const double share = percent >= 100 ? 1 : percent > 0 ? percent / 100 : 0;
-    const double wanted = std::ceil(share * static_cast<double>(count_));
+    // 99.9 / 100 is a little more than it should be.
+    const double wanted = std::ceil(share * static_cast<double>(count_) * (1 - 1e-12));
     std::uint64_t seen = 0;
     std::size_t last = bins_.size();
     for (std::size_t each = 0; each < bins_.size(); ++each) {
@@ -190,7 +191,8 @@ class latency_histogram {
 struct latency_statistics {
   /// By operation and path: how long each took, from start to end.
   std::array<std::array<latency_histogram, operation_paths>, operation_kinds> took;
-  /// By operation: how long those that no path served inline waited in qio's own queues (ended_operation::queued()).
+  /// By operation: how long those waited in qio's own queues that had to, for 1 us or longer:
+  /// ended_operation::queued().
   std::array<latency_histogram, operation_kinds> queued;
   /// By operation: how many failed, were canceled or timed out. They are in the histograms as well.
   std::array<std::uint64_t, operation_kinds> failed{};
@@ -256,8 +258,9 @@ struct latency_statistics {
     if (from.count() == 0) return;
     for (unsigned power = 0; power < 24; ++power) {
       const std::chrono::microseconds limit(std::int64_t(1) << power);
-      out += metric + "_bucket{" + labels + ",le=\"" + detail::printed("%g", static_cast<double>(limit.count()) / 1e6) +
-             "\"} " + std::to_string(from.count_up_to(limit)) + '\n';
+      out += metric + "_bucket{" + labels + ",le=\"" +
+             detail::printed("%.7g", static_cast<double>(limit.count()) / 1e6) + "\"} " +
+             std::to_string(from.count_up_to(limit)) + '\n';
     }
     out += metric + "_bucket{" + labels + ",le=\"+Inf\"} " + std::to_string(from.count()) + '\n';
     out += metric + "_sum{" + labels + "} " + detail::printed("%.9f", static_cast<double>(from.sum().count()) / 1e9) +
@@ -336,16 +339,11 @@ class latency_recorder final : public operation_observer {
   }
 
   void ended(const ended_operation& what) noexcept override {
-    const auto kind = static_cast<std::size_t>(what.kind());
-    const auto path = static_cast<std::size_t>(what.path());
-    const auto took = static_cast<std::uint64_t>(detail::greater_of<std::int64_t>(what.took().count(), 0));
-    counts_->took[kind][path].record(took);
-    if (what.path() != operation_path::inlined)
-      counts_->queued[kind].record(static_cast<std::uint64_t>(std::chrono::nanoseconds(what.queued()).count()));
-    if (what.failure().exists()) [[unlikely]]
-      counts_->failed[kind].fetch_add(1, std::memory_order_relaxed);
-    if (what.took() >= slow_) [[unlikely]]
-      note_slow(what);
+    const std::chrono::nanoseconds took = what.took();
+    const auto kind = static_cast<std::size_t>(what.kind()), path = static_cast<std::size_t>(what.path());
+    counts_->took[kind][path].record(static_cast<std::uint64_t>(took.count()));
+    if (took >= slow_ || what.queued() != clock::duration::zero() || what.failure().exists()) [[unlikely]]
+      note_more(what);
   }
 
   /// What was counted so far. Any thread. Allocates some 250 KiB.
@@ -383,7 +381,17 @@ class latency_recorder final : public operation_observer {
     std::array<std::atomic<std::uint64_t>, operation_kinds> failed{};
   };
 
-  QIO_COLD void note_slow(const ended_operation& what) noexcept {
+  using clock = ended_operation::clock;
+
+  QIO_COLD void note_more(const ended_operation& what) noexcept {
+    const auto kind = static_cast<std::size_t>(what.kind());
+    if (const std::chrono::nanoseconds queued = what.queued(); queued.count() != 0)
+      counts_->queued[kind].record(static_cast<std::uint64_t>(queued.count()));
+    if (what.failure().exists()) counts_->failed[kind].fetch_add(1, std::memory_order_relaxed);
+    if (what.took() >= slow_) note_slow(what);
+  }
+
+  void note_slow(const ended_operation& what) noexcept {
     slow_operation now;  // whose path, if it is long, cannot be told without memory
     {
       const std::lock_guard lock(mutex_);

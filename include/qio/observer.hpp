@@ -36,14 +36,12 @@ constexpr std::string_view name_of(operation_path path) noexcept {
 }
 
 inline operation_kind ended_operation::kind() const noexcept {
-  switch (request_.op) {
-    case opcode::read: return operation_kind::read;
-    case opcode::write: return request_.is_durable_write() ? operation_kind::durable_write : operation_kind::write;
-    case opcode::sync: return operation_kind::sync;
-    case opcode::writeback: return operation_kind::writeback;
-    case opcode::call: return operation_kind::call;
-  }
-  return {};
+  if (request_.op == opcode::read) return operation_kind::read;
+  if (request_.op == opcode::write)
+    return request_.is_durable_write() ? operation_kind::durable_write : operation_kind::write;
+  return request_.op == opcode::sync        ? operation_kind::sync
+         : request_.op == opcode::writeback ? operation_kind::writeback
+                                            : operation_kind::call;
 }
 
 inline bool ended_operation::moves() const noexcept {

@@ -203,8 +203,8 @@ struct context_options {
   qio::inline_work inline_work = qio::inline_work::by_file;
   /// Bytes of context.registered_memory().
   std::size_t registered_bytes = 0;
-  /// Is told of each operation that ends, such as a latency_recorder (qio/latencies.hpp). Null: nobody is, which costs
-  /// nothing. See operation_observer.
+  /// Hears of each operation that ends; a latency_recorder (qio/latencies.hpp), for example. Null: nobody does, which
+  /// costs nothing. See operation_observer.
   operation_observer* observer = nullptr;
   /// The simulated engine only (qio/engine/simulated.hpp): the disk it works on, which must outlive the context. Null
   /// gives it an empty disk of its own.

@@ -22,7 +22,7 @@ namespace contract {
 using namespace std::chrono_literals;
 using qio::operation_kind, qio::operation_path;
 
-// What an observer was told, in order.
+// What an observer has heard, in order.
 class notes final : public qio::operation_observer {
  public:
   struct entry {
@@ -132,7 +132,7 @@ PROMISE(tells_no_wait, each_engine,
   CHECK(one[0].took < 1h);
 }
 
-PROMISE(tells_paths, asynchronous, "the paths that an observer is told are those that the file's statistics count") {
+PROMISE(tells_paths, asynchronous, "the paths that an observer hears of are those that the file's statistics count") {
   notes told;
   observed<world<Where>> to(w, told);
   memory some(w.unit);
@@ -174,7 +174,7 @@ PROMISE(tells_batches, asynchronous, "an observer hears of each part of a batch"
   CHECK(found == std::vector<bool>(count, true));
 }
 
-PROMISE(tells_waits, each_engine, "an observer is told how long operations wait for a place") {
+PROMISE(tells_waits, each_engine, "an observer hears how long operations wait for a place") {
   notes told;
   // One at a time: with workers and AIO, the others wait until one has ended.
   observed<world<Where>> to(w, told, {.queue_depth = 1, .workers = 1});

@@ -1,5 +1,6 @@
 // instructions WORKLOAD OPERATIONS FILE: carries out that number of operations. The script beside it counts the
 // instructions.
+#include <qio/latencies.hpp>
 #include <qio/qio.hpp>
 
 #include <sys/resource.h>
@@ -65,15 +66,18 @@ qio::task<> read_asynchronously(std::vector<File>& files, std::size_t operations
 
 struct shape {
   std::size_t depth = 1, files = 1, contexts = 1;
+  bool is_observed = false;
 };
 
 template <class Engine, class Mode>
 void read(const std::string& path, std::size_t operations, shape of = {}) {
   using file = qio::async_file<Mode, Engine>;
+  static qio::latency_recorder latencies;
   std::vector<qio::basic_context<Engine>> contexts;
   std::vector<std::vector<file>> files(of.contexts);
   for (auto& opened : files) {
-    contexts.push_back(had(qio::basic_context<Engine>::create({.queue_depth = 1024})));
+    contexts.push_back(had(
+        qio::basic_context<Engine>::create({.queue_depth = 1024, .observer = of.is_observed ? &latencies : nullptr})));
     for (std::size_t i = 0; i < of.files; ++i)
       opened.push_back(had(qio::basic_file<Mode>::open(contexts.back(), path)));
   }
@@ -134,6 +138,8 @@ int main(int argc, char** argv) {
     read_blocking<qio::direct_file>(path, operations);
   else if (workload == "inline")
     read<qio::default_engine, qio::cached>(path, operations);
+  else if (workload == "inline_observed")
+    read<qio::default_engine, qio::cached>(path, operations, {.is_observed = true});
 #if QIO_HAS_URING
   else if (workload == "batch_of_32")
     read_many<qio::default_engine, qio::cached>(path, operations, 32);
@@ -141,6 +147,8 @@ int main(int argc, char** argv) {
     read_many<qio::default_engine, qio::direct>(path, operations, 32);
   else if (workload == "ring")
     read<qio::default_engine, qio::direct>(path, operations);
+  else if (workload == "ring_observed")
+    read<qio::default_engine, qio::direct>(path, operations, {.is_observed = true});
   else if (workload == "ring_depth_32")
     read<qio::default_engine, qio::direct>(path, operations, {.depth = 32});
   else if (workload == "ring_depth_1024")

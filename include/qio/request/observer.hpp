@@ -65,7 +65,7 @@ class ended_operation {
   clock::time_point ended_;
 };
 
-/// Is told of each operation of a context that has ended: see context_options::observer. It must live longer than the
+/// Hears of each operation of a context that has ended: see context_options::observer. It must live longer than the
 /// context, and than all files that were opened on it.
 class operation_observer {
  public:

@@ -193,7 +193,8 @@ PROMISE(tells_waits, each_engine, "an observer hears how long operations wait fo
   CHECK(longest > 0ns);
 }
 
-PROMISE(tells_failures, each_engine, "an observer hears of operations that fail in flight, and of none that never starts") {
+PROMISE(tells_failures, each_engine,
+        "an observer hears of operations that fail in flight, and of none that never starts") {
   notes told;
   observed<world<Where>> to(w, told);
   memory some(w.unit);

@@ -1,11 +1,12 @@
-// A journal whose records survive every crash, and its test: 300 runs on a simulated disk that loses power at some
-// point.
-#include <qio/engine/simulated.hpp>
+// A journal whose records survive every crash, and its test: on a simulated disk that loses power at every point, in
+// every state that this may leave.
+#include <qio/explore_crashes.hpp>
 #include <qio/qio.hpp>
 
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <string>
 
 // A template over the engine, so that the tested code is the code in use. Record n is the number n + 1. It lies within
 // a sector, which is written whole or not at all; longer records need a checksum.
@@ -39,19 +40,20 @@ class journal {
 
 int main() {
   using context_on_disk = qio::basic_context<qio::simulated>;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
-    qio::simulated_disk disk({.seed = seed, .short_transfers = 0.1, .interruptions = 0.1});
-    std::uint64_t acknowledged = 0;
-    {
-      auto context = context_on_disk::create({.disk = &disk}).value();
-      journal log(context);
-      disk.sync_directory(".").value();
-      disk.cut_power_after(seed % 100);
-      while (context.run(log.append())) ++acknowledged;
-    }
-    disk.restart();
-    auto context = context_on_disk::create({.disk = &disk}).value();
-    if (context.run(journal(context).recover()) < acknowledged) return std::printf("seed %d\n", static_cast<int>(seed));
-  }
-  std::puts("300 crashes, nothing lost");
+  std::uint64_t acknowledged = 0;
+  const auto found = qio::explore_crashes(
+      [&](qio::simulated_disk& disk) {  // again and again, with the power cut elsewhere
+        acknowledged = 0;
+        auto context = context_on_disk::create({.disk = &disk}).value();
+        journal log(context);
+        disk.sync_directory(".").value();
+        while (acknowledged < 100 && context.run(log.append())) ++acknowledged;
+      },
+      [&](qio::simulated_disk& disk) -> std::string {  // each state that this may leave
+        auto context = context_on_disk::create({.disk = &disk}).value();
+        return context.run(journal(context).recover()) < acknowledged ? "a record is lost" : "";
+      },
+      {.disk = {.short_transfers = 0.1, .interruptions = 0.1}, .failing_syncs = true});
+  if (found.failure) return std::printf("%s", found.failure->story().c_str());
+  std::printf("%d states, nothing lost\n", static_cast<int>(found.states));
 }

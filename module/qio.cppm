@@ -23,6 +23,7 @@ module;
 #include <qio/engine/simulated.hpp>
 #include <qio/expected.hpp>
 #include <qio/explanation.hpp>
+#include <qio/explore_crashes.hpp>
 #include <qio/extent.hpp>
 #include <qio/file.hpp>
 #include <qio/file_status.hpp>
@@ -111,6 +112,8 @@ using qio::copy;
 using qio::copy_file;
 using qio::copy_file_options;
 using qio::copy_way;
+using qio::crash_exploration;
+using qio::crash_failure;
 using qio::create_directory;
 using qio::creation;
 using qio::data_lifetime;
@@ -129,6 +132,8 @@ using qio::engine_kind;
 using qio::errc;
 using qio::error;
 using qio::explanation;
+using qio::explore_crashes;
+using qio::explore_crashes_options;
 using qio::extent;
 using qio::fact;
 using qio::failure;

@@ -58,7 +58,7 @@ QIO = Part(folder="include/qio", prefix="qio/", suffixes=(".hpp",), layers=[
     ("system", ["system/", "directory"]),
     ("request", ["request/", "observer"]),
     ("simulation", ["simulation/"]),
-    ("engine", ["engine/"]),
+    ("engine", ["engine/", "explore_crashes"]),
     ("loop", ["loop/", "operation", "write_and_sync", "batch", "posted_call", "task", "task_scope", "when_any", "context"]),
     ("file", ["file/", "file", "call", "buffer_pool", "any_file", "bounce/", "bounce_pool", "bounced", "salvage",
               "shared_file", "format", "std_format", "expected", "qio", "names", "names/", "copy", "stream/", "reader", "writer", "status",

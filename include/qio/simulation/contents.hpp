@@ -36,7 +36,11 @@ class simulated_contents {
   std::uint64_t number() const noexcept { return number_; }
   /// The time of the last write, or of a change of the size: of the disk's clock. (Without regard to power failures.)
   std::chrono::nanoseconds modified() const noexcept { return modified_; }
-  void note_time(std::chrono::nanoseconds now) noexcept { modified_ = now; }
+  /// A system call is about to change the file.
+  void note_call(std::uint64_t call, std::chrono::nanoseconds now) noexcept {
+    call_ = call;
+    modified_ = now;
+  }
 
   std::uint64_t size() const noexcept { return size_; }
   /// That take space.
@@ -88,6 +92,7 @@ class simulated_contents {
     std::vector<std::byte> sectors(static_cast<std::size_t>(end - begin));
     seen_.read(begin, sectors);
     unwritten_.push_back({.what = change::data,
+                          .call = call_,
                           .offset = begin,
                           .bytes = end - begin,
                           .unit = untorn ? change::whole : sector_,
@@ -98,7 +103,7 @@ class simulated_contents {
   /// The range takes space from now on. What it contains stays.
   void reserve(std::uint64_t offset, std::uint64_t bytes) {
     seen_.reserve(offset, bytes);
-    unwritten_.push_back({.what = change::reservation, .offset = offset, .bytes = bytes});
+    unwritten_.push_back({.what = change::reservation, .call = call_, .offset = offset, .bytes = bytes});
   }
 
   /// The range becomes zeros. Pages that it covers become holes or, if `reserves`, take space, as all others of the
@@ -116,7 +121,7 @@ class simulated_contents {
     }
     if (reserves) return reserve(offset, bytes);
     seen_.release(offset, bytes);
-    unwritten_.push_back({.what = change::release, .offset = offset, .bytes = bytes});
+    unwritten_.push_back({.what = change::release, .call = call_, .offset = offset, .bytes = bytes});
   }
 
   /// The range has the contents of a range of `source`, which may be the same file, but must not overlap. Both begin
@@ -136,6 +141,7 @@ class simulated_contents {
       seen_.write(begin_of(each), pages);
       hole = begin_of(each) + each.bytes;
       unwritten_.push_back({.what = change::data,
+                            .call = call_,
                             .offset = begin_of(each),
                             .bytes = each.bytes,
                             .unit = page,
@@ -163,6 +169,13 @@ class simulated_contents {
       bad_.erase(bad_.lower_bound((bytes + sector_ - 1) / sector_), bad_.end());
     }
     change_size(bytes);
+  }
+
+  /// What programs see.
+  void add_to(fingerprint& state) const {
+    state.add(size_);
+    seen_.add_to(state);
+    for (const std::uint64_t each : bad_) state.add(each);
   }
 
   /// Makes everything durable.
@@ -218,7 +231,7 @@ class simulated_contents {
   /// Makes a random part durable, and forgets that the rest is not: the rest becomes durable only if it is written
   /// again.
   void fail_to_sync(chance& chance) {
-    for (const change& each : kept_by(chance)) apply(each);
+    apply_any(chance, change::whole, change::whole);
     unwritten_.clear();
   }
 
@@ -231,19 +244,12 @@ class simulated_contents {
 
   /// Keeps what is durable, and a random part of the rest.
   void lose_power(chance& chance) {
-    std::uint64_t kept =
-        chance.between(0, static_cast<std::uint64_t>(std::ranges::count_if(unwritten_, &change::is_ordered)));
+    std::vector<std::uint64_t> ordered;  // the calls that made them
+    for (const change& each : unwritten_)
+      if (each.is_ordered()) ordered.push_back(each.call);
+    const std::uint64_t kept = chance.surviving({.what = crash_choice::order, .calls = ordered}, ordered.size());
     const std::uint64_t end = size_after(kept);
-    for (const change& each : kept_by(chance)) {
-      if (each.is_ordered()) {
-        if (kept != 0) apply(each), --kept;
-        continue;
-      }
-      // Nothing is left behind the end. A page that was reserved there stays reserved, also if it was written.
-      const bool has_contents = each.what == change::data;
-      each.with_part(0, has_contents ? end : sparse_bytes::page_behind(end) * page,
-                     [&](const change& part) { apply(part); });
-    }
+    apply_any(chance, kept, end);
     QIO_CHECK(durable_size_ == end, "bug in qio: a crash of a simulated disk kept other changes than it chose");
     unwritten_.clear();
     seen_ = durable_;
@@ -258,6 +264,7 @@ class simulated_contents {
     static constexpr std::uint64_t whole = ~std::uint64_t(0);
 
     kind what;
+    std::uint64_t call;                    // the number of the system call that made it
     std::uint64_t offset;                  // or the size
     std::uint64_t bytes = 0;               // of the range
     std::uint64_t unit = whole;            // aligned parts of this size are kept whole or not at all
@@ -273,7 +280,7 @@ class simulated_contents {
       from = (std::max)(from, offset);
       to = (std::min)(to, end());
       if (from >= to) return;
-      change part{.what = what, .offset = from, .bytes = to - from, .unit = unit};
+      change part{.what = what, .call = call, .offset = from, .bytes = to - from, .unit = unit};
       if (what == data) {
         const auto first = contents.begin() + static_cast<std::ptrdiff_t>(from - offset);
         part.contents.assign(first, first + static_cast<std::ptrdiff_t>(to - from));
@@ -311,7 +318,7 @@ class simulated_contents {
   }
 
   void change_size(std::uint64_t bytes) {
-    unwritten_.push_back({.what = change::resized, .offset = bytes});
+    unwritten_.push_back({.what = change::resized, .call = call_, .offset = bytes});
     size_ = bytes;
   }
 
@@ -342,6 +349,7 @@ class simulated_contents {
       std::uint64_t behind = first + 1;
       while (behind < end / page && may_have_data(behind)) ++behind;
       unwritten_.push_back({.what = reserves ? change::zeros : change::hole,
+                            .call = call_,
                             .offset = first * page,
                             .bytes = (behind - first) * page,
                             .unit = page});
@@ -367,25 +375,34 @@ class simulated_contents {
     return found;
   }
 
-  // Every ordered change, and a random part of the others: any of their units.
-  std::vector<change> kept_by(chance& chance) const {
-    std::vector<change> kept;
+  // Makes changes durable, in their order: the first ones of those that are ordered, and of the others any of their
+  // units before the end. A page that was reserved there stays reserved, also if it was written. What a unit would not
+  // change is no choice.
+  void apply_any(chance& chance, std::uint64_t ordered, std::uint64_t end_of_file) {
+    const std::uint64_t end_of_pages =
+        end_of_file == change::whole ? change::whole : sparse_bytes::page_behind(end_of_file) * page;
     for (const change& each : unwritten_) {
       if (each.is_ordered()) {
-        kept.push_back(each);
+        if (ordered != 0) apply(each), --ordered;
         continue;
       }
-      for (std::uint64_t at = each.offset; at < each.end();) {
-        const std::uint64_t next = each.unit == change::whole ? each.end() : (at / each.unit + 1) * each.unit;
-        if (chance.comes_true(0.5)) each.with_part(at, next, [&](change part) { kept.push_back(std::move(part)); });
+      const std::uint64_t end = (std::min)(each.end(), each.what == change::data ? end_of_file : end_of_pages);
+      for (std::uint64_t at = each.offset; at < end;) {
+        const std::uint64_t next =
+            (std::min)(end, each.unit == change::whole ? each.end() : (at / each.unit + 1) * each.unit);
+        each.with_part(at, next, [&](const change& unit) {
+          const crash_choice choice{crash_choice::part, std::span(&each.call, 1), at, next - at};
+          if (unit.what == change::data && durable_.contains(at, unit.contents)) return;
+          if (chance.survives(choice)) apply(unit);
+        });
         at = next;
       }
     }
-    return kept;
   }
 
   std::uint64_t sector_;
   std::uint64_t number_;
+  std::uint64_t call_ = 0;  // the present one
   std::chrono::nanoseconds modified_{};
   sparse_bytes seen_;
   sparse_bytes durable_;

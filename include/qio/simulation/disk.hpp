@@ -31,6 +31,7 @@ QIO_BEGIN_NAMESPACE
 
 class simulated_system;
 namespace detail {
+class crash_explorer;
 class simulated_listing;
 }
 
@@ -141,6 +142,7 @@ class simulated_disk {
       unwritten_names_.erase(unwritten_names_.begin() + static_cast<std::ptrdiff_t>(i));
     }
     for (auto each = part.rbegin(); each != part.rend(); ++each) apply(*each, durable_names_);
+    record(nullptr, 0, [&](const std::string&) { return "sync the directory \"" + path + '"'; });
     return success();
   }
 
@@ -165,6 +167,7 @@ class simulated_disk {
  private:
   friend class simulated;
   friend class simulated_system;
+  friend class detail::crash_explorer;
   friend class detail::simulated_listing;
 
   using contents = std::shared_ptr<detail::simulated_contents>;
@@ -184,6 +187,14 @@ class simulated_disk {
     std::string to;
     contents of;
     contents swapped = nullptr;  // the file that gets the name `from`, after an exchange
+    std::uint64_t call = 0;      // the number of the system call
+  };
+
+  // A system call that changed something, or made it durable, for people.
+  struct recorded_call {
+    std::uint64_t call;  // its number; 0: it changed nothing
+    std::uint64_t file;  // likewise; 0: it is not about contents
+    std::string text;
   };
 
   static error failure(std::errc code) noexcept {
@@ -232,12 +243,18 @@ class simulated_disk {
     if (bytes != 0 && (bytes = file->of->writable(what.offset, bytes)) == 0) return answer(std::errc::io_error);
     bytes = fitting(*file->of, what.offset, bytes);
     if (untorn && bytes != length(what)) bytes = 0;
-    if (bytes != 0) put(*file->of, what, bytes, untorn);
+    const bool is_durable = file->writes_durably || (flags & platform::durable) != 0;
+    if (bytes != 0) {
+      put(*file->of, what, bytes, untorn, calls_);
+      record(file->of, calls_, [&](const std::string& name) {
+        return "write " + text_of_range(bytes, what.offset, name) + (is_durable ? ", durably" : "");
+      });
+    }
     if (fails) return answer(std::errc::io_error);
     if (bytes == 0) return answer(std::errc::no_space_on_device);
-    if (file->writes_durably || (flags & platform::durable) != 0) {
-      if (chance_.comes_true(options_.sync_errors)) {
-        file->of->fail_to_sync(chance_);
+    if (is_durable) {
+      if (chance_.sync_fails(options_.sync_errors)) {
+        fail_to_sync(file->of);
         return answer(std::errc::io_error);
       }
       file->of->sync(what.offset, bytes);
@@ -253,11 +270,15 @@ class simulated_disk {
     const std::size_t all = length(what);
     const std::uint64_t within = what.offset % options_.sector;
     const std::uint64_t sectors = (within + all + options_.sector - 1) / options_.sector;
-    const std::uint64_t reached = untorn ? chance_.below(2) * sectors : chance_.below(sectors + 1);
+    const std::uint64_t call = calls_ + 1;  // which will fail
+    const detail::crash_choice choice{detail::crash_choice::in_flight, std::span(&call, 1)};
+    const std::uint64_t reached = untorn ? chance_.surviving(choice, 1) * sectors : chance_.surviving(choice, sectors);
     const std::size_t bytes = reached == sectors ? all
                               : reached == 0     ? 0
                                                  : static_cast<std::size_t>(reached * options_.sector - within);
-    if (bytes != 0 && fitting(*file->of, what.offset, bytes) == bytes) put(*file->of, what, bytes, untorn);
+    if (bytes != 0 && fitting(*file->of, what.offset, bytes) == bytes) put(*file->of, what, bytes, untorn, call);
+    record(file->of, call,
+           [&](const std::string& name) { return "write " + text_of_range(all, what.offset, name) + ", in flight"; });
   }
 
   // Changes nothing: what is written but not synced may be on the disk in any case, or not.
@@ -270,12 +291,18 @@ class simulated_disk {
     if (!take_call()) return failure(std::errc::io_error);
     const open_file* const file = find(number);
     if (file == nullptr) return failure(std::errc::bad_file_descriptor);
-    if (chance_.comes_true(options_.sync_errors)) {
-      file->of->fail_to_sync(chance_);
+    if (chance_.sync_fails(options_.sync_errors)) {
+      fail_to_sync(file->of);
       return failure(std::errc::io_error);
     }
     file->of->sync();
+    record(file->of, 0, [](const std::string& name) { return "sync " + name; });
     return success();
+  }
+
+  void fail_to_sync(const contents& file) {
+    file->fail_to_sync(chance_);
+    record(file, 0, [](const std::string& name) { return "fail to sync " + name; });
   }
 
   void drop_pages(std::uint64_t number) {
@@ -327,15 +354,17 @@ class simulated_disk {
     const open_file* const file = find(number);
     if (file == nullptr) return failure(std::errc::bad_file_descriptor);
     if (file->granted == access::read) return failure(platform::not_opened_for);
+    file->of->note_call(calls_, now_.time_since_epoch());
     file->of->resize(bytes);
-    file->of->note_time(now_.time_since_epoch());
+    record(file->of, calls_,
+           [&](const std::string& name) { return "resize " + name + " to " + std::to_string(bytes) + " bytes"; });
     return success();
   }
 
   // --- space: see file_space. An error leaves everything as it is, but an I/O error part of the zeros. ---
 
   result<void> allocate(std::uint64_t number, std::uint64_t offset, std::uint64_t bytes, allocation how) {
-    return change_space(number, [&](detail::simulated_contents& of, bool fails) {
+    return change_space(number, "allocate", offset, bytes, [&](detail::simulated_contents& of, bool fails) {
       if (fails) return std::errc::io_error;
       if (of.new_pages(offset, bytes) > free_pages()) return std::errc::no_space_on_device;
       of.reserve(offset, bytes);
@@ -345,7 +374,8 @@ class simulated_disk {
   }
 
   result<void> make_zeros(std::uint64_t number, std::uint64_t offset, std::uint64_t bytes, bool reserves) {
-    return change_space(number, [&](detail::simulated_contents& of, bool fails) {
+    const char* const verb = reserves ? "zero" : "discard";
+    return change_space(number, verb, offset, bytes, [&](detail::simulated_contents& of, bool fails) {
       if (reserves && of.new_pages(offset, bytes) > free_pages()) return std::errc::no_space_on_device;
       const std::uint64_t within = offset >= of.size() ? 0 : (std::min)(bytes, of.size() - offset);
       if (within != 0 && of.writable(offset, static_cast<std::size_t>(within)) != within) return std::errc::io_error;
@@ -363,7 +393,7 @@ class simulated_disk {
 
   // As FICLONERANGE: of whole pages, but for one that ends both files.
   result<void> clone(std::uint64_t from, const extent& what, std::uint64_t to, std::uint64_t to_offset) {
-    return change_space(to, [&](detail::simulated_contents& of, bool fails) {
+    return change_space(to, "clone", to_offset, what.bytes, [&](detail::simulated_contents& of, bool fails) {
       const open_file* const source = find(from);
       if (source == nullptr) return std::errc::bad_file_descriptor;
       const bool ends_both = what.offset + what.bytes == source->of->size() && to_offset + what.bytes >= of.size();
@@ -378,13 +408,16 @@ class simulated_disk {
 
   // `change(contents, fails)` returns an error.
   template <class Change>
-  result<void> change_space(std::uint64_t number, Change&& change) {
+  result<void> change_space(std::uint64_t number, const char* verb, std::uint64_t offset, std::uint64_t bytes,
+                            Change&& change) {
     if (!take_call()) return failure(std::errc::io_error);
     const open_file* const file = find(number);
     if (file == nullptr) return failure(std::errc::bad_file_descriptor);
     if (file->granted == access::read) return failure(platform::not_opened_for);
+    file->of->note_call(calls_, now_.time_since_epoch());
     const std::errc failed = change(*file->of, chance_.comes_true(options_.write_errors));
-    file->of->note_time(now_.time_since_epoch());
+    record(file->of, calls_,
+           [&](const std::string& name) { return verb + (' ' + text_of_range(bytes, offset, name)); });
     if (failed != std::errc()) return failure(failed);
     return success();
   }
@@ -550,7 +583,7 @@ class simulated_disk {
   }
   contents new_contents() {
     auto made = std::make_shared<detail::simulated_contents>(options_.sector, ++last_contents_);
-    made->note_time(now_.time_since_epoch());
+    made->note_call(calls_, now_.time_since_epoch());
     return made;
   }
 
@@ -569,7 +602,9 @@ class simulated_disk {
   }
 
   void change_names(change_of_names what) {
+    record(nullptr, calls_, [&](const std::string&) { return text_of(what); });
     apply(what, names_);
+    what.call = calls_;
     unwritten_names_.push_back(std::move(what));
   }
 
@@ -581,7 +616,10 @@ class simulated_disk {
 
   // Like a journal: keeps the changes in their order, up to a random one.
   void keep_names_by_chance() {
-    const auto kept = static_cast<std::ptrdiff_t>(chance_.between(0, unwritten_names_.size()));
+    std::vector<std::uint64_t> calls;
+    for (const change_of_names& each : unwritten_names_) calls.push_back(each.call);
+    const auto kept = static_cast<std::ptrdiff_t>(
+        chance_.surviving({.what = detail::crash_choice::names, .calls = calls}, calls.size()));
     std::for_each_n(unwritten_names_.begin(), kept, [&](const auto& each) { apply(each, durable_names_); });
     unwritten_names_.clear();
     names_ = durable_names_;
@@ -590,6 +628,80 @@ class simulated_disk {
   static std::string_view directory_of(std::string_view path) {
     const std::size_t slash = path.rfind('/');
     return slash == std::string_view::npos ? "." : path.substr(0, (std::max<std::size_t>)(slash, 1));
+  }
+
+  // --- what the exploration of crashes needs ---
+
+  // Takes over the state of another disk, with copies of its files. None of them is open here.
+  void copy_state(const simulated_disk& other) {
+    std::map<const detail::simulated_contents*, contents> copies{{nullptr, nullptr}};
+    const auto copy_of = [&](const contents& file) {
+      contents& copy = copies[file.get()];
+      if (copy == nullptr && file != nullptr) copy = std::make_shared<detail::simulated_contents>(*file);
+      return copy;
+    };
+    const auto copy_names = [&](const name_map& from, name_map& to) {
+      to.clear();
+      for (const auto& [name, file] : from) to.emplace_hint(to.end(), name, copy_of(file));
+    };
+    copy_names(other.names_, names_);
+    copy_names(other.durable_names_, durable_names_);
+    unwritten_names_ = other.unwritten_names_;
+    for (change_of_names& each : unwritten_names_) {
+      each.of = copy_of(each.of);
+      each.swapped = copy_of(each.swapped);
+    }
+    open_.clear();
+    chance_ = other.chance_;
+    options_ = other.options_;
+    now_ = other.now_;
+    calls_ = other.calls_;
+    calls_left_ = other.calls_left_;
+    last_number_ = other.last_number_;
+    last_temporary_ = other.last_temporary_;
+    last_contents_ = other.last_contents_;
+  }
+
+  void make_all_durable() {
+    for_each_file([](detail::simulated_contents& file) { file.sync(); });
+    unwritten_names_.clear();
+    durable_names_ = names_;
+  }
+
+  // Of all names, and of the contents of the files.
+  detail::fingerprint state() const {
+    detail::fingerprint all;
+    std::map<const detail::simulated_contents*, std::uint64_t> seen{{nullptr, 0}};
+    for (const auto& [name, file] : names_) {
+      all.add(std::as_bytes(std::span(name)));
+      const auto [place, is_new] = seen.emplace(file.get(), seen.size());
+      all.add(place->second);
+      if (is_new) file->add_to(all);
+    }
+    return all;
+  }
+
+  // Adds `text(name of the file)` to the record, if there is one.
+  template <class Text>
+  void record(const contents& file, std::uint64_t call, Text&& text) {
+    if (record_ != nullptr) record_->push_back({call, file == nullptr ? 0 : file->number(), text(quoted_name(file))});
+  }
+
+  std::string quoted_name(const contents& file) const {
+    const auto found = std::ranges::find(names_, file, [](const auto& each) { return each.second; });
+    return found == names_.end() ? "a file without a name" : '"' + found->first + '"';
+  }
+  static std::string text_of_range(std::uint64_t bytes, std::uint64_t offset, const std::string& name) {
+    return std::to_string(bytes) + " bytes at " + std::to_string(offset) + " of " + name;
+  }
+  std::string text_of(const change_of_names& what) const {
+    const std::string from = '"' + what.from + '"', to = '"' + what.to + '"';
+    if (what.swapped != nullptr) return "exchange " + from + " and " + to;
+    if (what.to.empty()) return "remove " + from;
+    if (!what.from.empty()) return "rename " + from + " to " + to;
+    if (what.of == nullptr) return "create the directory " + to;
+    const bool is_link = std::ranges::any_of(names_, [&](const auto& each) { return each.second == what.of; });
+    return is_link ? "link " + quoted_name(what.of) + " as " + to : "create " + to;
   }
 
   // --- helpers ---
@@ -646,14 +758,15 @@ class simulated_disk {
     return bytes;
   }
 
-  void put(detail::simulated_contents& file, const detail::piece& what, std::size_t bytes, bool untorn) {
+  void put(detail::simulated_contents& file, const detail::piece& what, std::size_t bytes, bool untorn,
+           std::uint64_t call) {
     std::uint64_t by = 0;
     const std::uint64_t sectors = file.size() / options_.sector;
     if (sectors != 0 && chance_.comes_true(options_.misdirected_writes))
       by = chance_.below(sectors) * options_.sector - what.offset / options_.sector * options_.sector;
+    file.note_call(call, now_.time_since_epoch());
     for_each_part(what, bytes,
                   [&](std::uint64_t offset, std::span<std::byte> part) { file.write(offset + by, part, untorn); });
-    file.note_time(now_.time_since_epoch());
   }
 
   // The buffer of a read in flight may hold anything.
@@ -688,6 +801,7 @@ class simulated_disk {
   name_map names_;
   name_map durable_names_;
   std::vector<change_of_names> unwritten_names_;
+  std::vector<recorded_call>* record_ = nullptr;
 };
 
 QIO_END_NAMESPACE

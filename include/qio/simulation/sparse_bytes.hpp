@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <span>
 #include <utility>
@@ -15,10 +17,45 @@
 QIO_BEGIN_NAMESPACE
 namespace detail {
 
+/// Two states with the same fingerprint are the same, but for a chance of one in 2^120 or so. (Nobody attacks it.)
+class fingerprint {
+ public:
+  void add(std::uint64_t word) noexcept {
+    first_ = (first_ ^ word) * 0x9E3779B97F4A7C15u;
+    first_ ^= first_ >> 29;
+    second_ = (second_ + word) * 0xD1B54A32D192ED03u;
+    second_ ^= second_ >> 32;
+  }
+  void add(std::span<const std::byte> bytes) noexcept {
+    add(bytes.size());
+    for (std::size_t done = 0; done < bytes.size();) {
+      std::uint64_t word = 0;
+      const std::size_t part = (std::min)(bytes.size() - done, sizeof word);
+      std::memcpy(&word, bytes.data() + done, part);
+      add(word);
+      done += part;
+    }
+  }
+
+  friend auto operator<=>(const fingerprint&, const fingerprint&) = default;
+
+ private:
+  std::uint64_t first_ = 1;
+  std::uint64_t second_ = 2;
+};
+
 /// A set of pages, as ranges of their numbers.
 class page_set {
  public:
   std::uint64_t size() const noexcept { return size_; }
+
+  void add_to(fingerprint& state) const {
+    state.add(ranges_.size());
+    for (const auto& [first, last] : ranges_) {
+      state.add(first);
+      state.add(last);
+    }
+  }
 
   /// [begin, end).
   void insert(std::uint64_t begin, std::uint64_t end) {
@@ -77,6 +114,18 @@ class sparse_bytes {
                   });
   }
 
+  /// Whether this is the data of a range. (Zeros that are not data are another thing.)
+  bool contains(std::uint64_t offset, std::span<const std::byte> data) const {
+    bool is_same = true;
+    for_each_page(offset, data.size(),
+                  [&](std::uint64_t number, std::size_t within, std::size_t done, std::size_t bytes) {
+                    const auto found = pages_.find(number);
+                    is_same = is_same && found != pages_.end() &&
+                              std::memcmp(found->second.data() + within, data.data() + done, bytes) == 0;
+                  });
+    return is_same;
+  }
+
   void write(std::uint64_t offset, std::span<const std::byte> from) {
     if (from.empty()) return;
     for_each_page(offset, from.size(),
@@ -124,6 +173,15 @@ class sparse_bytes {
     std::uint64_t found = end - begin - reserved_.count(begin, end);
     for (auto each = pages_.lower_bound(begin); each != pages_.end() && each->first < end; ++each) --found;
     return found;
+  }
+
+  void add_to(fingerprint& state) const {
+    state.add(pages_.size());
+    for (const auto& [number, contents] : pages_) {
+      state.add(number);
+      state.add(contents);
+    }
+    reserved_.add_to(state);
   }
 
   bool has_data(std::uint64_t page) const { return pages_.contains(page); }

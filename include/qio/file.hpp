@@ -997,6 +997,7 @@ task<std::invoke_result_t<Work&, const typename Engine::system&>> call_with_file
     const typename Engine::system files = system_on<typename Engine::system>(on);
     if (!succeeds([&] { returned.emplace(work(files)); }))
       return error(std::make_error_code(std::errc::not_enough_memory));
+    if (!*returned) return returned->error();
     return success();
   };
   if (const auto done = co_await call_by_worker(*on, activity, job); !done) co_return done.error();

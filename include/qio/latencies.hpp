@@ -13,7 +13,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -67,16 +66,25 @@ class latency_counts {
   std::atomic<std::uint64_t> sum_ = 0;  // nanoseconds
 };
 
-inline std::string printed(const char* format, double value) {
-  char text[64];
-  const int length = std::snprintf(text, sizeof text, format, value);
-  return std::string(text, static_cast<std::size_t>(lesser_of(greater_of(length, 0), 63)));
+/// `value` / 10^places as a decimal number, whatever the program's locale, after spaces up to `width`.
+inline std::string decimal(std::uint64_t value, unsigned places, std::size_t width = 0) {
+  std::string digits = std::to_string(value);
+  if (places != 0) {
+    if (digits.size() <= places) digits.insert(0, places + 1 - digits.size(), '0');
+    digits.insert(digits.size() - places, 1, '.');
+  }
+  return digits.size() < width ? std::string(width - digits.size(), ' ') + digits : digits;
+}
+/// The same of what is a fraction.
+inline std::string decimal(double value, unsigned places, std::size_t width = 0) {
+  return decimal(static_cast<std::uint64_t>(std::llround(value * std::pow(10.0, places))), places, width);
 }
 
 }  // namespace detail
 
 /// A histogram of durations: a value, of 10 KiB. 32 bins of equal width between each power of two of nanoseconds and
-/// the next; durations of more than 4.8 hours count as that. Histograms add and subtract without loss.
+/// the next; durations of more than 4.8 hours count as that. Histograms add and subtract without loss. One that was
+/// moved from may only be assigned to or destroyed.
 class latency_histogram {
  public:
   using duration = std::chrono::nanoseconds;  ///< the unit of its durations
@@ -133,7 +141,7 @@ class latency_histogram {
 
   /// With what the other has.
   latency_histogram& operator+=(const latency_histogram& other) noexcept {
-    for (std::size_t each = 0; each < bins_.size(); ++each) bins_[each] += other.bins_[each];
+    for (std::size_t each = 0; each < other.bins_.size(); ++each) bins_[each] += other.bins_[each];
     count_ += other.count_;
     sum_ += other.sum_;
     return *this;
@@ -150,24 +158,25 @@ class latency_histogram {
   /// Allocates.
   std::string hgrm() const {
     std::string text = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n";
-    const double all = static_cast<double>(count_);
-    std::uint64_t seen = 0;
-    double squares = 0, largest = 0;
+    const double all = static_cast<double>(count_), average = count_ == 0 ? 0 : static_cast<double>(sum_) / all;
+    std::uint64_t seen = 0, largest = 0;
+    double squares = 0;
     for_each([&](const range& bin, std::uint64_t count) {
       seen += count;
-      largest = microseconds(bin.high);
-      const double middle = (microseconds(bin.low) + largest) / 2, away = middle - mean_in_microseconds();
+      largest = static_cast<std::uint64_t>(bin.high.count());
+      const double away = static_cast<double>((bin.low + bin.high).count()) / 2 - average;
       squares += static_cast<double>(count) * away * away;
       const double share = static_cast<double>(seen) / all;
-      text += detail::printed("%12.3f", largest) + detail::printed(" %14.12f", share) +
-              detail::printed(" %10.0f", static_cast<double>(seen));
-      if (seen != count_) text += detail::printed(" %14.2f", 1 / (1 - share));
+      text +=
+          detail::decimal(largest, 3, 12) + ' ' + detail::decimal(share, 12, 14) + ' ' + detail::decimal(seen, 0, 10);
+      if (seen != count_) text += ' ' + detail::decimal(1 / (1 - share), 2, 14);
       text += '\n';
     });
-    text += detail::printed("#[Mean    = %12.3f, ", mean_in_microseconds()) +
-            detail::printed("StdDeviation   = %12.3f]\n", count_ == 0 ? 0 : std::sqrt(squares / all)) +
-            detail::printed("#[Max     = %12.3f, ", largest) + detail::printed("Total count    = %12.0f]\n", all) +
-            "#[Buckets =           40, SubBuckets     =           32]\n";
+    const double deviation = count_ == 0 ? 0 : std::sqrt(squares / all);
+    text += "#[Mean    = " + detail::decimal(average / 1000, 3, 12) +
+            ", StdDeviation   = " + detail::decimal(deviation / 1000, 3, 12) + "]\n" +
+            "#[Max     = " + detail::decimal(largest, 3, 12) + ", Total count    = " + detail::decimal(count_, 0, 12) +
+            "]\n" + "#[Buckets =           40, SubBuckets     =           32]\n";
     return text;
   }
 
@@ -176,10 +185,6 @@ class latency_histogram {
     using bins = detail::latency_bins;
     const auto at = [](std::uint64_t ns) { return duration(static_cast<duration::rep>(ns)); };
     return {at(bins::lower_end(index)), at(bins::lower_end(index + 1) - 1)};
-  }
-  static double microseconds(duration time) noexcept { return static_cast<double>(time.count()) / 1000; }
-  double mean_in_microseconds() const noexcept {
-    return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_) / 1000;
   }
 
   std::vector<std::uint64_t> bins_;
@@ -258,13 +263,11 @@ struct latency_statistics {
     if (from.count() == 0) return;
     for (unsigned power = 0; power < 24; ++power) {
       const std::chrono::microseconds limit(std::int64_t(1) << power);
-      out += metric + "_bucket{" + labels + ",le=\"" +
-             detail::printed("%.7g", static_cast<double>(limit.count()) / 1e6) + "\"} " +
-             std::to_string(from.count_up_to(limit)) + '\n';
+      out += metric + "_bucket{" + labels + ",le=\"" + detail::decimal(static_cast<std::uint64_t>(limit.count()), 6) +
+             "\"} " + std::to_string(from.count_up_to(limit)) + '\n';
     }
     out += metric + "_bucket{" + labels + ",le=\"+Inf\"} " + std::to_string(from.count()) + '\n';
-    out += metric + "_sum{" + labels + "} " + detail::printed("%.9f", static_cast<double>(from.sum().count()) / 1e9) +
-           '\n';
+    out += metric + "_sum{" + labels + "} " + detail::decimal(static_cast<std::uint64_t>(from.sum().count()), 9) + '\n';
     out += metric + "_count{" + labels + "} " + std::to_string(from.count()) + '\n';
   }
 };
@@ -285,7 +288,7 @@ struct slow_operation {
   /// "read of 4096 bytes at 8192 of data.bin took 12.345 ms, 0.100 ms of it in queues, by the ring". Allocates.
   std::string message() const {
     const auto milliseconds = [](std::chrono::nanoseconds time) {
-      return detail::printed("%.3f ms", static_cast<double>(time.count()) / 1e6);
+      return detail::decimal(static_cast<std::uint64_t>(time.count()) / 1000, 3) + " ms";
     };
     std::string text(name_of(kind));
     for (char& each : text)
@@ -321,9 +324,9 @@ struct latency_recorder_options {
 ///
 /// One recorder for each context is cheapest, since the counters of one that several contexts have move between the
 /// caches of their threads; add their statistics. What it counts, from when to when, is written at ended_operation.
-/// Not counted: blocking operations, operations that are destroyed before they end, opens and closes on the context's
-/// thread, waits for locks, and what never started. Reads and writes of bounced(), streams and logs count as the
-/// transfers that are made for them.
+/// Not counted: blocking operations, opens and closes on the context's
+/// thread, waits for locks, and what never started. An operation that is destroyed in flight counts as canceled. Reads
+/// and writes of bounced(), streams and logs count as the transfers that are made for them.
 ///
 /// Counting an operation takes no lock and allocates nothing, but one clock reading for each, and one for each turn
 /// (docs/operate.md has the cost). A slow one takes a lock. The constructor allocates some 320 KiB, and throws
@@ -392,7 +395,7 @@ class latency_recorder final : public operation_observer {
   }
 
   void note_slow(const ended_operation& what) noexcept {
-    slow_operation now;  // whose path, if it is long, cannot be told without memory
+    slow_operation now;
     {
       const std::lock_guard lock(mutex_);
       slow_operation& kept = kept_[slow_count_++ % most_kept];
@@ -407,7 +410,19 @@ class latency_recorder final : public operation_observer {
       kept.queued = what.queued();
       kept.failure = what.failure().code();
       kept.ended = std::chrono::system_clock::now();
-      if (on_slow_) detail::succeeds([&] { now = kept; });
+      if (on_slow_) {
+        now = {.kind = kept.kind,
+               .path = kept.path,
+               .file = {},
+               .offset = kept.offset,
+               .bytes = kept.bytes,
+               .transferred = kept.transferred,
+               .took = kept.took,
+               .queued = kept.queued,
+               .failure = kept.failure,
+               .ended = kept.ended};
+        detail::succeeds([&] { now.file = kept.file; });  // without memory, it has none
+      }
     }
     if (on_slow_) on_slow_(now);
   }

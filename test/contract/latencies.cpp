@@ -1,5 +1,6 @@
 // What a context tells its observer of operations that end, and what a latency_recorder makes of that.
 #include "world.hpp"
+#include <qio/call.hpp>
 #include <qio/latencies.hpp>
 
 #include <algorithm>
@@ -8,9 +9,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <iterator>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -215,6 +218,86 @@ PROMISE(tells_failures, each_engine,
   const std::stop_token stop = stopped.get_token();
   CHECK(!to.template run<std::size_t>([&] { return read_only.async_read_at(0, some.all(), {.stop = stop}); }));
   CHECK(told.take().empty());
+}
+
+PROMISE(tells_calls, each_engine, "an observer hears that a call on a worker has failed, or not") {
+  notes told;
+  observed<world<Where>> to(w, told);
+  const auto call = [&](bool fails) {
+    auto calls = [](auto& context, bool with_failure) -> qio::task<qio::result<int>> {
+      const auto function = [with_failure]() -> qio::result<int> {
+        if (with_failure) return qio::error(std::make_error_code(std::errc::no_space_on_device));
+        return 7;
+      };
+      auto made = qio::async_call(context, function);
+      co_return co_await made;
+    };
+    return to.context.run(calls(to.context, fails));
+  };
+  CHECK(call(false).value() == 7);
+  CHECK(call(true).error() == std::errc::no_space_on_device);
+  REQUIRE(told.entries.size() == 2);
+  CHECK(told.entries[0].kind == operation_kind::call);
+  CHECK(!told.entries[0].failure.exists());
+  CHECK(told.entries[1].failure == std::errc::no_space_on_device);
+}
+
+PROMISE(tells_canceled_waits, each_engine_of_the_system,
+        "an observer hears how long an operation has waited that is canceled in a queue") {
+  notes told;
+  observed<world<Where>> to(w, told, {.workers = 1});
+  std::atomic<bool> may_end = false;
+  auto blocks = qio::async_call(to.context, [&] {
+    while (!may_end) std::this_thread::yield();
+  });
+  blocks.start([](qio::result<void>) {});
+  memory some(w.unit);
+  std::optional<qio::error> failure;
+  auto waits = to.file.async_write_at(0, some.all(), {.durable = true});
+  waits.start([&](qio::result<std::size_t> answer) { failure = answer.error(); });
+  std::this_thread::sleep_for(2ms);
+  waits.cancel();
+  may_end = true;
+  to.context.run();
+  REQUIRE(failure);
+  CHECK(*failure == std::errc::operation_canceled);
+  for (const notes::entry& each : told.entries) {
+    CHECK(each.queued <= each.took);
+    if (each.kind != operation_kind::durable_write) continue;
+    CHECK(each.failure == std::errc::operation_canceled);
+    CHECK(each.queued >= 2ms);
+  }
+  CHECK(told.entries.size() == 2);
+}
+
+PROMISE(tells_destroyed, each_engine, "an observer hears of an operation that is destroyed in flight, once") {
+  notes told;
+  observed<world<Where>> to(w, told);
+  memory some(w.unit);
+  {
+    auto write = to.file.async_write_at(0, some.all(), {.durable = true});
+    write.start([](qio::result<std::size_t>) { FAIL("the callback of a destroyed operation was called"); });
+  }
+  to.context.run();
+  CHECK(told.entries.size() == 1);
+}
+
+PROMISE(tells_without_attempts, each_engine_of_the_system,
+        "operations that were made before one finds out that none can be served at once are carried out") {
+  if (!std::filesystem::exists("/proc/version")) QIO_SKIP("no file system here that cannot tell whether a read waits");
+  notes told;
+  auto context = w.new_context({.observer = &told}).value();
+  auto file = qio::cached_file::open(context, "/proc/version").value();
+  memory some(512);
+  auto first = file.async_read_at(0, some.all()), second = file.async_read_at(0, some.all());
+  std::size_t bytes = 0;
+  const auto add = [&](qio::result<std::size_t> answer) { bytes += answer.value(); };
+  first.start(add);
+  second.start(add);
+  context.run();
+  CHECK(bytes > 0);
+  CHECK(bytes % 2 == 0);
+  CHECK(told.entries.size() == 2);
 }
 
 PROMISE(tells_closing, each_engine, "an observer hears of operations that a close ends while the file exists") {

@@ -119,8 +119,8 @@ TEST_CASE("statistics as Prometheus's text have a line for each bucket, the sum 
   const std::string text = statistics.prometheus("disk=\"data\"", "db");
   const std::string labels = "{operation=\"read\",path=\"ring\",disk=\"data\"";
   CHECK(has_line(text, "# TYPE db_operation_seconds histogram"));
-  CHECK(has_line(text, "db_operation_seconds_bucket" + labels + ",le=\"1e-06\"} 1"));
-  CHECK(has_line(text, "db_operation_seconds_bucket" + labels + ",le=\"2e-06\"} 2"));
+  CHECK(has_line(text, "db_operation_seconds_bucket" + labels + ",le=\"0.000001\"} 1"));
+  CHECK(has_line(text, "db_operation_seconds_bucket" + labels + ",le=\"0.000002\"} 2"));
   CHECK(has_line(text, "db_operation_seconds_bucket" + labels + ",le=\"2.097152\"} 2"));
   CHECK(has_line(text, "db_operation_seconds_bucket" + labels + ",le=\"4.194304\"} 3"));
   CHECK(has_line(text, "db_operation_seconds_bucket" + labels + ",le=\"+Inf\"} 3"));

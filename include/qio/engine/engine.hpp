@@ -16,7 +16,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -53,16 +52,14 @@ struct wait_limit {
 
 namespace detail {
 
-/// `r`, whose loop is observed, leaves the queue where it waits. On whatever thread takes it from there.
-QIO_COLD inline void note_waited(request& r, clock::time_point now) noexcept {
-  if (r.io.transferred() != 0) return;  // it is the rest that has waited
-  const auto waited = (now.time_since_epoch() - clock::duration(r.started_at)) / std::chrono::microseconds(1);
-  r.queued_for =
-      static_cast<std::uint32_t>(lesser_of<std::int64_t>(waited, (std::numeric_limits<std::uint32_t>::max)()));
+/// Microseconds since `r` was submitted, whose loop is observed. They wrap around, as request::queued_for does.
+inline std::uint32_t age_of(const request& r, clock::time_point now) noexcept {
+  return static_cast<std::uint32_t>((now.time_since_epoch() - clock::duration(r.started_at)) /
+                                    std::chrono::microseconds(1));
 }
 
 /// How long what was due had to wait for the thread that takes the turns of a loop. Only that thread uses it, but for
-/// note_hand_over().
+/// note_hand_over() and note_queued().
 class turn_watch {
  public:
   turn_watch() {
@@ -95,6 +92,14 @@ class turn_watch {
     began_ = {};
     slow_.took = {};
     return true;
+  }
+
+  /// The same after the observer has heard of what the engine has completed.
+  bool begin_observed_turn_alone() noexcept {
+    due_ &= ~observation;
+    const bool is_alone = begin_turn_alone();
+    due_ |= observation;
+    return is_alone;
   }
 
   /// The same with something. `timer` is when the earliest one is due.
@@ -136,10 +141,16 @@ class turn_watch {
   void begin_observing() noexcept { is_observing_ = true, due_ |= observation; }
   bool is_observing() const noexcept { return is_observing_; }
 
-  /// `r` leaves the queues of its engine, where it has waited.
+  /// `r` leaves a queue of its engine. Called by the thread that takes it from there, as note_queued() by the one that
+  /// puts it there, unless that is when it is submitted.
   void note_hand_over(request& r) const noexcept {
     if (is_observing_) [[unlikely]]
-      note_waited(r, clock::now());
+      r.queued_for += age_of(r, clock::now());
+  }
+  /// `r`, which has been with the system, enters a queue of its engine.
+  void note_queued(request& r) const noexcept {
+    if (is_observing_) [[unlikely]]
+      r.queued_for -= age_of(r, clock::now());
   }
 
  private:

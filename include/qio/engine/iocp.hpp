@@ -104,6 +104,7 @@ class iocp : detail::no_hook {
     if (r.queued) {
       backlog_.remove(r);
       r.queued = false;
+      watch_->note_hand_over(r);
       r.fail_as_canceled();
       return finished_.push(r);
     }
@@ -204,6 +205,7 @@ class iocp : detail::no_hook {
         return false;
       }
       if (*answer < 0 && platform::is_shortage(static_cast<DWORD>(-*answer)) && in_port_ != 0) {
+        watch_->note_queued(r);
         backlog_.push(r);
         r.queued = true;
         return false;

@@ -187,6 +187,7 @@ class linux_engine : detail::no_hook {
     if (r.queued) {
       (r.place == detail::uring_place::kernel_thread ? reads_.waiting : backlog_).remove(r);
       r.place = detail::uring_place::ring;
+      watch_->note_hand_over(r);
       r.fail_as_canceled();
       cancelled_.push(r);
     } else {
@@ -462,6 +463,7 @@ class linux_engine : detail::no_hook {
     leave_ring();
     ++elsewhere_;
     r.queued = true;
+    watch_->note_queued(r);
     reads_.waiting.push(r);
     reads_.need_care = true;
   }
@@ -480,12 +482,14 @@ class linux_engine : detail::no_hook {
   }
 
   QIO_NOINLINE void leave_to_worker(request& r) noexcept {
+    watch_->note_queued(r);
     r.place = detail::uring_place::workers;
     workers_.submit(r);
   }
 
   QIO_COLD void cancel_in_aio(request& r) noexcept {
     if (r.cancel_requested.exchange(true, std::memory_order_relaxed) || !aio_.cancel(r)) return;
+    watch_->note_hand_over(r);
     r.fail_as_canceled();
     r.queued = true;
     cancelled_.push(r);
@@ -494,6 +498,7 @@ class linux_engine : detail::no_hook {
   void push_to_backlog(request& r) noexcept {
     QIO_CHECK(!r.queued && r.place == detail::uring_place::ring,
               "a request was made to wait for a place in the ring while it was elsewhere");
+    watch_->note_queued(r);
     backlog_.push(r);
     r.queued = true;
     slow_down();
@@ -555,6 +560,7 @@ class linux_engine : detail::no_hook {
     detail::queue<request> early;
     while (request* const r = backlog_.pop()) {
       r->queued = false;
+      watch_->note_hand_over(*r);
       early.push(*r);
     }
     while (request* const r = early.pop()) {
@@ -933,6 +939,7 @@ class linux_engine : detail::no_hook {
       if (!r->cancel_requested.load(std::memory_order_relaxed)) {
         workers_.submit(*r);
       } else {
+        watch_->note_hand_over(*r);
         r->fail_as_canceled();
         finish_elsewhere(*r, completed);
       }

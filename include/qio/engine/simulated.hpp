@@ -119,7 +119,7 @@ class simulated : detail::no_hook {
   void admit() noexcept {
     for (; !backlog_.empty() && events_.size() < places_; backlog_.pop_front()) {
       request& r = *backlog_.front();
-      if (watch_->is_observing()) detail::note_waited(r, disk_.now_);
+      if (watch_->is_observing()) r.queued_for = detail::age_of(r, disk_.now_);
       if (r.op == opcode::read) disk_.scribble(platform::number_of(r.handle), r.io.next());
       schedule({&r, disk_.has_power()}, disk_.duration());
     }

@@ -81,6 +81,7 @@ class workers {
     }
     if (!refused) return arrived_.notify_one();
     // No thread could be started: carrying it out here delays the loop, but loses nothing.
+    note_hand_over(r);
     perform(r);
     finished_(owner_, r);
   }
@@ -93,11 +94,16 @@ class workers {
       if (!r.queued) return;
       take_out(r);
     }
+    note_hand_over(r);
     r.fail_as_canceled();
     finished_(owner_, r);
   }
 
  private:
+  void note_hand_over(request& r) const noexcept {
+    if (watch_ != nullptr) watch_->note_hand_over(r);
+  }
+
   void take_out(request& r) noexcept {
     QIO_CHECK(waiting_ != 0, "the workers lost count of the requests that wait for them");
     queued_.remove(r);
@@ -123,7 +129,7 @@ class workers {
       --waiting_;
       --idle_;
       lock.unlock();
-      if (watch_ != nullptr) watch_->note_hand_over(*r);
+      note_hand_over(*r);
       perform(*r);
       // Marked idle before the loop sees the completion, so that the next submission uses this thread and starts no
       // other.

@@ -255,8 +255,10 @@ inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
 /// The attempts of a file whose loop is observed.
 QIO_NOINLINE inline bool attempt_observed(request& r, inline_turn& turn, std::size_t in_flight) noexcept {
   const auto& file = *static_cast<inline_activity*>(r.activity);
+  const inline_attempt attempt = r.op == opcode::read ? file.observed_reads : file.observed_writes;
   const clock::time_point begin = clock::now();
-  if (!(r.op == opcode::read ? file.observed_reads : file.observed_writes)(r, turn, in_flight)) return false;
+  // None if an earlier one has shown, since this operation was made, that the file system supports none.
+  if (attempt == nullptr || !attempt(r, turn, in_flight)) return false;
   r.started_at = begin.time_since_epoch().count();
   r.queued_for = 0;
   turn.observer->ended({r, operation_path::inlined, clock::now()});

@@ -29,6 +29,7 @@ task<std::invoke_result_t<Job&>> job_on_worker(std::shared_ptr<loop<Engine>> on,
   file_activity activity;
   auto call = [&]() noexcept -> result<void> {
     succeeds([&] { answer = job(); });
+    if (!answer) return answer.error();
     return success();
   };
   if (auto done = co_await call_by_worker(*on, activity, call); !done) co_return done.error();

@@ -84,9 +84,11 @@ class call_request : public request {
     op = opcode::call;
     handle = of;
     activity = &file;
-    call = [](request& self) noexcept {
-      static_cast<call_request&>(self).run();
-      return result<void>(success());
+    call = [](request& self) noexcept -> result<void> {
+      auto& own = static_cast<call_request&>(self);
+      own.run();
+      if (!*own.answer_) return own.answer_->error();  // for the observer
+      return success();
     };
   }
 

@@ -710,8 +710,11 @@ class loop final : public mailbox {
   }
   QIO_NOINLINE clock::time_point begin_watched_turn() noexcept {
     const clock::time_point now = engine_->now();
-    if (inline_turn_.observer != nullptr) [[unlikely]]
+    if (inline_turn_.observer != nullptr) [[unlikely]] {
       tell_ended(std::exchange(reaped_before_, nullptr), now);
+      const bool is_alone = timers_.earliest() == nullptr && !completed_.has_several() && engine_->in_flight() == 0;
+      if (is_alone && inline_turn_.watch.begin_observed_turn_alone()) return now;
+    }
     inline_turn_.watch.begin_turn(
         now, timers_.earliest() == nullptr ? (clock::time_point::max)() : timers_.earliest()->when);
     return now;

@@ -42,7 +42,7 @@ class ended_operation {
   /// How many it has moved; 0 of others.
   std::size_t transferred() const noexcept;
   /// Why it failed. Does not exist() if it succeeded. Nobody knows yet whether a deadline has canceled it: then it is
-  /// std::errc::operation_canceled. What the function of async_call() returned is not known.
+  /// std::errc::operation_canceled.
   const error& failure() const noexcept { return request_.failure; }
   /// The path that its file was opened by; empty if the handle was adopted, or there is none.
   std::string_view file() const noexcept;
@@ -53,8 +53,8 @@ class ended_operation {
   clock::time_point ended() const noexcept { return ended_; }
   /// From one to the other.
   clock::duration took() const noexcept { return ended_ - started(); }
-  /// The part of that in qio's own queues: until a worker took it, or until there was a place for it in the ring. In
-  /// microseconds, rounded down, up to 71 minutes.
+  /// The part of that in qio's own queues: until a worker took it, until there was a place for it in the ring, or until
+  /// it was canceled there. In microseconds, rounded down, up to 71 minutes.
   clock::duration queued() const noexcept { return std::chrono::microseconds(request_.queued_for); }
 
  private:

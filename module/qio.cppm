@@ -281,3 +281,20 @@ using qio::platform::native_handle;
 using qio::platform::system_category;
 
 }  // namespace qio::platform
+
+// Completes what declares basic_file or temporary_file as a friend. If the unit that imports the module completes these
+// classes, Clang 19 crashes on its templates that name basic_file<Mode> or temporary_file<Mode>: test/import/modes.cpp.
+#if defined(__clang__)
+namespace qio {
+
+template <class Mode, class... Engine>
+inline constexpr bool has_files =
+    ((sizeof(basic_file<Mode, Engine>) + sizeof(temporary_file<Mode, Engine>) != 0) && ...);
+static_assert(sizeof(context) + sizeof(basic_context<simulated>) != 0);
+static_assert(has_files<cached, no_engine, default_engine, simulated>);
+static_assert(has_files<uncached, no_engine, default_engine, simulated>);
+static_assert(has_files<direct, no_engine, default_engine, simulated>);
+static_assert(has_files<mapped, no_engine, default_engine>);
+
+}  // namespace qio
+#endif

@@ -154,8 +154,7 @@ class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
   }
 
  private:
-  template <engine OtherEngine>
-  friend class basic_context;
+  friend class basic_context<Engine>;
 
   enum class stage : std::uint8_t { made, started, completed };
 

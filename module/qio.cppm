@@ -50,6 +50,7 @@ module;
 #include <qio/std_format.hpp>
 #include <qio/task.hpp>
 #include <qio/task_scope.hpp>
+#include <qio/trace_recorder.hpp>
 #include <qio/tree.hpp>
 #include <qio/version.hpp>
 #include <qio/when_any.hpp>
@@ -236,6 +237,8 @@ using qio::temporary_directory;
 using qio::temporary_file;
 using qio::temporary_options;
 using qio::time_change;
+using qio::trace_recorder;
+using qio::traced_operation;
 using qio::uncached;
 using qio::uncached_file;
 using qio::unit;

@@ -154,8 +154,8 @@ class latency_histogram {
     return *this;
   }
 
-  /// The percentile distribution in microseconds that HdrHistogram prints (.hgrm), which its plotter and qd1 read.
-  /// Allocates.
+  /// The percentile distribution in microseconds that HdrHistogram prints (.hgrm), which its plotter reads and qd1
+  /// writes. Allocates.
   std::string hgrm() const {
     std::string text = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n";
     const double all = static_cast<double>(count_), average = count_ == 0 ? 0 : static_cast<double>(sum_) / all;

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSL-1.0
+// The history of contexts as a trace: which operations were in flight when, for a person to look at. An opt-in header.
+#pragma once
+
+#include <qio/base/helpers.hpp>
+#include <qio/configuration.hpp>
+#include <qio/latencies.hpp>
+#include <qio/observer.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+QIO_BEGIN_NAMESPACE
+
+/// An operation in a trace: see ended_operation for what the members mean.
+struct traced_operation {
+  operation_kind kind{};
+  operation_path path{};
+  std::string file;
+  std::uint64_t offset = 0;
+  std::size_t bytes = 0;
+  std::size_t transferred = 0;
+  std::chrono::steady_clock::time_point started{};
+  std::chrono::nanoseconds took{};
+  std::chrono::nanoseconds queued{};
+  std::error_code failure;  ///< none if it succeeded
+};
+
+/// Keeps the last operations of contexts, and writes them as a trace that https://ui.perfetto.dev and chrome://tracing
+/// open:
+///
+///     qio::trace_recorder trace(100'000);
+///     auto context = qio::context::create({.observer = &trace}).value();
+///     ...
+///     write_file("trace.json", trace.json());
+///
+/// What it hears of, and what the times mean, is written at ended_operation and latency_recorder. Keeping an
+/// operation takes a lock, and memory once for each path. Any thread may call the members.
+class trace_recorder final : public operation_observer {
+ public:
+  /// Keeps the last `most` operations, for which it allocates some 100 bytes each.
+  explicit trace_recorder(std::size_t most = 65536) : kept_(most) {}
+
+  void ended(const ended_operation& what) noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (kept_.empty()) return;
+    entry& one = kept_[count_++ % kept_.size()];
+    one = {what.kind(),    what.path(), number_of(what.file()), what.offset(),        what.bytes(), what.transferred(),
+           what.started(), what.took(), what.queued(),          what.failure().code()};
+  }
+
+  /// How many operations have ended, of which the last ones are kept.
+  std::uint64_t count() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+
+  /// The operations that are kept, in the order in which they ended. Allocates.
+  std::vector<traced_operation> operations() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<traced_operation> all;
+    const std::uint64_t kept = detail::lesser_of<std::uint64_t>(count_, kept_.size());
+    all.reserve(static_cast<std::size_t>(kept));
+    for (std::uint64_t each = count_ - kept; each != count_; ++each) {
+      const entry& one = kept_[static_cast<std::size_t>(each % kept_.size())];
+      all.push_back({one.kind, one.path, paths_[one.file], one.offset, one.bytes, one.transferred, one.started,
+                     one.took, one.queued, one.failure});
+    }
+    return all;
+  }
+
+  /// The same in the trace event format of Chrome, which is JSON. Operations that overlap are in different rows, so a
+  /// row is no thread: the number of rows is how many were in flight at a time. Times are in microseconds since the
+  /// first start. Allocates.
+  std::string json() const {
+    std::vector<traced_operation> all = operations();
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.started < b.started; });
+    std::vector<std::chrono::steady_clock::time_point> ends;  // of the last operation of each row
+    std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+    const char* separator = "\n";
+    for (const traced_operation& each : all) {
+      const auto row = std::find_if(ends.begin(), ends.end(), [&](const auto& end) { return end <= each.started; });
+      const std::size_t number = static_cast<std::size_t>(row - ends.begin());
+      if (row == ends.end()) ends.emplace_back();
+      ends[number] = each.started + each.took;
+      out += separator + event(each, all.front().started, number);
+      separator = ",\n";
+    }
+    return out + "\n]}\n";
+  }
+
+ private:
+  struct entry {
+    operation_kind kind{};
+    operation_path path{};
+    std::uint32_t file = 0;  // its place in paths_
+    std::uint64_t offset = 0;
+    std::size_t bytes = 0;
+    std::size_t transferred = 0;
+    std::chrono::steady_clock::time_point started{};
+    std::chrono::nanoseconds took{};
+    std::chrono::nanoseconds queued{};
+    std::error_code failure;
+  };
+
+  // 0, which has no path, if there is no memory.
+  std::uint32_t number_of(std::string_view path) noexcept {
+    if (path.empty()) return 0;
+    if (const auto known = numbers_.find(path); known != numbers_.end()) return known->second;
+    std::uint32_t number = 0;
+    detail::succeeds([&] {
+      paths_.reserve(paths_.size() + 1);
+      numbers_.emplace(path, static_cast<std::uint32_t>(paths_.size()));
+      number = static_cast<std::uint32_t>(paths_.size());
+      paths_.emplace_back(path);
+    });
+    return number;
+  }
+
+  static std::string event(const traced_operation& of, std::chrono::steady_clock::time_point begin, std::size_t row) {
+    const auto microseconds = [](std::chrono::nanoseconds time) {
+      return detail::decimal(static_cast<std::uint64_t>(time.count()), 3);
+    };
+    std::string out = "{\"name\":\"" + std::string(name_of(of.kind)) + "\",\"cat\":\"" + std::string(name_of(of.path)) +
+                      "\",\"ph\":\"X\",\"pid\":1,\"tid\":" + std::to_string(row + 1) +
+                      ",\"ts\":" + microseconds(of.started - begin) + ",\"dur\":" + microseconds(of.took) +
+                      ",\"args\":{\"file\":" + quoted(of.file) + ",\"offset\":" + std::to_string(of.offset) +
+                      ",\"bytes\":" + std::to_string(of.bytes) + ",\"transferred\":" + std::to_string(of.transferred) +
+                      ",\"queued_us\":" + microseconds(of.queued);
+    if (of.failure) out += ",\"failure\":" + quoted(of.failure.message());
+    return out + "}}";
+  }
+
+  static std::string quoted(const std::string& text) {
+    std::string out = "\"";
+    for (const char each : detail::printable(text)) {
+      if (each == '"' || each == '\\') out += '\\';
+      out += each;
+    }
+    return out + '"';
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<entry> kept_;
+  std::uint64_t count_ = 0;
+  std::vector<std::string> paths_ = {std::string()};
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;
+};
+
+QIO_END_NAMESPACE

@@ -1,5 +1,6 @@
 // The history of contexts as a trace.
 #include "world.hpp"
+#include <qio/call.hpp>
 #include <qio/trace_recorder.hpp>
 
 #include <cstddef>
@@ -56,12 +57,12 @@ PROMISE(writes_traces, each_engine, "a trace as JSON has one row for each operat
   CHECK(count_of(json, "failure") == 0);
 
   // Two at the same time, from here on.
-  auto first = opened.value().async_sync(), second = opened.value().async_sync();
+  auto first = qio::async_call(context, [] {}), second = qio::async_call(context, [] {});
   first.start([](qio::result<void>) {});
   second.start([](qio::result<void>) {});
   context.run();
   json = trace.json();
-  CHECK(count_of(json, "\"name\":\"sync\"") == 2);
+  CHECK(count_of(json, "\"name\":\"call\"") == 2);
   CHECK(count_of(json, "\"tid\":2,") == 1);
 }
 

@@ -22,6 +22,8 @@ GROUPS = {
                                "remove_options"],
     "Modes": ["cached", "uncached", "direct", "mapped"],
     "Contexts": ["basic_context", "basic_asio_context", "context_options", "posted_call", "wait_statistics", "stall_statistics"],
+    "Observers": ["operation_observer", "ended_operation", "latency_recorder", "latency_recorder_options",
+                  "latency_statistics", "latency_histogram", "slow_operation", "trace_recorder", "traced_operation"],
     "Operations and tasks": ["operation", "operation_slot", "operation_options", "write_options", "write_and_sync",
                              "synced_write",
                              "blocking_write_options", "deadline", "stop_reference", "task", "task_scope",

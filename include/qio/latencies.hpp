@@ -89,7 +89,9 @@ class latency_histogram {
  public:
   using duration = std::chrono::nanoseconds;  ///< the unit of its durations
 
+  /// Of no durations.
   latency_histogram() : bins_(detail::latency_bins::count) {}
+  /// Of what was counted there so far.
   explicit latency_histogram(const detail::latency_counts& counts) : latency_histogram() {
     for (std::size_t each = 0; each < bins_.size(); ++each) count_ += bins_[each] = counts.of_bin(each);
     sum_ = counts.sum();
@@ -274,14 +276,14 @@ struct latency_statistics {
 
 /// An operation that took long: see ended_operation for what the members mean.
 struct slow_operation {
-  operation_kind kind{};
-  operation_path path{};
-  std::string file;  ///< at most the last 255 bytes of its path
-  std::uint64_t offset = 0;
-  std::size_t bytes = 0;
-  std::size_t transferred = 0;
-  std::chrono::nanoseconds took{};
-  std::chrono::nanoseconds queued{};
+  operation_kind kind{};                        ///< what it was
+  operation_path path{};                        ///< what served it
+  std::string file;                             ///< at most the last 255 bytes of its path
+  std::uint64_t offset = 0;                     ///< of a transfer
+  std::size_t bytes = 0;                        ///< that it was to move
+  std::size_t transferred = 0;                  ///< that it has moved
+  std::chrono::nanoseconds took{};              ///< from start to end
+  std::chrono::nanoseconds queued{};            ///< of that, in qio's own queues
   std::error_code failure;                      ///< none if it succeeded
   std::chrono::system_clock::time_point ended;  ///< by the clock of the wall, also in a simulation
 
@@ -333,6 +335,7 @@ struct latency_recorder_options {
 /// std::bad_alloc.
 class latency_recorder final : public operation_observer {
  public:
+  /// Has counted nothing.
   explicit latency_recorder(latency_recorder_options options = {})
       : slow_(options.slow > std::chrono::nanoseconds(0) ? options.slow : (std::chrono::nanoseconds::max)()),
         on_slow_(std::move(options.on_slow)),
@@ -341,6 +344,7 @@ class latency_recorder final : public operation_observer {
     for (slow_operation& each : kept_) each.file.reserve(longest_path);
   }
 
+  /// Counts it. Called by the context.
   void ended(const ended_operation& what) noexcept override {
     const std::chrono::nanoseconds took = what.took();
     const auto kind = static_cast<std::size_t>(what.kind()), path = static_cast<std::size_t>(what.path());

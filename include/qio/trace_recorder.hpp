@@ -23,16 +23,16 @@ QIO_BEGIN_NAMESPACE
 
 /// An operation in a trace: see ended_operation for what the members mean.
 struct traced_operation {
-  operation_kind kind{};
-  operation_path path{};
-  std::string file;
-  std::uint64_t offset = 0;
-  std::size_t bytes = 0;
-  std::size_t transferred = 0;
-  std::chrono::steady_clock::time_point started{};
-  std::chrono::nanoseconds took{};
-  std::chrono::nanoseconds queued{};
-  std::error_code failure;  ///< none if it succeeded
+  operation_kind kind{};                            ///< what it was
+  operation_path path{};                            ///< what served it
+  std::string file;                                 ///< its path
+  std::uint64_t offset = 0;                         ///< of a transfer
+  std::size_t bytes = 0;                            ///< that it was to move
+  std::size_t transferred = 0;                      ///< that it has moved
+  std::chrono::steady_clock::time_point started{};  ///< when
+  std::chrono::nanoseconds took{};                  ///< from start to end
+  std::chrono::nanoseconds queued{};                ///< of that, in qio's own queues
+  std::error_code failure;                          ///< none if it succeeded
 };
 
 /// Keeps the last operations of contexts, and writes them as a trace that https://ui.perfetto.dev and chrome://tracing
@@ -50,6 +50,7 @@ class trace_recorder final : public operation_observer {
   /// Keeps the last `most` operations, for which it allocates some 100 bytes each.
   explicit trace_recorder(std::size_t most = 65536) : kept_(most) {}
 
+  /// Keeps it. Called by the context.
   void ended(const ended_operation& what) noexcept override {
     const std::lock_guard lock(mutex_);
     if (kept_.empty()) return;

@@ -15,6 +15,16 @@
 
 namespace fault {
 
+// The sanitizer of undefined behavior asks a pipe whether it may read an object, and without descriptors takes
+// std::system_category for none.
+#if !defined(__has_feature)
+inline constexpr bool sanitizer_needs_descriptors = false;
+#elif __has_feature(undefined_behavior_sanitizer)
+inline constexpr bool sanitizer_needs_descriptors = true;
+#else
+inline constexpr bool sanitizer_needs_descriptors = false;
+#endif
+
 inline bool install(sock_fprog filter) {
   return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }

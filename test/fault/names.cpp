@@ -526,17 +526,8 @@ TEST_CASE("a writer that throws leaves the old file and no other") {
   CHECK(entries(directory.path) == std::set<std::string>{"file"});
 }
 
-// The sanitizer asks a pipe whether it may read an object, and without descriptors takes std::system_category for none.
-#if defined(__has_feature)
-#if __has_feature(undefined_behavior_sanitizer)
-#define SANITIZER_NEEDS_HANDLES
-#endif
-#endif
-
 TEST_CASE("a temporary file or directory for which there is no handle leaves nothing behind") {
-#if defined(SANITIZER_NEEDS_HANDLES)
-  QIO_SKIP("the sanitizer of undefined behavior needs descriptors of its own");
-#endif
+  if (fault::sanitizer_needs_descriptors) QIO_SKIP("the sanitizer of undefined behavior needs descriptors of its own");
   const fault::scratch directory;
   const int answer = qio_test::in_child([&] {
     const int next = ::dup(STDIN_FILENO);

@@ -29,10 +29,13 @@ class ended_operation {
  public:
   using clock = std::chrono::steady_clock;  ///< the clock of its times; simulated time in a simulation
 
+  /// For loops.
   ended_operation(const request& of, operation_path by, clock::time_point end) noexcept
       : request_(of), path_(by), ended_(end) {}
 
+  /// What it was.
   operation_kind kind() const noexcept;
+  /// What served it.
   operation_path path() const noexcept { return path_; }
 
   /// Where a transfer began in the file; 0 of others.

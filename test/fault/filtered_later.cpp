@@ -292,18 +292,24 @@ TEST_CASE("after a durable write whose result was lost with the ring, every sync
         }) == 0);
 }
 
-// If the program continued, the kernel could write into memory that the program uses for something else.
-TEST_CASE("if all of io_uring is forbidden while the kernel has operations, the program ends with a message") {
-  if (!has_a_ring()) QIO_SKIP("no io_uring here");
+// What a program says last that loses its ring by `lose()`, which returns whether it has, during a read.
+template <class Lose>
+std::string said_at_loss(Lose&& lose) {
   const fault::scratch directory;
   const std::string pipe = make_pipe(directory);
-  const std::string said = qio_test::last_words([&] {
+  return qio_test::last_words([&] {
     auto context = ring_context::create().value();
     auto empty = open_pipe(context, pipe);
     pending_read read(empty, 64);
     context.poll();
-    if (fault::forbid_io_uring(EPERM, false)) context.run();
+    if (lose()) context.run();
   });
+}
+
+// If the program continued, the kernel could write into memory that the program uses for something else.
+TEST_CASE("if all of io_uring is forbidden while the kernel has operations, the program ends with a message") {
+  if (!has_a_ring()) QIO_SKIP("no io_uring here");
+  const std::string said = said_at_loss([] { return fault::forbid_io_uring(EPERM, false); });
   CHECK(said.find("how long it uses their memory") != std::string::npos);
   CHECK(said.find("io_uring_register failed (Operation not permitted)") != std::string::npos);
 }
@@ -311,15 +317,9 @@ TEST_CASE("if all of io_uring is forbidden while the kernel has operations, the 
 TEST_CASE("if a ring is lost with operations in it and no descriptor is free, the program ends with that reason") {
   if (fault::sanitizer_needs_descriptors) QIO_SKIP("the sanitizer of undefined behavior needs descriptors of its own");
   if (!has_a_ring()) QIO_SKIP("no io_uring here");
-  const fault::scratch directory;
-  const std::string pipe = make_pipe(directory);
-  const std::string said = qio_test::last_words([&] {
-    auto context = ring_context::create().value();
-    auto empty = open_pipe(context, pipe);
-    pending_read read(empty, 64);
-    context.poll();
+  const std::string said = said_at_loss([] {
     const rlimit none{0, 0};
-    if (::setrlimit(RLIMIT_NOFILE, &none) == 0 && fault::forbid_io_uring(EPERM, true)) context.run();
+    return ::setrlimit(RLIMIT_NOFILE, &none) == 0 && fault::forbid_io_uring(EPERM, true);
   });
   CHECK(said.find("pipe2 failed (Too many open files)") != std::string::npos);
 }

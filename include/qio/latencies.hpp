@@ -89,9 +89,9 @@ class latency_histogram {
  public:
   using duration = std::chrono::nanoseconds;  ///< the unit of its durations
 
-  /// Of no durations.
+  /// An empty histogram.
   latency_histogram() : bins_(detail::latency_bins::count) {}
-  /// Of what was counted there so far.
+  /// The counts so far.
   explicit latency_histogram(const detail::latency_counts& counts) : latency_histogram() {
     for (std::size_t each = 0; each < bins_.size(); ++each) count_ += bins_[each] = counts.of_bin(each);
     sum_ = counts.sum();
@@ -204,11 +204,11 @@ struct latency_statistics {
   /// By operation: how many failed, were canceled or timed out. They are in the histograms as well.
   std::array<std::uint64_t, operation_kinds> failed{};
 
-  /// Of one kind and path.
+  /// The histogram of one kind and path.
   const latency_histogram& of(operation_kind kind, operation_path path) const noexcept {
     return took[static_cast<std::size_t>(kind)][static_cast<std::size_t>(path)];
   }
-  /// Of one kind, on all paths.
+  /// The histogram of one kind, all paths together.
   latency_histogram of(operation_kind kind) const {
     latency_histogram all;
     for (const latency_histogram& each : took[static_cast<std::size_t>(kind)]) all += each;
@@ -326,9 +326,9 @@ struct latency_recorder_options {
 ///
 /// One recorder for each context is cheapest, since the counters of one that several contexts have move between the
 /// caches of their threads; add their statistics. What it counts, from when to when, is written at ended_operation.
-/// Not counted: blocking operations, opens and closes on the context's
-/// thread, waits for locks, and what never started. An operation that is destroyed in flight counts as canceled. Reads
-/// and writes of bounced(), streams and logs count as the transfers that are made for them.
+/// Not counted: blocking operations, opens and closes on the context's thread, waits for locks, and what never started.
+/// An operation that is destroyed in flight counts as canceled. Reads and writes of bounced(), streams and logs count
+/// as the transfers that are made for them.
 ///
 /// Counting an operation takes no lock and allocates nothing, but one clock reading for each, and one for each turn
 /// (docs/operate.md has the cost). A slow one takes a lock. The constructor allocates some 320 KiB, and throws
@@ -399,36 +399,29 @@ class latency_recorder final : public operation_observer {
   }
 
   void note_slow(const ended_operation& what) noexcept {
-    slow_operation now;
+    slow_operation now{.kind = what.kind(),
+                       .path = what.path(),
+                       .file = {},
+                       .offset = what.offset(),
+                       .bytes = what.bytes(),
+                       .transferred = what.transferred(),
+                       .took = what.took(),
+                       .queued = what.queued(),
+                       .failure = what.failure().code(),
+                       .ended = std::chrono::system_clock::now()};
+    std::string_view path = what.file();
+    path.remove_prefix(path.size() - detail::lesser_of(path.size(), longest_path));
     {
       const std::lock_guard lock(mutex_);
       slow_operation& kept = kept_[slow_count_++ % most_kept];
-      kept.kind = what.kind();
-      kept.path = what.path();
-      const std::string_view file = what.file();
-      kept.file.assign(file.substr(file.size() - detail::lesser_of(file.size(), longest_path)));
-      kept.offset = what.offset();
-      kept.bytes = what.bytes();
-      kept.transferred = what.transferred();
-      kept.took = what.took();
-      kept.queued = what.queued();
-      kept.failure = what.failure().code();
-      kept.ended = std::chrono::system_clock::now();
-      if (on_slow_) {
-        now = {.kind = kept.kind,
-               .path = kept.path,
-               .file = {},
-               .offset = kept.offset,
-               .bytes = kept.bytes,
-               .transferred = kept.transferred,
-               .took = kept.took,
-               .queued = kept.queued,
-               .failure = kept.failure,
-               .ended = kept.ended};
-        detail::succeeds([&] { now.file = kept.file; });  // without memory, it has none
-      }
+      std::string file = std::move(kept.file);  // which has room
+      file = path;
+      kept = now;
+      kept.file = std::move(file);
     }
-    if (on_slow_) on_slow_(now);
+    if (!on_slow_) return;
+    detail::succeeds([&] { now.file = path; });  // without memory, it has none
+    on_slow_(now);
   }
 
   const std::chrono::nanoseconds slow_;

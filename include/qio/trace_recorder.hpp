@@ -11,12 +11,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 QIO_BEGIN_NAMESPACE
@@ -43,20 +42,22 @@ struct traced_operation {
 ///     ...
 ///     write_file("trace.json", trace.json());
 ///
-/// What it hears of, and what the times mean, is written at ended_operation and latency_recorder. Keeping an
-/// operation takes a lock, and memory once for each path. Any thread may call the members.
+/// What it hears of, and what the times mean, is written at ended_operation and latency_recorder. Keeping an operation
+/// takes a lock, and may allocate for the path of its file. Any thread may call the members.
 class trace_recorder final : public operation_observer {
  public:
-  /// Keeps the last `most` operations, for which it allocates some 100 bytes each.
+  /// Keeps the last `most` operations, for which it allocates some 130 bytes each, besides their paths.
   explicit trace_recorder(std::size_t most = 65536) : kept_(most) {}
 
   /// Keeps it. Called by the context.
   void ended(const ended_operation& what) noexcept override {
     const std::lock_guard lock(mutex_);
     if (kept_.empty()) return;
-    entry& one = kept_[count_++ % kept_.size()];
-    one = {what.kind(),    what.path(), number_of(what.file()), what.offset(),        what.bytes(), what.transferred(),
-           what.started(), what.took(), what.queued(),          what.failure().code()};
+    traced_operation& one = kept_[static_cast<std::size_t>(count_++ % kept_.size())];
+    std::string file = std::move(one.file);
+    if (!detail::succeeds([&] { file = what.file(); })) file.clear();
+    one = {what.kind(),        what.path(),    std::move(file), what.offset(), what.bytes(),
+           what.transferred(), what.started(), what.took(),     what.queued(), what.failure().code()};
   }
 
   /// How many operations have ended, of which the last ones are kept.
@@ -71,11 +72,8 @@ class trace_recorder final : public operation_observer {
     std::vector<traced_operation> all;
     const std::uint64_t kept = detail::lesser_of<std::uint64_t>(count_, kept_.size());
     all.reserve(static_cast<std::size_t>(kept));
-    for (std::uint64_t each = count_ - kept; each != count_; ++each) {
-      const entry& one = kept_[static_cast<std::size_t>(each % kept_.size())];
-      all.push_back({one.kind, one.path, paths_[one.file], one.offset, one.bytes, one.transferred, one.started,
-                     one.took, one.queued, one.failure});
-    }
+    for (std::uint64_t each = count_ - kept; each != count_; ++each)
+      all.push_back(kept_[static_cast<std::size_t>(each % kept_.size())]);
     return all;
   }
 
@@ -100,33 +98,6 @@ class trace_recorder final : public operation_observer {
   }
 
  private:
-  struct entry {
-    operation_kind kind{};
-    operation_path path{};
-    std::uint32_t file = 0;  // its place in paths_
-    std::uint64_t offset = 0;
-    std::size_t bytes = 0;
-    std::size_t transferred = 0;
-    std::chrono::steady_clock::time_point started{};
-    std::chrono::nanoseconds took{};
-    std::chrono::nanoseconds queued{};
-    std::error_code failure;
-  };
-
-  // 0, which has no path, if there is no memory.
-  std::uint32_t number_of(std::string_view path) noexcept {
-    if (path.empty()) return 0;
-    if (const auto known = numbers_.find(path); known != numbers_.end()) return known->second;
-    std::uint32_t number = 0;
-    detail::succeeds([&] {
-      paths_.reserve(paths_.size() + 1);
-      numbers_.emplace(path, static_cast<std::uint32_t>(paths_.size()));
-      number = static_cast<std::uint32_t>(paths_.size());
-      paths_.emplace_back(path);
-    });
-    return number;
-  }
-
   static std::string event(const traced_operation& of, std::chrono::steady_clock::time_point begin, std::size_t row) {
     const auto microseconds = [](std::chrono::nanoseconds time) {
       return detail::decimal(static_cast<std::uint64_t>(time.count()), 3);
@@ -151,10 +122,8 @@ class trace_recorder final : public operation_observer {
   }
 
   mutable std::mutex mutex_;
-  std::vector<entry> kept_;
+  std::vector<traced_operation> kept_;
   std::uint64_t count_ = 0;
-  std::vector<std::string> paths_ = {std::string()};
-  std::map<std::string, std::uint32_t, std::less<>> numbers_;
 };
 
 QIO_END_NAMESPACE

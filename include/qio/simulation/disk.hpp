@@ -668,7 +668,7 @@ class simulated_disk {
     durable_names_ = names_;
   }
 
-  // Of all names, and of the contents of the files.
+  // A fingerprint of all names and of the contents of the files.
   detail::fingerprint state() const {
     detail::fingerprint all;
     std::map<const detail::simulated_contents*, std::uint64_t> seen{{nullptr, 0}};

@@ -25,10 +25,16 @@
 #define QIO_NOINLINE [[gnu::noinline]]
 #define QIO_ALWAYS_INLINE [[gnu::always_inline]]
 #define QIO_WARN_UNUSED [[gnu::warn_unused]]
+#if defined(__clang__)  // which must not inline await_suspend() before it has saved the coroutine
+#define QIO_ALWAYS_INLINE_BY_GCC
+#else
+#define QIO_ALWAYS_INLINE_BY_GCC [[gnu::always_inline]]
+#endif
 #else
 #define QIO_COLD
 #define QIO_NOINLINE
 #define QIO_ALWAYS_INLINE
+#define QIO_ALWAYS_INLINE_BY_GCC
 #define QIO_WARN_UNUSED
 #endif
 #if defined(_MSC_VER)

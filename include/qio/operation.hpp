@@ -77,7 +77,7 @@ class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
     return needs_no_engine && loop_.may_go_on();
   }
 
-  void await_suspend(std::coroutine_handle<> waiting) noexcept {
+  QIO_ALWAYS_INLINE_BY_GCC void await_suspend(std::coroutine_handle<> waiting) noexcept {
     new (&storage_) std::coroutine_handle<>(waiting);
     completed = [](request& self) noexcept {
       auto& done = static_cast<operation&>(self);
@@ -190,7 +190,7 @@ class [[nodiscard]] QIO_WARN_UNUSED operation final : private Work {
       fail_as_canceled();
   }
 
-  void begin() noexcept {
+  QIO_ALWAYS_INLINE void begin() noexcept {
     stage_ = stage::started;
     if (needs_no_engine) return loop_.complete_later(*this);
     loop_.submit(static_cast<Work&>(*this));

@@ -95,6 +95,13 @@ class queue {
     last_ = &element;
   }
 
+  void push_front(Element& element) noexcept {
+    element.previous = nullptr;
+    element.next = first_;
+    (first_ == nullptr ? last_ : first_->previous) = &element;
+    first_ = &element;
+  }
+
   /// Removes and returns the first element; null if there is none.
   Element* pop() noexcept {
     Element* const element = first_;

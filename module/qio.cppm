@@ -28,6 +28,8 @@ module;
 #include <qio/file.hpp>
 #include <qio/file_status.hpp>
 #include <qio/if_exists.hpp>
+#include <qio/io_class.hpp>
+#include <qio/io_scheduler.hpp>
 #include <qio/latencies.hpp>
 #include <qio/log_writer.hpp>
 #include <qio/mode.hpp>
@@ -157,6 +159,12 @@ using qio::if_exists;
 using qio::if_unavailable;
 using qio::inline_transfers;
 using qio::inline_work;
+using qio::io_class;
+using qio::io_class_options;
+using qio::io_class_statistics;
+using qio::io_scheduler;
+using qio::io_scheduler_options;
+using qio::io_scheduler_statistics;
 using qio::latency_histogram;
 using qio::latency_recorder;
 using qio::latency_recorder_options;

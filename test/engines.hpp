@@ -76,10 +76,14 @@ class suspicious_observer final : public qio::operation_observer {
   }
 };
 
+/// Chooses the class of a context: see scheduled.hpp. Null: none.
+inline qio::io_class (*class_of_next_context)() = nullptr;
+
 /// `options` for a context of the current engine. If QIO_TEST_OBSERVED is set, it is observed.
 inline qio::context_options of_current(qio::context_options options = {}) {
   static suspicious_observer observer;
   if (options.observer == nullptr && std::getenv("QIO_TEST_OBSERVED") != nullptr) options.observer = &observer;
+  if (!options.io_class.exists() && class_of_next_context != nullptr) options.io_class = class_of_next_context();
   options.engine = current.kind;
   return options;
 }

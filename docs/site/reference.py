@@ -24,6 +24,8 @@ GROUPS = {
     "Contexts": ["basic_context", "basic_asio_context", "context_options", "posted_call", "wait_statistics", "stall_statistics"],
     "Observers": ["operation_observer", "ended_operation", "latency_recorder", "latency_recorder_options",
                   "latency_statistics", "latency_histogram", "slow_operation", "trace_recorder", "traced_operation"],
+    "Classes": ["io_scheduler", "io_scheduler_options", "io_scheduler_statistics", "io_class", "io_class_options",
+                "io_class_statistics"],
     "Operations and tasks": ["operation", "operation_slot", "operation_options", "write_options", "write_and_sync",
                              "synced_write",
                              "blocking_write_options", "deadline", "stop_reference", "task", "task_scope",

@@ -428,14 +428,15 @@ class [[nodiscard]] basic_file : public file_space<basic_file<Mode, Engine>, Mod
     static_assert(outlives_call<Buffer>());
     return controlled<std::size_t>(
         [&](request& r) { describe_write(r, offset, detail::buffers_to_send(buffer), state_->flags_of(options)); },
-        {options.deadline, options.stop});
+        {options.deadline, options.stop, options.io_class});
   }
   /// The same with operation_options. (A template, so that `{.deadline = ...}` means write_options.)
   template <class Buffer, std::same_as<operation_options> Options>
     requires((detail::writable_from<Buffer> || detail::holds_no_bytes<Buffer>) && engine<Engine>)
   auto async_write_at(std::uint64_t offset, Buffer&& buffer, const Options& options) {
-    return async_write_at(offset, std::forward<Buffer>(buffer),
-                          write_options{.deadline = options.deadline, .stop = options.stop});
+    return async_write_at(
+        offset, std::forward<Buffer>(buffer),
+        write_options{.deadline = options.deadline, .stop = options.stop, .io_class = options.io_class});
   }
 
   // --- batches: see docs/batches.md ---
@@ -489,13 +490,14 @@ class [[nodiscard]] basic_file : public file_space<basic_file<Mode, Engine>, Mod
     requires engine<Engine>
   {
     return controlled_batch([&](detail::batch& all) { describe_writes(all, requests, options); },
-                            {options.deadline, options.stop});
+                            {options.deadline, options.stop, options.io_class});
   }
   /// The same with operation_options. (A template, so that `{.deadline = ...}` means write_options.)
   template <std::same_as<operation_options> Options>
     requires engine<Engine>
   auto async_write_many(std::span<write_request> requests, const Options& options) {
-    return async_write_many(requests, write_options{.deadline = options.deadline, .stop = options.stop});
+    return async_write_many(
+        requests, write_options{.deadline = options.deadline, .stop = options.stop, .io_class = options.io_class});
   }
 
   // --- mistakes: a file opened without a context has blocking operations only ---
@@ -733,7 +735,10 @@ class [[nodiscard]] basic_file : public file_space<basic_file<Mode, Engine>, Mod
 
   template <class Answer, class Describe>
   auto controlled(Describe&& describe, const operation_options& options) {
-    const auto describe_any = [&](request& r) { is_open() ? describe(r) : refuse(r, not_open()); };
+    const auto describe_any = [&](request& r) {
+      is_open() ? describe(r) : refuse(r, not_open());
+      if (options.io_class.exists()) put_into_class(r, options.io_class);
+    };
     return operation<Engine, Answer, typename detail::file_loop<Engine>::control_type>(*loop_, describe_any, options);
   }
 
@@ -790,6 +795,19 @@ class [[nodiscard]] basic_file : public file_space<basic_file<Mode, Engine>, Mod
     r.needs_no_engine = true;
   }
 
+  QIO_COLD void put_into_class(request& r, const io_class& chosen) noexcept {
+    if (!is_open()) return;
+    if (!loop_->class_of_file(chosen)) return refuse(r, errc::foreign_io_class);
+    if (r.op > opcode::write) return;
+    r.class_number = chosen.number();
+    if (r.op == opcode::write && !chosen.is_foreground()) r.attempt = nullptr;
+  }
+  QIO_COLD void put_into_class(detail::batch& all, const io_class& chosen) noexcept {
+    if (all.needs_no_engine) return;
+    if (!loop_->class_of_file(chosen)) return refuse(all, errc::foreign_io_class);
+    all.for_each_unfinished([&](detail::batch_part& part) { put_into_class(static_cast<request&>(part), chosen); });
+  }
+
   void describe(request& r, opcode op) noexcept {
     r.op = op;
     r.handle = state_->file.handle;
@@ -830,7 +848,11 @@ class [[nodiscard]] basic_file : public file_space<basic_file<Mode, Engine>, Mod
   template <class Describe>
   auto controlled_batch(Describe&& describe, const operation_options& options) {
     using control = detail::control<detail::loop<Engine>, detail::batch>;
-    return operation<Engine, std::size_t, control, detail::batch>(*loop_, describe, options);
+    const auto describe_in_class = [&](detail::batch& all) {
+      describe(all);
+      if (options.io_class.exists()) put_into_class(all, options.io_class);
+    };
+    return operation<Engine, std::size_t, control, detail::batch>(*loop_, describe_in_class, options);
   }
   void describe_reads(detail::batch& all, std::span<read_request> requests) noexcept {
     all.take(requests, [this](request& r, const read_request& each) {

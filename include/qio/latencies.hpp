@@ -4,6 +4,7 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
+#include <qio/io_class.hpp>
 #include <qio/observer.hpp>
 
 #include <array>
@@ -314,6 +315,8 @@ struct latency_recorder_options {
   /// Called for each slow operation, on the thread of its context, whose operations wait meanwhile. It must not throw,
   /// and must not use the context. If several contexts have the recorder, several threads call it.
   std::function<void(const slow_operation&)> on_slow = {};
+  /// Counts only the operations of this class. None: all.
+  qio::io_class io_class = {};
 };
 
 /// Counts how long the operations of contexts take, by operation and by what served them, and keeps the last 64 slow
@@ -339,6 +342,7 @@ class latency_recorder final : public operation_observer {
   explicit latency_recorder(latency_recorder_options options = {})
       : slow_(options.slow > std::chrono::nanoseconds(0) ? options.slow : (std::chrono::nanoseconds::max)()),
         on_slow_(std::move(options.on_slow)),
+        class_(options.io_class),
         counts_(std::make_unique<counts>()),
         kept_(most_kept) {
     for (slow_operation& each : kept_) each.file.reserve(longest_path);
@@ -346,6 +350,8 @@ class latency_recorder final : public operation_observer {
 
   /// Counts it. Called by the context.
   void ended(const ended_operation& what) noexcept override {
+    if (class_.exists() && !what.is_of(class_)) [[unlikely]]
+      return;
     const std::chrono::nanoseconds took = what.took();
     const auto kind = static_cast<std::size_t>(what.kind()), path = static_cast<std::size_t>(what.path());
     counts_->took[kind][path].record(static_cast<std::uint64_t>(took.count()));
@@ -426,6 +432,7 @@ class latency_recorder final : public operation_observer {
 
   const std::chrono::nanoseconds slow_;
   const std::function<void(const slow_operation&)> on_slow_;
+  const io_class class_;
   const std::unique_ptr<counts> counts_;
   mutable std::mutex mutex_;  // guards what follows
   std::uint64_t slow_count_ = 0;

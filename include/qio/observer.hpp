@@ -50,6 +50,10 @@ inline bool ended_operation::moves() const noexcept {
 inline std::uint64_t ended_operation::offset() const noexcept { return moves() ? request_.io.offset() : 0; }
 inline std::size_t ended_operation::bytes() const noexcept { return moves() ? request_.io.total() : 0; }
 inline std::size_t ended_operation::transferred() const noexcept { return moves() ? request_.io.transferred() : 0; }
+inline bool ended_operation::is_of(const io_class& asked) const noexcept {
+  const std::uint8_t own = request_.class_number;
+  return asked.number() == (own != io_class::none ? own : request_.activity->class_number);
+}
 inline std::string_view ended_operation::file() const noexcept { return request_.activity->path; }
 
 QIO_END_NAMESPACE

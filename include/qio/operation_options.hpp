@@ -4,6 +4,7 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
+#include <qio/io_class.hpp>
 
 #include <stop_token>
 
@@ -67,6 +68,9 @@ class stop_reference {
 struct operation_options {
   qio::deadline deadline = {};  ///< ends it at this time, or after this duration
   stop_reference stop = {};     ///< ends it when a stop is requested, by any thread
+  /// Of a read or a write: its class, if that is not its file's. If its scheduler is not that of the context, the
+  /// operation fails with errc::foreign_io_class before it starts. Other operations ignore it.
+  qio::io_class io_class = {};
 };
 
 /// Options of one asynchronous write: `file.async_write_at(0, record, {.durable = true, .deadline = 5ms})`.
@@ -88,6 +92,7 @@ struct write_options {
   bool untorn = false;
   qio::deadline deadline = {};  ///< see operation_options
   stop_reference stop = {};     ///< see operation_options
+  qio::io_class io_class = {};  ///< see operation_options
 };
 
 /// Options of one blocking write: `file.write_at(0, record, {.durable = true})`. See write_options.

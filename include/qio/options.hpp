@@ -3,6 +3,7 @@
 #pragma once
 
 #include <qio/configuration.hpp>
+#include <qio/io_class.hpp>
 #include <qio/mode.hpp>
 
 #include <cstddef>
@@ -125,6 +126,11 @@ struct open_options {
   /// Changes no result. Where it is unavailable, it is ignored, and file.explain() reports why ("lifetime"). adopt()
   /// and share_with() leave it as it is. Linux: fcntl(2) with F_SET_RW_HINT.
   data_lifetime lifetime = data_lifetime::unknown;
+  /// The class of the file's asynchronous reads and writes (qio/io_scheduler.hpp); none: that of the context. A file
+  /// whose class is not the foreground writes nothing inline; what the page cache has is read inline nevertheless.
+  /// Blocking transfers have no class. If the scheduler is not that of the context, or the file is opened without a
+  /// context, the open fails with errc::foreign_io_class.
+  qio::io_class io_class = {};
 };
 
 /// How a context waits for transfers of direct files. An interrupt costs a few microseconds, but leaves the CPU free
@@ -206,6 +212,9 @@ struct context_options {
   /// Hears of each operation that ends; a latency_recorder (qio/latencies.hpp), for example. Null: nobody does, which
   /// costs nothing. See operation_observer.
   operation_observer* observer = nullptr;
+  /// The class of the files that are opened on this context, and the scheduler that their operations go through
+  /// (qio/io_scheduler.hpp): scheduler.foreground(), for example. None: nothing is scheduled, which costs nothing.
+  qio::io_class io_class = {};
   /// The simulated engine only (qio/engine/simulated.hpp): the disk it works on, which must outlive the context. Null
   /// gives it an empty disk of its own.
   simulated_disk* disk = nullptr;

@@ -2,8 +2,9 @@
 // All of qio but the formatters (qio/format.hpp, which needs fmt, and qio/std_format.hpp), conversions to std::expected
 // (qio/expected.hpp), reading over bad sectors (qio/salvage.hpp), files of any mode (qio/any_file.hpp), files that one
 // thread closes for all (qio/shared_file.hpp), transfers through a pool (qio/bounced.hpp), waiting for the first of
-// several tasks (qio/when_any.hpp), logs (qio/log_writer.hpp), latencies (qio/latencies.hpp), simulated disks
-// (qio/engine/simulated.hpp) and the exploration of crashes (qio/explore_crashes.hpp).
+// several tasks (qio/when_any.hpp), logs (qio/log_writer.hpp), latencies (qio/latencies.hpp), classes of
+// operations (qio/io_scheduler.hpp), simulated disks (qio/engine/simulated.hpp) and the exploration of crashes
+// (qio/explore_crashes.hpp).
 #pragma once
 
 #include <qio/batch.hpp>

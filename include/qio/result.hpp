@@ -94,6 +94,7 @@ enum class errc : int {
   huge_pages_not_supported,      ///< the system has no huge pages for files
   record_not_durable,            ///< trim() was to keep records from one on that is not durable yet
   direct_not_promised,           ///< macOS, FreeBSD: the system may avoid its cache, but does not promise to
+  foreign_io_class,              ///< a class of another io_scheduler than that of the context
 };
 
 QIO_END_NAMESPACE
@@ -306,6 +307,10 @@ class qio_category final : public identified_category {
       case errc::cannot_be_shared:
         return "on Windows, a handle can be bound to one context only: open the file once for each context";
       case errc::overlapping_writes: return "two writes of the batch overlap, so their order would matter";
+      case errc::foreign_io_class:
+        return "the class belongs to another io_scheduler than the context's, or there is none: create the context "
+               "with "
+               "a class of that scheduler (context_options::io_class)";
       case errc::record_too_large: return "the record is longer than the log allows (log_options::largest_batch)";
       case errc::not_a_log: return "the file is not empty, and is not a log: it has another header";
       case errc::writeback_not_supported:
@@ -400,6 +405,7 @@ class qio_category final : public identified_category {
       case errc::not_a_regular_file:
       case errc::misaligned_clone:
       case errc::overlapping_copy:
+      case errc::foreign_io_class:
       case errc::beyond_end: return std::errc::invalid_argument;
       case errc::offset_too_large: return std::errc::file_too_large;
       case errc::direct_not_supported:
@@ -540,6 +546,13 @@ class error {
   static error of_transfer(std::error_code code, std::uint64_t transferred) noexcept {
     error result(code);
     result.given_ = transferred;
+    return result;
+  }
+
+  /// A copy of this error, of a transfer, after `transferred` bytes.
+  error after(std::uint64_t transferred) const noexcept {
+    error result = *this;
+    if (!is_qio()) result.given_ = transferred;
     return result;
   }
 

@@ -57,6 +57,12 @@ SHOWN = {
              r"\[2\] = read of 30 bytes at 200, 0 done; waits for a place in the engine\}",
     "full_slot": r"operation_slot: read of 4096 bytes at 1, 0 done; not started",
     "empty_slot": r"operation_slot: empty",
+    "has_part": rf"write of 4096 bytes at 0, 0 done; a part of it is in flight; {CALLBACK}",
+    "waits_for_turn": rf"read of 4096 bytes at 100, 0 done; waits for the turn of its class; {CALLBACK}",
+    "classed": r'cached file "classed", .*, on a simulated disk, 2 in flight = \{\[0x\w+\] = '
+               r"write of 4096 bytes at 0, 0 done; with the simulated disk; part of a background operation, "
+               rf"{CALLBACK}, "
+               rf"\[0x\w+\] = read of 4096 bytes at 100, 0 done; waits for the turn of its class; {CALLBACK}\}}",
     "data": r'cached file "data", opened with access::read_write, handle \d+, on a simulated disk, 3 in flight = .*',
     "workers": r"context on worker threads, 3 in flight, 1 completed and not called back yet = .*",
     "simulation": r"context on a simulated disk, 7 in flight = .*",

@@ -3,6 +3,7 @@
 // time: a worker is blocked until the end, and contexts run only where the program runs them.
 #include <qio/call.hpp>
 #include <qio/engine/simulated.hpp>
+#include <qio/io_scheduler.hpp>
 #include <qio/qio.hpp>
 
 #include <array>
@@ -142,6 +143,17 @@ int main() {
   full_slot.emplace([&] { return data.async_read_at(1, memory); });
   [[maybe_unused]] auto not_started = load(data, memory);
 
+  // --- classes: a part is in flight, and one waits ---
+  qio::io_scheduler scheduler;
+  const qio::io_class background = scheduler.make_class({.bytes_per_second = 1});
+  qio::simulated_disk own_disk({.seed = 1});
+  auto scheduled = simulated_context::create({.io_class = background, .disk = &own_disk}).value();
+  auto classed = simulated_file::open(scheduled, "classed", access::read_write, creation::always_new).value();
+  auto has_part = classed.async_write_at(0, memory);
+  has_part.start(nothing);
+  auto waits_for_turn = classed.async_read_at(100, memory);
+  waits_for_turn.start(nothing);
+
   simulation.run(qio::when_all(run_both(data, memory), nap(simulation), call(simulation), stop_in_gdb()));
 
   end.release();
@@ -150,6 +162,8 @@ int main() {
   workers.run();
   context.run();
   simulation.run();
+  waits_for_turn.cancel();
+  scheduled.run();
   for (const char* each : {"cached\x1b.tmp", "workers.tmp", "lock.tmp", "ring.tmp"}) std::remove(each);
   return is_locked ? 0 : 1;
 }

@@ -54,7 +54,7 @@ class Part:
 # A public header stands beside the folder whose layer it belongs to.
 QIO = Part(folder="include/qio", prefix="qio/", suffixes=(".hpp",), layers=[
     ("values", ["base/", "version", "configuration", "result", "mode", "buffer", "path", "explanation", "extent",
-                "if_exists", "name_options", "copy_options", "file_status", "statistics", "options", "operation_options"]),
+                "if_exists", "name_options", "copy_options", "file_status", "statistics", "io_class", "options", "operation_options"]),
     ("system", ["system/", "directory"]),
     ("request", ["request/", "observer"]),
     ("simulation", ["simulation/"]),
@@ -62,7 +62,7 @@ QIO = Part(folder="include/qio", prefix="qio/", suffixes=(".hpp",), layers=[
     ("loop", ["loop/", "operation", "write_and_sync", "batch", "posted_call", "task", "task_scope", "when_any", "context"]),
     ("file", ["file/", "file", "call", "buffer_pool", "any_file", "bounce/", "bounce_pool", "bounced", "salvage",
               "shared_file", "format", "std_format", "expected", "qio", "names", "names/", "copy", "stream/", "reader", "writer", "status",
-              "directory_reader", "tree", "tree/", "asio/", "asio", "boost_asio", "execution", "latencies", "trace_recorder"]),
+              "directory_reader", "tree", "tree/", "asio/", "asio", "boost_asio", "execution", "latencies", "trace_recorder", "io_scheduler"]),
     ("log", ["log/", "log_writer", "shared_log"]),
 ], may_ask_for_the_system=frozenset({"configuration.hpp", "system/platform.hpp"}), folders_are_apart=False,
            needs_prefix=True)

@@ -10,6 +10,7 @@
 #include "place.hpp"
 #include "plan.hpp"
 #include "player.hpp"
+#include "scheduled.hpp"
 #include "tally.hpp"
 
 #include <CLI/CLI.hpp>

@@ -62,6 +62,7 @@ TEST_CASE("every condition has a message, and compares with std::errc") {
       {errc::direct_in_memory, std::errc::operation_not_supported},
       {errc::direct_to_character_device, std::errc::operation_not_supported},
       {errc::direct_not_promised, std::errc::operation_not_supported},
+      {errc::foreign_io_class, std::errc::invalid_argument},
       {errc::invalid_permissions, std::errc::invalid_argument},
       {errc::tree_too_deep, std::errc::invalid_argument},
       {errc::is_mount_point, std::errc::device_or_resource_busy},

@@ -200,8 +200,8 @@ class FilePrinter:
             yield "without a context"
         else:
             yield f"on {loop.engine_text()}"
-            repeated = sum(1 for _ in known(lambda: members(activity["retried"]), ()))
-            yield f"{int(activity['in_flight']) + repeated} in flight"
+            others = sum(1 for name in ("retried", "waiting") for _ in known(lambda: members(activity[name]), ()))
+            yield f"{int(activity['in_flight']) + others} in flight"
 
     def to_string(self) -> str:
         try:

@@ -189,6 +189,7 @@ def is_repeated(request: gdb.Value) -> bool:
     return is_held(request) and "::submit" in function_of(request["completed"])
 
 
+FOREGROUND, PART = 1, 255  # of io_class
 DURABLE = 2  # platform::durable: RWF_DSYNC on Linux. A constant of which programs often keep no name.
 
 
@@ -238,6 +239,9 @@ def owner_of(request: gdb.Value) -> tuple[str, gdb.Value, gdb.Value]:
         slot = at(int(request.address), names + "detail::bounce_transfer")["slot"]
         user = as_request(slot["user"].dereference())
         return "transfer of bounced()", user, user["completed"]
+    if "call_back_part" in name:
+        whole = target(at(int(request.address), names + "io_scheduler::queues::slot")["whole"])
+        return "part of a background operation", whole, whole["completed"]
     if "::submit" in name:  # the loop's, until a lock has been taken
         return "", request, at(int(request.address), names + "detail::retried_request")["ended"]
     return "", request, request["completed"]
@@ -296,8 +300,9 @@ PLACES = {
 
 
 def of_file(activity: gdb.Value) -> Iterator[gdb.Value]:
-    """The requests of a file: those that the engine has, and locks that the loop tries again and again."""
-    for name in ("held", "retried"):
+    """The requests of a file: those that the engine has, locks that the loop tries again and again, and those that wait
+    for the turn of their class."""
+    for name in ("held", "retried", "waiting"):
         requests = known(lambda: activity[name])
         if requests is not None:
             yield from members(requests)
@@ -345,6 +350,8 @@ class Loop:
 
     def place(self, request: gdb.Value) -> str:
         """Where a request is that the engine has."""
+        if FOREGROUND < int(request["class_number"]) < PART:
+            return "waits for the turn of its class" if int(request["argument"]) == 0 else "a part of it is in flight"
         if self.listed is None:
             self.listed = self.look_into_lists()
         address = int(request.address)

@@ -458,10 +458,16 @@ struct file_state {
     state->file.activity.writes_to_cache = !state->mode.is_direct;
     if (options.durable_writes && opening.needs_flushes(state->mode.is_direct))
       state->file.activity.system.flush_each_write();
-    if constexpr (is_on_context<Loop>) {
+    if constexpr (!is_on_context<Loop>) {
+      if (options.io_class.exists()) return error(errc::foreign_io_class);
+    } else {
+      const auto chosen = loop->class_of_file(options.io_class);
+      if (!chosen) return chosen.error();
       if (auto attached = loop->attach(opened); !attached) return attached.error();
       state->file.activity.engine_gathers = loop->engine().gathers();
       if constexpr (System::has_page_cache) state->allow_inline_transfers(loop->allowed(options), opening.storage());
+      state->file.activity.class_number = chosen.value().number();
+      if (!chosen.value().is_foreground()) state->write_by_engine("its class is not the foreground");
       if (loop->is_observed()) observe_attempts(state->file.activity);
       if (!state->mode.is_direct && loop->works_inline() == inline_work::never) {
         state->file.activity.system.waits_in_submission = true;
@@ -512,6 +518,12 @@ struct file_state {
                                                                                 : why_writes_wait;
     if constexpr (policy::writes_inline)
       if (activity.why_no_writes == nullptr) activity.attempt_of_writes = &attempt_write;
+  }
+
+  QIO_COLD void write_by_engine(const char* why) noexcept {
+    if (file.activity.attempt_of_writes == nullptr) return;
+    file.activity.attempt_of_writes = nullptr;
+    file.activity.why_no_writes = why;
   }
 
   QIO_COLD static error out_of_range(const transfer& io) noexcept {

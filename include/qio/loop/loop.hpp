@@ -7,12 +7,14 @@
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
+#include <qio/io_class.hpp>
 #include <qio/loop/batch.hpp>
 #include <qio/loop/mailbox.hpp>
 #include <qio/operation_options.hpp>
 #include <qio/options.hpp>
 #include <qio/request/observer.hpp>
 #include <qio/request/request.hpp>
+#include <qio/request/scheduling.hpp>
 #include <qio/result.hpp>
 #include <qio/system/platform.hpp>
 
@@ -358,7 +360,7 @@ concept composed_work = requires { typename Work::is_composed; };
 /// Owns an engine, and the operations that have completed, are due or were posted. Outlives its context as long as
 /// files refer to it.
 template <engine Engine>
-class loop final : public mailbox {
+class loop final : public mailbox, private scheduled_loop {
  public:
   loop(std::unique_ptr<Engine> engine, std::optional<aligned_buffer>&& memory, const context_options& options)
       : mailbox([](mailbox& self) noexcept { static_cast<loop&>(self).engine_->wake(); }),
@@ -366,9 +368,11 @@ class loop final : public mailbox {
         engine_(std::move(engine)),
         why_not_registered_(memory_ ? engine_->register_memory(*memory_) : "not requested"),
         is_to_poll_(options.polling != polling::off),
-        inline_work_(options.inline_work) {
+        inline_work_(options.inline_work),
+        class_(options.io_class) {
     inline_turn_.observer = options.observer;
-    if (options.observer != nullptr) inline_turn_.watch.begin_observing();
+    if (class_.exists()) queues_ = class_.scheduler()->attach(*this, *this);
+    if (is_watched()) inline_turn_.watch.begin_observing();
     engine_->observe(activities_, inline_turn_.watch);
   }
   ~loop() { QIO_CHECK(idle() && timers_.empty(), "bug in qio: a loop was destroyed with operations in flight"); }
@@ -386,6 +390,12 @@ class loop final : public mailbox {
   inline_work works_inline() const noexcept { return inline_work_; }
   /// Whether operations are stamped, and an observer told of them.
   bool is_observed() const noexcept { return inline_turn_.observer != nullptr; }
+  /// The class of a file of this loop that is to have the class `given`, if that is any; or why it cannot.
+  result<io_class> class_of_file(const io_class& given) const noexcept {
+    if (!given.exists()) return class_;
+    if (given.scheduler() != class_.scheduler()) return error(errc::foreign_io_class);
+    return given;
+  }
   bool idle() const noexcept { return engine_->in_flight() == 0 && completed_.empty() && retried_ == 0; }
 
   /// Binds a file that is being opened to the engine. From any thread.
@@ -396,6 +406,7 @@ class loop final : public mailbox {
     out.add("registered memory", why_not_registered_.empty() ? std::to_string(memory_->size()) + " bytes" : "off",
             why_not_registered_);
     if (inline_work_ == inline_work::never) out.add("inline work", "off", "context_options::inline_work");
+    if (queues_ != nullptr) queues_->explain(out);
     explain_stalls(out);
   }
 
@@ -441,8 +452,8 @@ class loop final : public mailbox {
   }
   void submit(batch& all) noexcept {
     require_own_thread("a batch was started by another thread than its context's");
-    if (!all.activity->is_plain) [[unlikely]]
-      all.for_each_unfinished([this](batch_part& part) { prepare(part); });
+    if (!all.activity->is_plain && prepare_each(all)) [[unlikely]]
+      return;
     request* first = nullptr;
     request** end = &first;
     all.for_each_unfinished([&](batch_part& part) {
@@ -488,8 +499,11 @@ class loop final : public mailbox {
   void cancel(request& r) noexcept {
     require_own_thread("an operation was canceled by another thread than its context's: use a stop token instead");
     if (!r.is_held()) return;
+    if (r.class_number > io_class::foreground) [[unlikely]]
+      return queues_->cancel(r);
+    request* const last = completed_.last();
     if (!give_up_waiting(r, completed_)) return engine_->cancel(r);
-    if (is_observed()) tell_ended(r, now());
+    if (is_watched()) note_ended(last, now());
   }
   void cancel(batch& all) noexcept {
     all.for_each_unfinished([this](batch_part& part) { cancel(static_cast<request&>(part)); });
@@ -550,10 +564,10 @@ class loop final : public mailbox {
   }
 
   /// The clock by which deadlines are due.
-  clock::time_point now() const noexcept { return engine_->now(); }
+  clock::time_point now() const noexcept override { return engine_->now(); }
 
-  void arm(timer& node) noexcept { timers_.insert(node); }
-  void disarm(timer& node) noexcept { timers_.remove(node); }
+  void arm(timer& node) noexcept override { timers_.insert(node); }
+  void disarm(timer& node) noexcept override { timers_.remove(node); }
 
   /// Arms the timer of a coroutine.
   void sleep(timer& node, caller from) noexcept {
@@ -635,7 +649,11 @@ class loop final : public mailbox {
       if (owner_.has_work()) return false;
       request* const last = owner_.completed_.last();
       const bool nothing_left = owner_.engine_->prepare_to_wait(owner_.completed_);
-      if (owner_.is_observed()) owner_.tell_ended(last, owner_.now());
+      if (owner_.is_watched()) {
+        const std::size_t before = owner_.engine_->in_flight();
+        owner_.note_ended(last, owner_.now());
+        if (owner_.engine_->in_flight() != before) return false;  // it has submitted parts of background requests
+      }
       // Looked at after the handle was reset: what is posted from now on makes it ready.
       if (!nothing_left || owner_.has_posted()) return false;
       return owner_.timers_.empty() || owner_.timers_.earliest()->when > owner_.now();
@@ -710,8 +728,8 @@ class loop final : public mailbox {
   }
   QIO_NOINLINE clock::time_point begin_watched_turn() noexcept {
     const clock::time_point now = engine_->now();
-    if (inline_turn_.observer != nullptr) [[unlikely]] {
-      tell_ended(std::exchange(reaped_before_, nullptr), now);
+    if (is_watched()) [[unlikely]] {
+      note_ended(std::exchange(reaped_before_, nullptr), now);
       const bool is_alone = timers_.earliest() == nullptr && !completed_.has_several() && engine_->in_flight() == 0;
       if (is_alone && inline_turn_.watch.begin_observed_turn_alone()) return now;
     }
@@ -722,25 +740,48 @@ class loop final : public mailbox {
 
   // Not inlined, and no call before those of a plain submission: it would cost these some instructions.
   QIO_NOINLINE void prepare_and_submit(request& r) noexcept {
-    prepare(r);
+    if (!prepare(r)) return;
     r.activity->held.insert(r);
     r.next = nullptr;
     submit_each(*engine_, &r);  // as few places as possible call submit(), so that it is inlined into the others
   }
 
-  // What a submission does first, unless the file's activity is plain.
-  QIO_NOINLINE void prepare(request& r) noexcept {
+  // What a submission does first, unless the file's activity is plain. False if the request waits in the queue of its
+  // class.
+  QIO_NOINLINE bool prepare(request& r) noexcept {
     if (!r.activity->is_linked()) activities_.insert(*r.activity);
-    r.activity->is_plain = !is_observed();
-    if (r.activity->is_plain) return;
+    r.activity->is_plain = !is_watched();
+    if (r.activity->is_plain) return true;
     r.started_at = now().time_since_epoch().count();
     r.queued_for = 0;
+    return queues_ == nullptr || !queues_->takes(r);
+  }
+  // The same for a batch, whose parts have one class. True if they wait in its queue.
+  QIO_NOINLINE bool prepare_each(batch& all) noexcept {
+    bool are_for_engine = true;
+    all.for_each_unfinished([&](batch_part& part) { are_for_engine = prepare(part); });
+    return !are_for_engine;
   }
 
-  // Tells the observer of all requests behind `last`, or all if that is null, which the engine has just completed.
-  QIO_COLD void tell_ended(request* last, clock::time_point at) noexcept {
-    for (request* each = last == nullptr ? completed_.first() : last->next; each != nullptr; each = each->next)
-      tell_ended(*each, at);
+  // Whether requests are stamped when they are submitted, because somebody is to learn how long they take.
+  bool is_watched() const noexcept { return inline_turn_.observer != nullptr || queues_ != nullptr; }
+
+  // All requests behind `last`, or all if that is null, are those that the engine has just completed.
+  QIO_NOINLINE void note_ended(request* last, clock::time_point at) noexcept {
+    request* const first = last == nullptr ? completed_.first() : last->next;
+    if (queues_ != nullptr) return note_ended_of_classes(first, at);
+    for (request* each = first; each != nullptr; each = each->next) tell_ended(*each, at);
+  }
+  // Parts of background requests leave the list; the requests themselves enter it when they are complete.
+  QIO_COLD void note_ended_of_classes(request* first, clock::time_point at) noexcept {
+    for (request* each = first; each != nullptr;) {
+      const bool is_part = queues_->ended(*each, at);
+      if (is_observed() && each->class_number <= io_class::foreground) tell_ended(*each, at);
+      request* const following = each->next;
+      if (is_part) completed_.remove(*each);
+      each = following;
+    }
+    queues_->go_on(at);
   }
   QIO_COLD void tell_ended(const request& r, clock::time_point at) noexcept {
     const bool by_worker = r.place == uring_place::workers;
@@ -751,8 +792,26 @@ class loop final : public mailbox {
   QIO_NOINLINE void reap(wait_limit until) noexcept {
     request* const last = completed_.last();
     engine_->wait(completed_, until);
-    if (is_observed()) tell_ended(last, now());
+    if (is_watched()) note_ended(last, now());
   }
+
+  // --- for the queues of background requests ---
+
+  QIO_COLD void submit_part(request& part) noexcept override {
+    part.activity->held.insert(part);
+    part.next = nullptr;
+    submit_each(*engine_, &part);
+  }
+  QIO_COLD void cancel_part(request& part) noexcept override {
+    request* const last = completed_.last();
+    if (give_up_waiting(part, completed_)) return note_ended(last, now());
+    engine_->cancel(part);
+  }
+  QIO_COLD void complete_scheduled(request& r, clock::time_point at) noexcept override {
+    completed_.push(r);
+    if (is_observed()) tell_ended(r, at);
+  }
+  QIO_COLD void note_waiting(bool is_one_more) noexcept override { is_one_more ? ++retried_ : --retried_; }
 
   void explain_stalls(explanation& out) const {
     const stall_statistics& found = stalls();
@@ -779,8 +838,11 @@ class loop final : public mailbox {
   // Those that are held back complete with those that hold them up.
   void cancel_all(file_activity& activity) noexcept {
     activity.held.for_each([&](request& r) {
+      if (r.class_number == io_class::part) [[unlikely]]
+        queues_->note_cancellation(r);
       if (!r.is_held_back()) engine_->cancel(r);
     });
+    while (request* const r = activity.waiting.any()) queues_->cancel(*r);
     while (request* const r = activity.retried.any()) give_up(static_cast<retried_request&>(*r));
   }
 
@@ -854,12 +916,14 @@ class loop final : public mailbox {
   completed_requests completed_;
   request* reaped_before_ = nullptr;  // the last of these before the wait of this turn, if there were any
   timers timers_;
-  std::size_t retried_ = 0;  // requests of activities_ that are tried again and again
+  std::unique_ptr<request_queues> queues_;  // of background requests, if anything is scheduled
+  std::size_t retried_ = 0;                 // requests of activities_ that are tried again and again, or are in queues_
   inline_turn inline_turn_;
   clock::time_point due_ = (clock::time_point::min)();  // timers of the turn whose pieces run_one() takes
   unsigned dispatches_left_ = 0;                        // of that turn
   const bool is_to_poll_;
   const inline_work inline_work_;
+  const io_class class_;
   bool ended_ = false;  // calls nothing back any more
 };
 

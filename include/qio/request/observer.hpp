@@ -5,6 +5,7 @@
 
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
+#include <qio/io_class.hpp>
 #include <qio/request/request.hpp>
 #include <qio/result.hpp>
 
@@ -50,14 +51,17 @@ class ended_operation {
   /// The path that its file was opened by; empty if the handle was adopted, or there is none.
   std::string_view file() const noexcept;
 
-  /// When it was handed to the engine; if it was served inline, when the call began.
+  /// Whether it is in this class of its context's scheduler, by its own options or those of its file or context.
+  bool is_of(const io_class& asked) const noexcept;
+
+  /// When it was handed to the engine, or to the queue of its class; if it was served inline, when the call began.
   clock::time_point started() const noexcept { return clock::time_point(clock::duration(request_.started_at)); }
   /// When the context's thread learned that it had ended; if it was served inline, when the call ended.
   clock::time_point ended() const noexcept { return ended_; }
   /// From one to the other.
   clock::duration took() const noexcept { return ended_ - started(); }
-  /// The part of that in qio's own queues: until a worker took it, until there was a place for it in the ring, or until
-  /// it was canceled there. In microseconds, rounded down, up to 71 minutes.
+  /// The part of that in qio's own queues: until a worker took it, until there was a place for it in the ring, until it
+  /// was the turn of its class, or until it was canceled there. In microseconds, rounded down, up to 71 minutes.
   clock::duration queued() const noexcept { return std::chrono::microseconds(request_.queued_for); }
 
  private:

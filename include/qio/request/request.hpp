@@ -7,6 +7,7 @@
 #include <qio/base/intrusive.hpp>
 #include <qio/buffer.hpp>
 #include <qio/configuration.hpp>
+#include <qio/io_class.hpp>
 #include <qio/mode.hpp>
 #include <qio/request/syncs.hpp>
 #include <qio/result.hpp>
@@ -115,6 +116,30 @@ class transfer {
     return advance(static_cast<std::size_t>(answer));
   }
 
+  /// A part of it was a transfer of its own, which has moved `bytes` bytes.
+  void moved(std::size_t bytes) noexcept {
+    if (bytes != 0) static_cast<void>(advance(bytes));
+  }
+
+  /// The rest of it, or what is at the beginning of that: at most `bytes` bytes, which must not be 0.
+  transfer begin_of_rest(std::size_t bytes) const noexcept {
+    QIO_CHECK(transferred_ < total_ && bytes != 0, "a part was requested of a transfer that has nothing left to move");
+    const std::uint64_t offset = next_offset();
+    const auto begin_of = [&](void* start, std::size_t done, std::size_t left) {
+      return transfer(offset, mutable_buffer(static_cast<std::byte*>(start) + done, lesser_of(left, bytes)));
+    };
+    if (vector_.first == nullptr) return begin_of(start_, transferred_, total_ - transferred_);
+    // Whole buffers, if the first of them fits.
+    transfer several = *this;
+    several.offset_ = offset;
+    several.total_ = several.transferred_ = several.count_ = 0;
+    if (within_ == 0)
+      while (several.count_ < count_ && vector_[several.count_].size <= bytes - several.total_)
+        several.total_ += vector_[several.count_++].size;
+    if (several.total_ != 0) return several;
+    return begin_of(vector_[0].data, within_, vector_[0].size - within_);
+  }
+
   /// Handles the result of a call that covered next_range(): 0, or an error.
   progress after_range(raw_result answer, error& failure) noexcept {
     return answer < 0 ? failed(answer, failure) : advance(next_range());
@@ -193,13 +218,15 @@ struct file_activity : detail::list_hook {
 
   detail::list<request> held;     ///< requests that an engine holds, or is about to get
   detail::list<request> retried;  ///< requests that the loop tries again and again: see detail::retried_request
+  detail::list<request> waiting;  ///< requests in queues of their classes: see detail::request_queues
   std::uint32_t in_flight = 0;    ///< requests that an engine holds
   std::uint8_t polled = 0;        ///< a bit for each opcode to be polled; cleared by the engine if the device refuses
-  bool is_plain = false;          ///< in the loop's list, and nobody observes it: nothing to do before a submission
-  bool writes_durably = false;    ///< every write is complete when it is durable
-  bool is_direct = false;         ///< transfers go to the device
-  bool writes_to_cache = true;    ///< so that a durable write may get, and take away, the error of another write
+  bool is_plain = false;  ///< in the loop's list, neither observed nor scheduled: nothing to do before a submission
+  bool writes_durably = false;          ///< every write is complete when it is durable
+  bool is_direct = false;               ///< transfers go to the device
+  bool writes_to_cache = true;          ///< so that a durable write may get, and take away, the error of another write
   access granted = access::read_write;  ///< what the file was opened for
+  std::uint8_t class_number = io_class::none;  ///< of its requests that have none of their own
   file_statistics statistics;
   detail::sync_failure sync_failure;
   detail::sync_epochs epochs;        ///< that an engine holds
@@ -261,6 +288,7 @@ struct request : detail::list_hook {
   // The work to do. Set before submit().
   opcode op = opcode::read;
   sync_kind sync = sync_kind::everything;
+  std::uint8_t class_number = io_class::none;  ///< if it is not that of its file
   platform::native_handle handle = platform::invalid_handle;
   platform::transfer_flags flags = 0;       ///< of a read or a write
   std::uint32_t block = 1;                  ///< what the offset of a direct read is a multiple of; 1 if not direct

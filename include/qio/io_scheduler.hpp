@@ -1,0 +1,732 @@
+// SPDX-License-Identifier: BSL-1.0
+// Background reads and writes that leave the device to the foreground. An opt-in header.
+#pragma once
+
+#include <qio/base/helpers.hpp>
+#include <qio/configuration.hpp>
+#include <qio/explanation.hpp>
+#include <qio/io_class.hpp>
+#include <qio/loop/loop.hpp>
+#include <qio/loop/mailbox.hpp>
+#include <qio/request/request.hpp>
+#include <qio/request/scheduling.hpp>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+QIO_BEGIN_NAMESPACE
+
+/// How an io_scheduler weighs the foreground against the background.
+struct io_scheduler_options {
+  /// What 99 of 100 foreground operations should take at most, from submission to completion. Zero: a multiple of what
+  /// they take without background, which the scheduler measures.
+  std::chrono::nanoseconds latency_goal{};
+  /// That multiple. Measured apart for reads, writes that are not durable, and what waits until data is durable.
+  double latency_factor = 2;
+  /// The longest background transfer while there is a foreground, in bytes, or a quarter of the window if that is more;
+  /// longer ones are split. Rounded down to a power of two, and at least 4 KiB. For direct files, it must be a multiple
+  /// of their alignment. The window begins with it.
+  std::size_t largest_part = 128 * 1024;
+  /// For how long after its last operation there is a foreground.
+  std::chrono::nanoseconds foreground_lasts = std::chrono::milliseconds(50);
+};
+
+/// A class of background operations.
+struct io_class_options {
+  std::string name = "background";  ///< in explanations
+  /// Classes that have something to do get throughput in proportion to their shares. The foreground has 1000: where
+  /// its goal cannot be kept, the background occupies the device for shares / (1000 + shares) of the time, by the
+  /// smallest transfers there are. From 1 to 10,000; what is less or more counts as these.
+  unsigned shares = 100;
+  std::uint64_t bytes_per_second = 0;       ///< a limit, even if there is no foreground; 0: none
+  std::uint64_t operations_per_second = 0;  ///< the same for reads and writes, each counted once
+};
+
+/// What became of the operations of a class: see io_scheduler::statistics().
+struct io_class_statistics {
+  std::uint64_t operations = 0;             ///< that have had their turn, at least once
+  std::uint64_t parts = 0;                  ///< transfers that were made of them: more, if long ones were split
+  std::uint64_t bytes = 0;                  ///< that these were to move
+  std::uint64_t waiting = 0;                ///< operations that wait now, before their first part or between two
+  std::uint64_t in_device = 0;              ///< parts that the system has now
+  std::chrono::nanoseconds longest_wait{};  ///< of a part, for its turn
+};
+
+/// The state of a scheduler: see io_scheduler::statistics().
+struct io_scheduler_statistics {
+  /// The bytes of background transfers that may be in the device at a time while there is a foreground. Less than
+  /// 16 KiB: one transfer of that size, and pauses.
+  std::uint64_t window = 0;
+  std::uint64_t most_in_device = 0;          ///< most bytes that were, while there was a foreground
+  std::uint64_t foreground = 0;              ///< foreground operations that have ended
+  std::uint64_t foreground_late = 0;         ///< of those beside a background, how many took longer than the goal
+  std::chrono::nanoseconds read_alone{};     ///< 99th percentile of foreground reads without a background; 0: unknown
+  std::chrono::nanoseconds write_alone{};    ///< the same of writes that are not durable
+  std::chrono::nanoseconds durable_alone{};  ///< the same of durable writes and syncs
+};
+
+namespace detail {
+
+/// Durations, of which the older ones count less: eight bins to each power of two of nanoseconds.
+class fading_histogram {
+ public:
+  void add(clock::duration took) noexcept {
+    if (total_ >= most) fade();
+    ++bins_[index_of(took)];
+    ++total_;
+  }
+  std::uint32_t count() const noexcept { return total_; }
+
+  /// The upper end of the bin in which the percentile is. 0 if it has too few to tell.
+  clock::duration percentile_99() const noexcept {
+    if (total_ < least) return clock::duration::zero();
+    std::uint32_t above = total_ / 100;
+    std::size_t bin = bins_.size();
+    while (bin > 1 && bins_[--bin] <= above) above -= bins_[bin];
+    const std::size_t octave = bin / 8;
+    const std::uint64_t ns = octave < 3 ? bin + 1 : (bin % 8 + 9) << (octave - 3);
+    return clock::duration(static_cast<clock::rep>(ns));
+  }
+
+ private:
+  static constexpr std::uint32_t least = 50, most = 4096;
+
+  static std::size_t index_of(clock::duration took) noexcept {
+    const auto ns = static_cast<std::uint64_t>(took.count() < 1 ? 1 : took.count());
+    const auto octave = static_cast<std::size_t>(std::bit_width(ns)) - 1;
+    return octave < 3 ? ns : octave * 8 + ((ns >> (octave - 3)) & 7);
+  }
+  void fade() noexcept {
+    total_ = 0;
+    for (std::uint32_t& each : bins_) total_ += each /= 2;
+  }
+
+  std::array<std::uint32_t, 64 * 8> bins_{};
+  std::uint32_t total_ = 0;
+};
+
+}  // namespace detail
+
+/// Lets the background have the device while the foreground's latency allows it. Give contexts one of its classes:
+///
+///     qio::io_scheduler scheduler;                                    // for one device
+///     const qio::io_class compaction = scheduler.make_class({.name = "compaction"});
+///     auto context = qio::context::create({.io_class = scheduler.foreground()}).value();
+///     auto table = qio::direct_file::open(context, path, qio::access::write, qio::creation::always_new,
+///                                         {.io_class = compaction}).value();
+///     co_await file.async_read_at(offset, buffer, {.io_class = compaction});     // or one operation
+///
+/// Asynchronous reads and writes of background classes wait in the context. While there is a foreground (one of its
+/// operations is in flight, or was in the last 50 ms), they are split into parts of at most 128 KiB, and at most
+/// `window` bytes of these are with the system. Every 128 foreground operations or 50 ms, the window grows by a tenth
+/// if at most one in a hundred of them took longer than the goal, and else shrinks by three tenths. Below 16 KiB, the
+/// background makes transfers of that size with pauses. Without a latency_goal, it pauses for 25 ms every 500 ms, so
+/// that the scheduler sees what the foreground takes alone. Without a foreground, parts are of 1 MiB, and up to 8 MiB
+/// are with the system.
+///
+/// A write is not split if it is durable or untorn; syncs and other operations are not scheduled. A file of a
+/// background class writes nothing inline. A part that the system has got is not taken back for the foreground's sake:
+/// choose direct or uncached files, because what is written to the page cache reaches the device when the kernel likes.
+/// Cancellation, deadlines, results and errors are as without a scheduler. Parts of one operation follow each other.
+///
+/// Any thread may use it. It must outlive the contexts that were created with its classes, and the files that were
+/// opened on them. These should use one device: a scheduler for each. A context that has parts in flight, and is not
+/// run, holds up the background of all others. Classes and contexts allocate memory when they are made; operations do
+/// not.
+class io_scheduler final : detail::request_scheduler {
+ public:
+  /// How many classes it may have, besides the foreground.
+  static constexpr std::size_t most_classes = 16;
+
+  explicit io_scheduler(const io_scheduler_options& options = {})
+      : options_(options),
+        largest_part_(static_cast<double>(std::bit_floor(detail::greater_of<std::size_t>(options.largest_part, 4096)))),
+        window_(largest_part_) {
+    classes_.reserve(most_classes);  // so that they stay where they are
+  }
+  io_scheduler(const io_scheduler&) = delete;
+  io_scheduler& operator=(const io_scheduler&) = delete;
+  ~io_scheduler() {
+    QIO_REQUIRE_AT(attached_.empty(),
+                   "an io_scheduler was destroyed before a context that uses it, or before a file of one",
+                   detail::caller());
+  }
+
+  /// The class of what is to go to the system at once.
+  io_class foreground() noexcept { return {*this, io_class::foreground}; }
+
+  /// A background class. At most 16: one more is a failed precondition.
+  io_class make_class(const io_class_options& options = {},
+                      [[maybe_unused]] detail::caller from = detail::caller::here()) {
+    const std::lock_guard lock(mutex_);
+    QIO_REQUIRE_AT(classes_.size() < most_classes, "an io_scheduler was asked for more than 16 classes", from);
+    background& made = classes_.emplace_back();
+    made.options = options;
+    made.options.shares = detail::greater_of(1u, detail::lesser_of(options.shares, 10'000u));
+    shares_ += made.options.shares;
+    return {*this, static_cast<std::uint8_t>(io_class::foreground + classes_.size())};
+  }
+
+  /// What became of a class of this scheduler so far. Of the foreground or none, nothing is known.
+  io_class_statistics statistics(const io_class& of) const {
+    const std::lock_guard lock(mutex_);
+    if (of.scheduler() != this || of.is_foreground()) return {};
+    return classes_[index_of(of.number())].statistics;
+  }
+  /// The scheduler's own state.
+  io_scheduler_statistics statistics() const {
+    const std::lock_guard lock(mutex_);
+    io_scheduler_statistics found = totals_;
+    found.foreground = foreground_ended_.load(std::memory_order_relaxed);
+    found.window = static_cast<std::uint64_t>(window_);
+    found.read_alone = kinds_[0].alone.percentile_99();
+    found.write_alone = kinds_[1].alone.percentile_99();
+    found.durable_alone = kinds_[2].alone.percentile_99();
+    return found;
+  }
+
+ private:
+  using clock = detail::clock;
+  class queues;
+
+  static constexpr double kib = 1024;
+  static constexpr double largest_window = 4096 * kib;
+  static constexpr std::size_t part_alone = 1024 * 1024, most_alone = 8 * part_alone;  // without a foreground
+  static constexpr std::uint32_t most_parts = 64;
+  static constexpr clock::duration pause = std::chrono::milliseconds(25),
+                                   between_pauses = std::chrono::milliseconds(500);
+  static constexpr clock::duration grant_lasts = std::chrono::milliseconds(10);
+
+  struct background {
+    io_class_options options;
+    io_class_statistics statistics;
+    double virtual_time = 0;              // what it has moved, over its shares
+    double bytes_left = 0, ops_left = 0;  // of its limits
+    clock::time_point refilled_at{};
+  };
+  // Reads, writes, and what waits for durability.
+  struct kind {
+    detail::fading_histogram alone;
+    std::uint32_t beside = 0, late = 0;  // since the window was judged: beside the background; of these, too long
+  };
+  struct sample {
+    std::uint8_t kind;
+    bool is_alone;
+    clock::duration took;
+  };
+  struct grant {
+    std::size_t bytes = 0;  // 0: none
+    std::size_t of = 0;     // the class
+    clock::time_point at{};
+  };
+
+  static std::size_t index_of(std::uint8_t number) noexcept { return number - io_class::foreground - 1u; }
+
+  std::unique_ptr<detail::request_queues> attach(detail::scheduled_loop& loop, detail::mailbox& posts) override;
+  void explain(explanation& out) const;
+
+  // --- the foreground ---
+
+  // One more or one less is in flight.
+  void note_foreground(int change, clock::time_point now) noexcept {
+    foreground_in_flight_.fetch_add(change, std::memory_order_relaxed);
+    if (change < 0) foreground_ended_.fetch_add(1, std::memory_order_relaxed);
+    last_foreground_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+  }
+  bool has_foreground(clock::time_point now) const noexcept {
+    if (foreground_in_flight_.load(std::memory_order_relaxed) != 0) return true;
+    const clock::duration last(last_foreground_.load(std::memory_order_relaxed));
+    return last != clock::duration::zero() && now.time_since_epoch() - last < options_.foreground_lasts;
+  }
+  /// Whether an operation that began then, and has just ended, had the device to itself.
+  bool was_alone(clock::time_point since) const noexcept {
+    return since.time_since_epoch().count() >= free_since_.load(std::memory_order_relaxed);
+  }
+
+  // --- under the lock ---
+
+  clock::duration goal_of(const kind& of) const noexcept {
+    if (options_.latency_goal.count() != 0) return options_.latency_goal;
+    const auto alone = static_cast<double>(of.alone.percentile_99().count());
+    return clock::duration(static_cast<clock::rep>(alone * options_.latency_factor));
+  }
+
+  void judge(const std::vector<sample>& samples, clock::time_point now) noexcept {
+    for (const sample& each : samples) {
+      kind& of = kinds_[each.kind];
+      if (each.is_alone) {
+        of.alone.add(each.took);
+        alone_at_ = now;
+      } else if (const clock::duration goal = goal_of(of); goal.count() != 0) {
+        ++of.beside;
+        of.late += each.took > goal;
+        totals_.foreground_late += each.took > goal;
+      }
+    }
+    std::uint32_t most = 0;
+    for (const kind& each : kinds_) most = detail::greater_of(most, each.beside);
+    if (most < 128 && (most < 32 || now - judged_at_ < std::chrono::milliseconds(50))) return;
+    bool is_late = false;
+    for (kind& each : kinds_) {
+      is_late = is_late || (each.beside >= 32 && each.late * 100 > each.beside);
+      if (each.beside >= 32) each.beside = each.late = 0;
+    }
+    if (is_late)
+      window_ *= 0.7;
+    else if (was_limited_)
+      window_ *= 1.1;
+    const double least = smallest_part_ * shares_ / (1000 + shares_);
+    window_ = window_ < least ? least : window_ > largest_window ? largest_window : window_;
+    was_limited_ = false;
+    judged_at_ = now;
+  }
+
+  void refill(background& of, clock::time_point now) noexcept {
+    const double seconds = std::chrono::duration<double>(now - of.refilled_at).count();
+    const auto filled = [&](double left, std::uint64_t rate) {
+      const auto per_second = static_cast<double>(rate);
+      return detail::lesser_of(left + seconds * per_second, per_second / 10);
+    };
+    of.bytes_left = filled(of.bytes_left, of.options.bytes_per_second);
+    of.ops_left = filled(of.ops_left, of.options.operations_per_second);
+    of.refilled_at = now;
+  }
+  // When a class may go on, by its limits.
+  static clock::duration until_allowed(const background& of) noexcept {
+    const auto wait = [](double left, std::uint64_t rate) {
+      return rate == 0 || left >= 0 ? 0.0 : -left / static_cast<double>(rate);
+    };
+    const double seconds = detail::greater_of(wait(of.bytes_left, of.options.bytes_per_second),
+                                              wait(of.ops_left, of.options.operations_per_second));
+    return std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds));
+  }
+
+  std::size_t part_now(clock::time_point now, const background& of) const noexcept {
+    std::size_t part = part_alone;
+    if (has_foreground(now)) {
+      const double most = detail::greater_of(largest_part_, window_ / 4);
+      const double within = detail::greater_of(smallest_part_, detail::lesser_of(window_, most));
+      part = std::bit_floor(static_cast<std::size_t>(within));
+    }
+    if (of.options.bytes_per_second == 0) return part;
+    const std::uint64_t paced = std::bit_floor(of.options.bytes_per_second / 32 | 1);
+    return detail::lesser_of<std::uint64_t>(
+        part, detail::greater_of<std::uint64_t>(paced, static_cast<std::uint64_t>(smallest_part_)));
+  }
+
+  // Whether the system may have a part of `part` bytes. Otherwise `again` is when to ask, if time decides it.
+  bool has_room(std::size_t part, clock::time_point now, clock::time_point& again) noexcept {
+    const bool competes = has_foreground(now);
+    if (competes && options_.latency_goal.count() == 0 && now - alone_at_ > between_pauses && now >= paused_until_ &&
+        now - last_pause_ > between_pauses) {
+      last_pause_ = now;
+      paused_until_ = now + pause;
+    }
+    if (now < paused_until_) {
+      again = detail::lesser_of(again, paused_until_);
+      return false;
+    }
+    if (parts_ == 0) return true;
+    const std::size_t limit = competes ? static_cast<std::size_t>(window_) : most_alone;
+    const bool fits = parts_ < most_parts && in_device_ + part <= limit;
+    if (!fits && competes) was_limited_ = true;
+    return fits;
+  }
+
+  // Grants parts to loops until there is no room. `again` is when to ask again, if time decides it.
+  void distribute(const queues& self, clock::time_point now, clock::time_point& again) noexcept;
+  // The class whose turn it is, among those that loops want and that their limits allow.
+  background* next_class(clock::time_point now, clock::time_point& again) noexcept;
+
+  void occupy(std::size_t bytes) noexcept {
+    ++parts_;
+    in_device_ += bytes;
+    free_since_.store((std::numeric_limits<clock::rep>::max)(), std::memory_order_relaxed);
+  }
+  void vacate(std::size_t bytes, clock::time_point now) noexcept {
+    --parts_;
+    in_device_ -= bytes;
+    if (parts_ == 0) free_since_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+  }
+  // A part has ended that took so long.
+  void release(std::size_t of, std::size_t bytes, clock::duration took, clock::time_point now) noexcept {
+    vacate(bytes, now);
+    --classes_[of].statistics.in_device;
+    if (window_ >= smallest_part_ || !has_foreground(now)) return;
+    const auto rest = static_cast<clock::rep>(static_cast<double>(took.count()) * (smallest_part_ / window_ - 1));
+    paused_until_ = detail::greater_of(paused_until_, now + clock::duration(rest));
+  }
+  // A part that `g` was for is about to be submitted.
+  void use(const grant& g, std::size_t bytes, bool is_first, clock::duration waited, clock::time_point now) noexcept {
+    in_device_ += bytes - g.bytes;
+    background& of = classes_[g.of];
+    io_class_statistics& counts = of.statistics;
+    ++counts.parts;
+    ++counts.in_device;
+    counts.bytes += bytes;
+    of.virtual_time += (static_cast<double>(bytes) + smallest_part_) / of.options.shares;
+    of.bytes_left -= static_cast<double>(bytes);
+    if (is_first) {
+      ++counts.operations;
+      of.ops_left -= 1;
+      if (waited > counts.longest_wait) counts.longest_wait = waited;
+    }
+    if (has_foreground(now) && in_device_ > totals_.most_in_device) totals_.most_in_device = in_device_;
+  }
+
+  const io_scheduler_options options_;
+  const double largest_part_;
+  const double smallest_part_ = detail::lesser_of(largest_part_, 16 * kib);
+  mutable std::mutex mutex_;
+  std::vector<background> classes_;
+  unsigned shares_ = 0;  // of all classes
+  std::vector<queues*> attached_;
+  std::size_t turn_ = 0;  // of attached_: who was served last
+  kind kinds_[3];
+  io_scheduler_statistics totals_;
+  double window_;
+  bool was_limited_ = false;  // by the window, since that was judged
+  double virtual_time_ = 0;   // of the class that was served last
+  std::uint32_t parts_ = 0;   // in the device, or granted
+  std::size_t in_device_ = 0;
+  clock::time_point judged_at_{}, paused_until_{}, last_pause_{}, alone_at_{};
+  std::atomic<int> foreground_in_flight_ = 0;
+  std::atomic<std::uint64_t> foreground_ended_ = 0;
+  std::atomic<clock::rep> last_foreground_ = 0, free_since_ = 0;
+};
+
+/// The background requests of one loop.
+class io_scheduler::queues final : public detail::request_queues, detail::posted, detail::timer {
+ public:
+  queues(io_scheduler& owner, detail::scheduled_loop& loop, detail::mailbox& posts)
+      : owner_(owner), loop_(loop), posts_(posts), slots_(std::make_unique<slot[]>(most_parts)) {
+    samples_.reserve(most_samples);
+    ended_.reserve(most_parts);
+    run = [](posted& node) noexcept { static_cast<queues&>(node).issue(); };
+    expired = [](timer& node) noexcept {
+      static_cast<queues&>(node).issue();
+      return false;
+    };
+    const std::lock_guard lock(owner_.mutex_);
+    owner_.attached_.push_back(this);
+  }
+  queues(const queues&) = delete;
+  queues& operator=(const queues&) = delete;
+  ~queues() override {
+    const std::lock_guard lock(owner_.mutex_);
+    owner_.judge(samples_, owner_.judged_at_);
+    std::erase(owner_.attached_, this);
+    if (granted_.bytes != 0) owner_.vacate(granted_.bytes, owner_.judged_at_);
+    if (is_posted) posts_.withdraw(*this);
+    if (is_armed) loop_.disarm(*this);
+  }
+
+  bool takes(request& r) noexcept override {
+    const std::uint8_t number = class_of(r);
+    if (is_foreground(r, number)) owner_.note_foreground(+1, started(r));
+    if (number <= io_class::foreground || r.op > opcode::write) return false;
+    r.class_number = number;
+    r.argument = nullptr;
+    wait(r, false);
+    loop_.note_waiting(true);
+    issue(started(r));
+    return true;
+  }
+
+  bool ended(request& r, clock::time_point now) noexcept override {
+    if (r.class_number == io_class::part) {
+      end_part(static_cast<slot&>(r), now);
+      return true;
+    }
+    if (!is_foreground(r, class_of(r))) return false;
+    owner_.note_foreground(-1, now);
+    if (r.failed()) return false;
+    if (samples_.empty()) sampled_at_ = now;
+    if (samples_.size() == most_samples) judge(now);
+    const std::uint8_t kind = r.op == opcode::read ? 0 : r.op == opcode::write && !r.is_durable_write() ? 1 : 2;
+    samples_.push_back({kind, owner_.was_alone(started(r)), now - started(r)});
+    return false;
+  }
+
+  void go_on(clock::time_point now) noexcept override {
+    if (!samples_.empty() && now - sampled_at_ > std::chrono::milliseconds(2)) judge(now);
+    if (!ended_.empty() || wants_ != 0) issue(now);
+  }
+
+  void cancel(request& r) noexcept override {
+    r.cancel_requested = true;
+    if (r.argument != nullptr) return loop_.cancel_part(*static_cast<slot*>(r.argument));
+    leave_queue(r);
+    r.fail_as_canceled();
+    finish(r, loop_.now());
+    if (wants_ == 0) set_timer((clock::time_point::max)());
+    const std::lock_guard lock(owner_.mutex_);
+    publish();
+  }
+
+  void note_cancellation(request& part) noexcept override { static_cast<slot&>(part).whole->cancel_requested = true; }
+
+  void explain(explanation& out) const override { owner_.explain(out); }
+
+ private:
+  friend io_scheduler;
+
+  // A part of a request, as an engine sees it.
+  struct slot : request {
+    request* whole = nullptr;  // null if it is free
+    std::size_t of = 0;        // the class
+  };
+  // A slot whose part has ended. It becomes free when the loop has forgotten it.
+  struct ended_part {
+    slot* from;
+    std::size_t bytes;
+    clock::duration took;
+  };
+  static constexpr std::size_t most_samples = 32;
+
+  static clock::time_point started(const request& r) noexcept {
+    return clock::time_point(clock::duration(r.started_at));
+  }
+  static std::uint8_t class_of(const request& r) noexcept {
+    return r.class_number != io_class::none ? r.class_number : r.activity->class_number;
+  }
+  static bool is_foreground(const request& r, std::uint8_t number) noexcept {
+    return number == io_class::foreground && r.op <= opcode::sync;
+  }
+  static std::uint32_t microseconds(clock::duration time) noexcept {
+    return static_cast<std::uint32_t>(time / std::chrono::microseconds(1));
+  }
+
+  // --- waiting ---
+
+  void wait(request& r, bool at_front) noexcept {
+    const std::size_t of = index_of(r.class_number);
+    r.activity->waiting.insert(r);
+    at_front ? lanes_[of].push_front(r) : lanes_[of].push(r);
+    ++waiting_[of];
+    wants_ |= 1u << of;
+  }
+  void leave_queue(request& r) noexcept {
+    const std::size_t of = index_of(r.class_number);
+    QIO_CHECK(waiting_[of] != 0, "bug in qio: a request left a queue that is empty");
+    r.unlink();
+    lanes_[of].remove(r);
+    if (--waiting_[of] == 0) wants_ &= ~(1u << of);
+  }
+
+  // Under the scheduler's lock: what it knows of this loop.
+  void publish() noexcept {
+    for (std::size_t of = 0; of < owner_.classes_.size(); ++of) {
+      std::uint64_t& all = owner_.classes_[of].statistics.waiting;
+      all += waiting_[of] - std::exchange(published_[of], waiting_[of]);
+    }
+    published_wants_ = parts_ == most_parts ? 0 : wants_;
+  }
+
+  void judge(clock::time_point now) noexcept {
+    const std::lock_guard lock(owner_.mutex_);
+    owner_.judge(samples_, now);
+    samples_.clear();
+  }
+
+  // --- parts ---
+
+  void issue() noexcept {
+    is_woken_ = false;
+    issue(loop_.now());
+  }
+
+  // Submits parts as long as the scheduler allows it.
+  void issue(clock::time_point now) noexcept {
+    clock::time_point again = (clock::time_point::max)();
+    for (;;) {
+      grant next;
+      {
+        const std::lock_guard lock(owner_.mutex_);
+        for (const ended_part& each : ended_) {
+          owner_.release(each.from->of, each.bytes, each.took, now);
+          each.from->whole = nullptr;
+          --parts_;
+        }
+        ended_.clear();
+        publish();
+        owner_.distribute(*this, now, again);
+        next = std::exchange(granted_, grant());
+        if (next.bytes != 0) use(next, now);
+      }
+      if (next.bytes == 0) break;
+      if (request* const r = taken_) submit_part_of(*r, next, now);
+    }
+    set_timer(wants_ == 0 ? (clock::time_point::max)() : again);
+  }
+
+  // Decides what is submitted. Under the lock, because the scheduler counts it.
+  void use(const grant& of, clock::time_point now) noexcept {
+    taken_ = lanes_[of.of].first();
+    if (taken_ == nullptr || parts_ == most_parts) {
+      taken_ = nullptr;
+      return owner_.vacate(of.bytes, now);
+    }
+    request& r = *taken_;
+    const bool is_whole = (r.flags & platform::untorn) != 0 || r.is_durable_write();
+    part_ = r.io.begin_of_rest(is_whole ? r.io.total() : of.bytes);
+    owner_.use(of, part_.total(), r.io.transferred() == 0, now - started(r), now);
+  }
+
+  void submit_part_of(request& r, const grant& of, clock::time_point now) noexcept {
+    leave_queue(r);
+    slot* free = slots_.get();
+    while (free->whole != nullptr) ++free;
+    std::destroy_at(free);
+    std::construct_at(free);
+    ++parts_;
+    free->whole = &r;
+    free->of = of.of;
+    free->op = r.op;
+    free->handle = r.handle;
+    free->flags = r.flags;
+    free->block = r.block;
+    free->io = part_;
+    free->activity = r.activity;
+    free->class_number = io_class::part;
+    free->started_at = now.time_since_epoch().count();
+    free->queued_for = 0;
+    free->completed = &call_back_part;
+    r.argument = free;
+    submitted_.insert(r);
+    loop_.submit_part(*free);
+  }
+
+  // Parts are taken out of the loop's list before that calls back. (Debuggers know them by this function.)
+  static void call_back_part(request&) noexcept { QIO_CHECK(false, "bug in qio: a part of a request was called back"); }
+
+  void end_part(slot& part, clock::time_point now) noexcept {
+    request& r = *part.whole;
+    const std::size_t moved = part.io.transferred();
+    r.unlink();
+    r.argument = nullptr;
+    r.io.moved(moved);
+    r.place = part.place;
+    // The time in the device, until it is complete.
+    r.queued_for += microseconds(now - started(part)) - part.queued_for;
+    ended_.push_back({&part, part.io.total(), now - started(part)});
+    if (part.failed())
+      r.failure = part.failure.after(r.io.transferred());
+    else if (moved == part.io.total() && r.io.transferred() != r.io.total())
+      return r.cancel_requested ? end_as_canceled(r, now) : wait(r, true);
+    finish(r, now);
+  }
+  void end_as_canceled(request& r, clock::time_point now) noexcept {
+    r.fail_as_canceled();
+    finish(r, now);
+  }
+
+  void finish(request& r, clock::time_point now) noexcept {
+    r.queued_for = microseconds(now - started(r)) - r.queued_for;
+    loop_.note_waiting(false);
+    loop_.complete_scheduled(r, now);
+  }
+
+  void set_timer(clock::time_point when_to) noexcept {
+    if (is_armed && when == when_to) return;
+    if (is_armed) loop_.disarm(*this);
+    when = when_to;
+    if (when_to != (clock::time_point::max)()) loop_.arm(*this);
+  }
+
+  io_scheduler& owner_;
+  detail::scheduled_loop& loop_;
+  detail::mailbox& posts_;
+  std::array<detail::queue<request>, most_classes> lanes_;
+  std::array<std::uint64_t, most_classes> waiting_{};  // requests in each
+  std::uint32_t wants_ = 0;                            // a bit for each that has some
+  std::unique_ptr<slot[]> slots_;
+  std::uint32_t parts_ = 0;          // slots in use
+  std::vector<ended_part> ended_;    // of these, since the last issue()
+  detail::list<request> submitted_;  // requests of which the engine has a part
+  std::vector<sample> samples_;
+  clock::time_point sampled_at_{};  // the first of them
+  request* taken_ = nullptr;        // what the next part is of ...
+  detail::transfer part_;           // ... and that part
+  // Under the scheduler's lock.
+  std::array<std::uint64_t, most_classes> published_{};
+  std::uint32_t published_wants_ = 0;
+  grant granted_;
+  std::atomic<bool> is_woken_ = false;
+};
+
+inline std::unique_ptr<detail::request_queues> io_scheduler::attach(detail::scheduled_loop& loop,
+                                                                    detail::mailbox& posts) {
+  return std::make_unique<queues>(*this, loop, posts);
+}
+
+inline io_scheduler::background* io_scheduler::next_class(clock::time_point now, clock::time_point& again) noexcept {
+  std::uint32_t wanted = 0;
+  for (const queues* each : attached_)
+    if (each->granted_.bytes == 0) wanted |= each->published_wants_;
+  background* next = nullptr;
+  for (std::size_t of = 0; of < classes_.size(); ++of) {
+    background& each = classes_[of];
+    if ((wanted & (1u << of)) == 0) continue;
+    refill(each, now);
+    if (const clock::duration left = until_allowed(each); left > clock::duration::zero())
+      again = detail::lesser_of(again, now + left);
+    else if (next == nullptr || each.virtual_time < next->virtual_time)
+      next = &each;
+  }
+  return next;
+}
+
+inline void io_scheduler::distribute(const queues& self, clock::time_point now, clock::time_point& again) noexcept {
+  // What waits for parts that other loops have asks now and then, in case that these are not run.
+  again = self.published_wants_ != 0 ? now + grant_lasts : (clock::time_point::max)();
+  for (queues* each : attached_)
+    if (each->granted_.bytes != 0 && now - each->granted_.at > grant_lasts) {
+      // Nothing runs that context. It says what it wants when it runs again.
+      vacate(each->granted_.bytes, now);
+      each->granted_ = {};
+      each->published_wants_ = 0;
+    }
+  while (background* const next = next_class(now, again)) {
+    const std::size_t part = part_now(now, *next);
+    if (!has_room(part, now, again)) return;
+    const auto of = static_cast<std::size_t>(next - classes_.data());
+    queues* chosen = nullptr;
+    for (std::size_t i = 0; i < attached_.size() && chosen == nullptr; ++i) {
+      queues& each = *attached_[(turn_ + 1 + i) % attached_.size()];
+      if (each.granted_.bytes != 0 || (each.published_wants_ & (1u << of)) == 0) continue;
+      chosen = &each;
+      turn_ = (turn_ + 1 + i) % attached_.size();
+    }
+    occupy(part);
+    // What had nothing to do does not make up for that.
+    virtual_time_ = next->virtual_time = detail::greater_of(next->virtual_time, virtual_time_);
+    chosen->granted_ = {part, of, now};
+    if (chosen != &self && !chosen->is_woken_.exchange(true)) chosen->posts_.post(*chosen);
+  }
+}
+
+inline void io_scheduler::explain(explanation& out) const {
+  const io_scheduler_statistics found = statistics();
+  std::string alone;
+  for (const auto& [name, time] : {std::pair("reads", found.read_alone), std::pair("writes", found.write_alone),
+                                   std::pair("durable writes", found.durable_alone)})
+    if (time.count() != 0)
+      alone += (alone.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(time.count() / 1000) + " us";
+  out.add("background window", std::to_string(found.window) + " bytes",
+          alone.empty() ? "" : "99th percentile of the foreground alone: " + alone);
+}
+
+QIO_END_NAMESPACE

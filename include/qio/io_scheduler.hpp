@@ -552,7 +552,7 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
   void issue(clock::time_point now) noexcept {
     clock::time_point again = (clock::time_point::max)();
     for (;;) {
-      grant next;
+      grant taken;
       {
         const std::lock_guard lock(owner_.mutex_);
         for (const ended_part& each : ended_) {
@@ -563,23 +563,23 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
         ended_.clear();
         publish();
         owner_.distribute(*this, now, again);
-        next = std::exchange(granted_, grant());
-        if (next.bytes != 0) use(next, now);
+        taken = std::exchange(granted_, grant());
+        if (taken.bytes != 0) use(taken, now);
       }
-      if (next.bytes == 0) break;
-      if (request* const r = taken_) submit_part_of(*r, next, now);
+      if (taken.bytes == 0) break;
+      if (request* const r = next_) submit_part_of(*r, taken, now);
     }
     set_timer(wants_ == 0 ? (clock::time_point::max)() : again);
   }
 
   // Decides what is submitted. Under the lock, because the scheduler counts it.
   void use(const grant& of, clock::time_point now) noexcept {
-    taken_ = lanes_[of.of].first();
-    if (taken_ == nullptr || parts_ == most_parts) {
-      taken_ = nullptr;
+    next_ = lanes_[of.of].first();
+    if (next_ == nullptr || parts_ == most_parts) {
+      next_ = nullptr;
       return owner_.vacate(of.bytes, now);
     }
-    request& r = *taken_;
+    request& r = *next_;
     const bool is_whole = (r.flags & platform::untorn) != 0 || r.is_durable_write();
     part_ = r.io.begin_of_rest(is_whole ? r.io.total() : of.bytes);
     owner_.use(of, part_.total(), r.io.transferred() == 0, now - started(r), now);
@@ -658,7 +658,7 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
   detail::list<request> submitted_;  // requests of which the engine has a part
   std::vector<sample> samples_;
   clock::time_point sampled_at_{};  // the first of them
-  request* taken_ = nullptr;        // what the next part is of ...
+  request* next_ = nullptr;        // what the next part is of ...
   detail::transfer part_;           // ... and that part
   // Under the scheduler's lock.
   std::array<std::uint64_t, most_classes> published_{};

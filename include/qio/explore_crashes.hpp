@@ -475,9 +475,10 @@ class crash_explorer {
 /// the check throws is a failure.
 ///
 /// A write that is in flight while another operation completes may have begun up to any sector when the power fails.
-/// One that nothing overlaps has been carried out, and then any of its sectors may be lost, or not at all. Of
-/// operations that overlap, one order is explored, which the seed chooses. A crash during recovery is not explored:
-/// make recovery the program, and have `prepare` make what it finds.
+/// One that nothing overlaps has been carried out, and then any of its sectors may be lost, or not at all. A durable
+/// write may lose any of its sectors until it has succeeded. Of operations that overlap, one order is explored, which
+/// the seed chooses. A crash during recovery is not explored: make recovery the program, and have `prepare` make what
+/// it finds.
 ///
 /// Takes about 10 microseconds for each state, and the memory of a few copies of the disk. Uses the calling thread, and
 /// allocates.

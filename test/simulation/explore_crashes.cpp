@@ -78,6 +78,11 @@ TEST_CASE("explored are the states that random power cuts leave, and no others")
           program one(disk);
           one.open("data").value().write_at(512, filled(512, 3), {.durable = true}).value();
         }}},
+      {"a durable write alone",
+       {[](auto& disk) {
+         program one(disk);
+         one.open("data").value().write_at(1024, filled(1536, 2), {.durable = true}).value();
+       }}},
       {"space",
        {[](auto& disk) { program(disk).open("data").value().allocate(0, 8192).value(); },
         [](auto& disk) { write(disk, "data", 8, 1, 2); },
@@ -135,6 +140,44 @@ TEST_CASE("three operations of four blocks between syncs are explored exhaustive
   CHECK(at_end.size() == 4096);
   CHECK(found.crashes == 7);  // three opens and three writes
   CHECK(found.states == 2 * (1 + 16 + 256) + 4096);
+}
+
+TEST_CASE("a durable write that nothing overlaps may be torn until it has succeeded") {
+  const bytes some = filled(2048, 2);
+  const auto blocking = [&](program&, auto& data) { static_cast<void>(data.write_at(0, some, {.durable = true})); };
+  const auto asynchronous = [&](program& one, auto& data) {
+    static_cast<void>(one.context.run(data.async_write_at(0, some, {.durable = true})));
+  };
+  // None knows of the power failure when it begins.
+  const auto two = [&](program& one, auto& data) {
+    const auto half = [&](std::size_t offset) -> qio::task<> {
+      static_cast<void>(
+          co_await data.async_write_at(offset, std::span(some).subspan(offset, 1024), {.durable = true}));
+    };
+    one.context.run(qio::when_all(half(0), half(1024)));
+  };
+  const auto states_of = [&](const auto& change) {
+    std::set<std::string> states;
+    bool has_ended = false;
+    const auto found = explore_crashes(
+        [&](simulated_disk& disk) {
+          has_ended = false;
+          program one(disk);
+          if (auto data = one.open("data")) change(one, data.value());
+          has_ended = disk.has_power();
+        },
+        [&](simulated_disk& disk) {
+          states.insert(state_of(disk));
+          return has_ended && state_of(disk) != "data:2048:2222 " ? "it is lost" : std::string();
+        },
+        {.prepare = data_of(4)});
+    CHECK_FALSE(found.failure);
+    CHECK(found.exhaustive);
+    return states.size();
+  };
+  CHECK(states_of(blocking) == 16);
+  CHECK(states_of(asynchronous) == 16);
+  CHECK(states_of(two) == 16);
 }
 
 TEST_CASE("combinations that leave the same state are checked once") {

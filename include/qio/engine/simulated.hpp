@@ -113,7 +113,8 @@ class simulated : detail::no_hook {
   // The completion of one simulated system call.
   struct event {
     request* about;
-    bool had_power;  // when it began
+    bool had_power;          // when it began
+    bool is_loss_unnoticed;  // when it began: see simulated_disk
   };
 
   void admit() noexcept {
@@ -121,7 +122,7 @@ class simulated : detail::no_hook {
       request& r = *backlog_.front();
       if (watch_->is_observing()) r.queued_for = detail::age_of(r, disk_.now_);
       if (r.op == opcode::read) disk_.scribble(platform::number_of(r.handle), r.io.next());
-      schedule({&r, disk_.has_power()}, disk_.duration());
+      schedule({&r, disk_.has_power(), disk_.is_loss_unnoticed_}, disk_.duration());
     }
   }
 
@@ -154,6 +155,7 @@ class simulated : detail::no_hook {
     const std::uint64_t number = platform::number_of(r.handle);
     if (r.op == opcode::read) return detail::take_answer(r, disk_.read(number, now));
     if (what.had_power && !disk_.has_power()) disk_.lose_power_during_write(number, now, r.flags);
+    if (what.is_loss_unnoticed && !disk_.has_power()) disk_.lose_power_during_durable_write(number, now, r.flags);
     return detail::take_answer(r, disk_.write(number, now, r.flags));
   }
 

@@ -234,6 +234,11 @@ class crash_explorer {
     disk.chance_.supply(nullptr);
   }
 
+  // Whether the program has turned the power on or off: it is on as long as calls are left.
+  bool has_meddled(const simulated_disk& disk, const place& where) const noexcept {
+    return disk.has_power() != (disk.calls_ - prepared_.calls_ < where.calls);
+  }
+
   // What a power cut leaves of a disk.
   static void restart(simulated_disk& disk, const simulated_disk& crashed, choice_sequence& choices) {
     disk.copy_state(crashed);
@@ -264,6 +269,13 @@ class crash_explorer {
     found_.exhaustive &= visit_sequences(others::survive, most_runs, [&](choice_sequence& in_run) {
       simulated_disk crashed(options_.disk);
       run_program(crashed, where, in_run);
+      if (has_meddled(crashed, where)) {
+        found_.failure.emplace();
+        found_.failure->reason =
+            "explore_crashes: the program has called cut_power_after() or restart(), which is up to the exploration: "
+            "leave it out";
+        return false;
+      }
       result.program_ended &= crashed.has_power();
       // It has ended with its last call, but the next run is the one that never notices the crash.
       if (!crashed.has_power() && crashed.calls_ == prepared_.calls_ + where.calls) return true;
@@ -469,6 +481,8 @@ class crash_explorer {
 /// The program and the check share what the program has promised, in variables that the program sets at its beginning:
 /// each run of the program is followed by the checks of the states that it may have left. The check may change the
 /// disk, which is a copy. Both must do the same each time, so they use no other threads, clocks or sources of chance.
+///
+/// The program must not call cut_power_after() or restart(): that is a failure.
 ///
 /// A program whose operations fail may go on, return, or throw any exception: after the power has failed, or a sync as
 /// by explore_crashes_options::failing_syncs, that ends it. Other exceptions leave explore_crashes(). An exception that

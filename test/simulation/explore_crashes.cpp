@@ -455,6 +455,27 @@ TEST_CASE("an exception ends a program without power, another one leaves the exp
   CHECK(found.failure->reason == "the check threw an exception: mistake");
 }
 
+TEST_CASE("a program that turns the power on or off itself is a failure") {
+  const auto explore = [](void (*change_power)(simulated_disk&)) {
+    return explore_crashes(
+        [&](simulated_disk& disk) {
+          program one(disk);
+          if (auto data = one.open("data")) static_cast<void>(data.value().write_at(0, filled(512, 2)));
+          change_power(disk);
+        },
+        accept, {.prepare = data_of(1)});
+  };
+  for (const auto change_power : {+[](simulated_disk& disk) { disk.restart(); },
+                                  +[](simulated_disk& disk) { disk.cut_power_after(0); },
+                                  +[](simulated_disk& disk) { disk.cut_power_after(100); }}) {
+    const auto found = explore(change_power);
+    CHECK_FALSE(found.exhaustive);
+    REQUIRE(found.failure);
+    CHECK_THAT(found.failure->reason, qio_test::Contains("restart()"));
+  }
+  CHECK_FALSE(explore([](simulated_disk&) {}).failure);
+}
+
 TEST_CASE("a program that does not do the same each time is reported") {
   int runs = 0;
   const auto found = explore_crashes(

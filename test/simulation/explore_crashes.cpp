@@ -180,6 +180,39 @@ TEST_CASE("a durable write that nothing overlaps may be torn until it has succee
   CHECK(states_of(two) == 16);
 }
 
+TEST_CASE("a write that completes while a sync is in flight is not covered by it") {
+  const bytes some = filled(1024, 2);
+  std::uint64_t overtaken = 0, lost = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    bool was_overtaken = false;
+    const auto found = explore_crashes(
+        [&](simulated_disk& disk) {
+          was_overtaken = false;
+          program one(disk);
+          auto data = one.open("data");
+          if (!data) return;
+          bool is_written = false, is_overtaken = false;
+          const auto write = [&]() -> qio::task<> {
+            is_written = (co_await data.value().async_write_at(0, some)).has_value();
+          };
+          const auto sync = [&]() -> qio::task<> {
+            is_overtaken = (co_await data.value().async_sync()).has_value() && is_written;
+          };
+          one.context.run(qio::when_all(sync(), write()));
+          was_overtaken = is_overtaken;
+        },
+        [&](simulated_disk& disk) {
+          const bool is_lost = was_overtaken && state_of(disk) != "data:1024:22 ";
+          return is_lost ? "it was not covered" : std::string();
+        },
+        {.disk = {.seed = seed}, .prepare = data_of(2)});
+    overtaken += was_overtaken ? 1u : 0u;
+    lost += found.failure ? 1u : 0u;
+  }
+  CHECK(overtaken > 3);
+  CHECK(lost == overtaken);
+}
+
 TEST_CASE("combinations that leave the same state are checked once") {
   std::uint64_t checks = 0;
   const auto found = explore_crashes(

@@ -115,6 +115,7 @@ class simulated : detail::no_hook {
     request* about;
     bool had_power;          // when it began
     bool is_loss_unnoticed;  // when it began: see simulated_disk
+    std::uint64_t calls;     // before it began
   };
 
   void admit() noexcept {
@@ -122,7 +123,7 @@ class simulated : detail::no_hook {
       request& r = *backlog_.front();
       if (watch_->is_observing()) r.queued_for = detail::age_of(r, disk_.now_);
       if (r.op == opcode::read) disk_.scribble(platform::number_of(r.handle), r.io.next());
-      schedule({&r, disk_.has_power(), disk_.is_loss_unnoticed_}, disk_.duration());
+      schedule({&r, disk_.has_power(), disk_.is_loss_unnoticed_, disk_.calls_}, disk_.duration());
     }
   }
 
@@ -146,7 +147,7 @@ class simulated : detail::no_hook {
       const bool is_divided = fate == 1 && (r.flags & platform::untorn) == 0;
       return transfer(what, is_divided ? part_of(r.io.next()) : r.io.next());
     }
-    carry_out_whole(r);
+    carry_out_whole(what);
     return true;
   }
 
@@ -159,12 +160,13 @@ class simulated : detail::no_hook {
     return detail::take_answer(r, disk_.write(number, now, r.flags));
   }
 
-  void carry_out_whole(request& r) noexcept {
+  void carry_out_whole(const event& what) noexcept {
+    request& r = *what.about;
     if (r.op == opcode::writeback) {
       while (!detail::take_writeback(r, disk_.start_writeback(platform::number_of(r.handle)))) {}
       return;
     }
-    const auto sync = [&] { return disk_.sync(platform::number_of(r.handle)); };
+    const auto sync = [&] { return disk_.sync(platform::number_of(r.handle), what.calls); };
     const auto done = r.op == opcode::call ? r.call(r) : r.activity->sync_failure.answer_of(sync);
     if (!done) r.failure = done.error();
   }

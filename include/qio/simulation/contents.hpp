@@ -178,10 +178,11 @@ class simulated_contents {
     for (const std::uint64_t each : bad_) state.add(each);
   }
 
-  /// Makes everything durable.
-  void sync() {
-    for (const change& each : unwritten_) apply(each);
-    unwritten_.clear();
+  /// Makes durable what system calls up to this number have changed; everything by default.
+  void sync(std::uint64_t last_call = ~std::uint64_t(0)) {
+    auto each = unwritten_.begin();
+    for (; each != unwritten_.end() && each->call <= last_call; ++each) apply(*each);
+    unwritten_.erase(unwritten_.begin(), each);
   }
 
   /// Makes the sectors of a range durable, the untorn writes that reach into it, and the size; nothing else.

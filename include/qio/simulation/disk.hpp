@@ -316,7 +316,8 @@ class simulated_disk {
     return find(number) == nullptr ? answer(std::errc::bad_file_descriptor) : 0;
   }
 
-  result<void> sync(std::uint64_t number) {
+  // Covers what the first `calls` system calls have written. What others have written meanwhile may still be lost.
+  result<void> sync(std::uint64_t number, std::uint64_t calls = forever) {
     if (!take_call()) return failure(std::errc::io_error);
     const open_file* const file = find(number);
     if (file == nullptr) return failure(std::errc::bad_file_descriptor);
@@ -324,7 +325,7 @@ class simulated_disk {
       fail_to_sync(file->of);
       return failure(std::errc::io_error);
     }
-    file->of->sync();
+    file->of->sync(calls);
     record(file->of, 0, [](const std::string& name) { return "sync " + name; });
     return success();
   }

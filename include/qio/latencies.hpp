@@ -334,7 +334,7 @@ struct latency_recorder_options {
 /// as the transfers that are made for them.
 ///
 /// Counting an operation takes no lock and allocates nothing, but one clock reading for each, and one for each turn
-/// (docs/operate.md has the cost). A slow one takes a lock. The constructor allocates some 320 KiB, and throws
+/// (docs/operate.md has the cost). A slow one takes a lock. The constructor allocates some 260 KiB, and throws
 /// std::bad_alloc.
 class latency_recorder final : public operation_observer {
  public:
@@ -359,7 +359,7 @@ class latency_recorder final : public operation_observer {
       note_more(what);
   }
 
-  /// What was counted so far. Any thread. Allocates some 250 KiB.
+  /// What was counted so far. Any thread. Allocates some 500 KiB, half of which it frees again.
   latency_statistics statistics() const {
     latency_statistics out;
     for (std::size_t kind = 0; kind < operation_kinds; ++kind) {

@@ -114,6 +114,19 @@ PROMISE(tells_transfers, asynchronous, "an observer hears of each operation once
   CHECK(one[0].bytes == 0);
 }
 
+TEST_CASE("simulated/cached: an observer hears of each sync that fails because an earlier one has failed") {
+  qio::latency_recorder latencies;
+  qio::simulated_disk disk({.sync_errors = 1});
+  auto context = qio::basic_context<qio::simulated>::create({.observer = &latencies, .disk = &disk}).value();
+  auto file = qio::cached_file::open(context, "data", access::read_write, creation::if_needed).value();
+  memory some(512);
+  REQUIRE(file.write_at(0, some.all()));
+  for (int i = 0; i < 3; ++i) CHECK(context.run(file.async_sync()).has_error());
+  const auto counted = latencies.statistics();
+  CHECK(counted.failed[static_cast<std::size_t>(operation_kind::sync)] == 3);
+  CHECK(counted.of(operation_kind::sync).count() == 3);
+}
+
 PROMISE(tells_no_wait, each_engine,
         "an operation that waits nowhere has waited for nothing, whatever its memory held") {
   notes told;

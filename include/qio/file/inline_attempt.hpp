@@ -252,6 +252,14 @@ inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
   return true;
 }
 
+/// Tells the observer of the loop, if there is one, that an attempt has completed `r`, which began at `begin`.
+inline void tell_inline(request& r, inline_turn& turn, clock::time_point begin) noexcept {
+  if (turn.observer == nullptr) return;
+  r.started_at = begin.time_since_epoch().count();
+  r.queued_for = 0;
+  turn.observer->ended({r, operation_path::inlined, clock::now()});
+}
+
 /// The attempts of a file whose loop is observed.
 QIO_NOINLINE inline bool attempt_observed(request& r, inline_turn& turn, std::size_t in_flight) noexcept {
   const auto& file = *static_cast<inline_activity*>(r.activity);
@@ -259,9 +267,7 @@ QIO_NOINLINE inline bool attempt_observed(request& r, inline_turn& turn, std::si
   const clock::time_point begin = clock::now();
   // None if an earlier one has shown, since this operation was made, that the file system supports none.
   if (attempt == nullptr || !attempt(r, turn, in_flight)) return false;
-  r.started_at = begin.time_since_epoch().count();
-  r.queued_for = 0;
-  turn.observer->ended({r, operation_path::inlined, clock::now()});
+  tell_inline(r, turn, begin);
   return true;
 }
 
@@ -277,20 +283,18 @@ inline void observe_attempts(inline_activity& file) noexcept {
 inline bool attempt_sync(request& r, inline_turn& turn, std::size_t) noexcept {
   QIO_CHECK(!r.is_held(), "bug in qio: a sync was attempted that an engine holds");
   auto& file = *static_cast<inline_activity*>(r.activity);
-  if (file.sync_failure.exists()) {
+  const bool is_known = file.sync_failure.exists();
+  if (!is_known && (!file.syncs_at_once || r.op != opcode::sync || !turn.has_time())) return false;
+  const clock::time_point begin = turn.observer == nullptr ? clock::time_point() : clock::now();
+  if (is_known) {
     r.failure = file.of_sync(file.sync_failure.get());
-    return true;
+  } else {
+    perform(r);
+    if (r.failed()) r.failure = file.of_sync(r.failure);
+    turn.spend_copy(0);
+    ++file.statistics.served_inline;
   }
-  if (!file.syncs_at_once || r.op != opcode::sync || !turn.has_time()) return false;
-  if (turn.observer != nullptr) r.started_at = clock::now().time_since_epoch().count();
-  perform(r);
-  if (r.failed()) r.failure = file.of_sync(r.failure);
-  turn.spend_copy(0);
-  ++file.statistics.served_inline;
-  if (turn.observer != nullptr) {
-    r.queued_for = 0;
-    turn.observer->ended({r, operation_path::inlined, clock::now()});
-  }
+  tell_inline(r, turn, begin);
   return true;
 }
 

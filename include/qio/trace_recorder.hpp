@@ -11,7 +11,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <queue>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -46,7 +48,7 @@ struct traced_operation {
 /// takes a lock, and may allocate for the path of its file. Any thread may call the members.
 class trace_recorder final : public operation_observer {
  public:
-  /// Keeps the last `most` operations, for which it allocates some 130 bytes each, besides their paths.
+  /// Keeps the last `most` operations, for which it allocates some 100 bytes each, besides their paths.
   explicit trace_recorder(std::size_t most = 65536) : kept_(most) {}
 
   /// Keeps it. Called by the context.
@@ -66,14 +68,19 @@ class trace_recorder final : public operation_observer {
     return count_;
   }
 
-  /// The operations that are kept, in the order in which they ended. Allocates.
+  /// The operations that are kept, in the order in which they ended, without those that later ones replaced meanwhile.
+  /// Allocates. A context whose operation ends meanwhile waits until at most 256 are copied.
   std::vector<traced_operation> operations() const {
-    const std::lock_guard lock(mutex_);
     std::vector<traced_operation> all;
-    const std::uint64_t kept = detail::lesser_of<std::uint64_t>(count_, kept_.size());
-    all.reserve(static_cast<std::size_t>(kept));
-    for (std::uint64_t each = count_ - kept; each != count_; ++each)
-      all.push_back(kept_[static_cast<std::size_t>(each % kept_.size())]);
+    const std::uint64_t end = count();
+    all.reserve(static_cast<std::size_t>(detail::lesser_of<std::uint64_t>(end, kept_.size())));
+    for (std::uint64_t next = 0; next != end;) {
+      const std::lock_guard lock(mutex_);
+      next = detail::greater_of(next, count_ - detail::lesser_of<std::uint64_t>(count_, kept_.size()));
+      if (next >= end) break;
+      for (unsigned i = 0; i < 256 && next != end; ++i, ++next)
+        all.push_back(kept_[static_cast<std::size_t>(next % kept_.size())]);
+    }
     return all;
   }
 
@@ -83,14 +90,18 @@ class trace_recorder final : public operation_observer {
   std::string json() const {
     std::vector<traced_operation> all = operations();
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.started < b.started; });
-    std::vector<std::chrono::steady_clock::time_point> ends;  // of the last operation of each row
+    // The end of the last operation of each row, and its number; the earliest end first.
+    using row_end = std::pair<std::chrono::steady_clock::time_point, std::size_t>;
+    std::priority_queue<row_end, std::vector<row_end>, std::greater<>> rows;
     std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
     const char* separator = "\n";
     for (const traced_operation& each : all) {
-      const auto row = std::find_if(ends.begin(), ends.end(), [&](const auto& end) { return end <= each.started; });
-      const std::size_t number = static_cast<std::size_t>(row - ends.begin());
-      if (row == ends.end()) ends.emplace_back();
-      ends[number] = each.started + each.took;
+      std::size_t number = rows.size();
+      if (!rows.empty() && rows.top().first <= each.started) {
+        number = rows.top().second;
+        rows.pop();
+      }
+      rows.emplace(each.started + each.took, number);
       out += separator + event(each, all.front().started, number);
       separator = ",\n";
     }

@@ -134,7 +134,7 @@ class whole_copy {
   error cut(const error& failure) {
     const auto now = to_.size();
     if (now && now.value() != done_ && !to_.resize(done_)) done_ = lesser_of(done_, now.value());
-    return failure.is_qio() ? failure : error::of_transfer(failure.code(), done_);
+    return failure.after(done_);
   }
 
   Source& from_;

@@ -138,9 +138,9 @@ operation<Engine, void> call_by_worker(loop<Engine>& on, file_activity& activity
 /// old last page.
 ///
 /// Allocation. Opening, adopting and sharing a file, async_close(), explain() and error messages allocate, as do errors
-/// that name the file (of syncs, of durable writes, and of what the file was not opened for), and as may the growth of
-/// a mapped file and an operation that starts a worker thread; nothing else does. If memory is exhausted, they throw
-/// std::bad_alloc, but an error then only names no file, and async_open(), once it runs, fails with
+/// that name the file (of reads, writes, syncs and resize(), except those that were canceled or timed out), and as may
+/// the growth of a mapped file and an operation that starts a worker thread; nothing else does. If memory is exhausted,
+/// they throw std::bad_alloc, but an error then only names no file, and async_open(), once it runs, fails with
 /// std::errc::not_enough_memory.
 template <file_mode Mode, class Engine = no_engine>
 class [[nodiscard]] basic_file : public file_space<basic_file<Mode, Engine>, Mode, Engine>,
@@ -813,25 +813,32 @@ class [[nodiscard]] basic_file : public file_space<basic_file<Mode, Engine>, Mod
     r.handle = state_->file.handle;
     r.activity = &state_->file.activity;
   }
-  template <class Buffers>
+  // Whether the error of a transfer that is refused names the file: bounced() carries it out in another way.
+  enum class error_text : std::uint8_t { with_path, without_path };
+
+  template <error_text Text, class Buffers>
   void describe_transfer(request& r, opcode op, std::uint64_t offset, Buffers buffers, std::uint32_t block) noexcept {
     r.op = op;
     r.handle = state_->file.handle;
     r.activity = &state_->file.activity;
     r.flags = state_->mode.flags;
     r.io = detail::transfer(offset, buffers);
-    if (!state_->fits(r.io, buffers, block)) [[unlikely]]
+    if (state_->fits(r.io, buffers, block)) [[likely]]
+      return;
+    if constexpr (Text == error_text::with_path)
+      refuse(r, state_->refusal(op, r.io, buffers, block));
+    else
       refuse(r, state_->misfit(r.io, buffers, block));
   }
-  template <class Buffers>
+  template <error_text Text = error_text::with_path, class Buffers>
   void describe_read(request& r, std::uint64_t offset, Buffers buffers) noexcept {
     r.block = state_->mode.end_block;
-    describe_transfer(r, opcode::read, offset, buffers, state_->mode.alignment.read);
+    describe_transfer<Text>(r, opcode::read, offset, buffers, state_->mode.alignment.read);
     if constexpr (state::policy::reads_inline) r.attempt = state_->file.activity.attempt_of_reads;
   }
-  template <class Buffers>
+  template <error_text Text = error_text::with_path, class Buffers>
   void describe_write(request& r, std::uint64_t offset, Buffers buffers, platform::transfer_flags more = 0) noexcept {
-    describe_transfer(r, opcode::write, offset, buffers, state_->mode.alignment.write);
+    describe_transfer<Text>(r, opcode::write, offset, buffers, state_->mode.alignment.write);
     r.flags |= more | state_->file.activity.system.each_write;
     // A write that waits for the device is not attempted inline.
     if constexpr (state::policy::writes_inline)
@@ -865,7 +872,8 @@ class [[nodiscard]] basic_file : public file_space<basic_file<Mode, Engine>, Mod
     all.take(requests, [&](request& r, const write_request& each) {
       if (state_ != nullptr) describe_write(r, each.offset, detail::buffers_to_send(each.buffer), more);
     });
-    describe_batch(all, &detail::attempt_writes, is_open() ? detail::overlap_of(all, requests) : error());
+    describe_batch(all, &detail::attempt_writes,
+                   is_open() ? detail::overlap_of(state_->file.activity, all, requests) : error());
   }
   void describe_batch(detail::batch& all, detail::inline_attempt attempt, const error& refusal) noexcept {
     if (state_ == nullptr) return refuse(all, not_open());

@@ -478,10 +478,13 @@ class recent_failures {
  public:
   static constexpr std::uint32_t kept = 64;
 
-  /// Stores `text` and returns its number, which is never 0.
+  /// Stores `text` and returns its number, which is never 0. What fails again and again, such as the writes to a full
+  /// disk, has one number, and displaces no other text.
   std::uint32_t keep(std::string&& text) {
     auto stored = std::make_unique<const std::string>(std::move(text));
     const std::lock_guard lock(mutex_);
+    if (const std::string* const newest = texts_[last_ % kept]; newest != nullptr && *newest == *stored)
+      return last_ ^ own_bits();
     if (++last_ == 0) last_ = kept;  // all numbers have been used: start over
     if ((last_ ^ own_bits()) == 0) ++last_;
     stored.reset(std::exchange(texts_[last_ % kept], stored.release()));
@@ -549,7 +552,8 @@ class error {
     return result;
   }
 
-  /// A copy of this error, of a transfer, after `transferred` bytes.
+  /// A copy of this error, if the system reported it, for a transfer that failed after `transferred` bytes. An error of
+  /// the library keeps its numbers.
   error after(std::uint64_t transferred) const noexcept {
     error result = *this;
     if (!is_qio()) result.given_ = transferred;
@@ -604,9 +608,8 @@ class error {
   /// bytes of the buffer that was read into, or of the range of the file that was written.
   std::uint64_t transferred() const noexcept { return is_qio() ? 0 : given_; }
 
-  /// Describes the error in one line, with the numbers: "offset 1000 is not a multiple of 512 ...". If an open or a
-  /// sync failed, or the file was not opened for the operation, it names the path: "cannot open data.bin: No such file
-  /// or directory". Allocates.
+  /// Describes the error in one line, with the numbers: "offset 1000 is not a multiple of 512 ...". If an open, a
+  /// transfer or a sync failed, it names the path: "cannot open data.bin: No such file or directory". Allocates.
   std::string message() const {
     const std::string failure = detail::all_recent_failures.find(failure_);
     return failure.empty() ? reason() : failure + ": " + reason();

@@ -53,7 +53,7 @@ std::uint64_t salvage_block(const basic_file<Mode, Engine>& from) noexcept {
 inline void lose(salvaged& out, std::uint64_t offset, std::span<std::byte> memory, const error& reason) {
   std::memset(memory.data(), 0, memory.size());
   out.bytes += memory.size();
-  const error why = reason.code();  // without the bytes transferred before it
+  const error why = reason.after(0);  // without the bytes transferred before it
   if (!out.lost.empty()) {
     unreadable& last = out.lost.back();
     if (last.offset + last.bytes == offset && last.reason == why) {

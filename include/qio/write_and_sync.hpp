@@ -87,7 +87,7 @@ class [[nodiscard]] write_and_sync final {
   // The sync is made only now, so it covers the whole write, however many system calls that took.
   void end_write(const result<std::size_t>& written) noexcept {
     outcome_.written = written;
-    if (!written) outcome_.synced = written.error().code();
+    if (!written) outcome_.synced = written.error().after(0);
     if (!written || is_canceled_) return finish();
     stage_ = stage::syncing;
     sync_.emplace([&]() -> Sync {

@@ -164,7 +164,8 @@ PROMISE(batch_overlaps, everywhere, "a batch with writes that overlap writes not
     CHECK(answer.error() == std::errc::invalid_argument);
     CHECK(answer.error().given() == first);
     CHECK(answer.error().needed() == second);
-    CHECK(answer.error().message().find("writes " + std::to_string(first) + " and " + std::to_string(second)) == 0);
+    const std::string places = ": writes " + std::to_string(first) + " and " + std::to_string(second) + " of the batch";
+    CHECK(answer.error().message().find("cannot write " + (w.where / "data") + places) == 0);
     for (const auto& each : requests) CHECK(each.answer.error() == errc::overlapping_writes);
     CHECK(file.size().value() == block_size);
   };

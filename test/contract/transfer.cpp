@@ -199,6 +199,7 @@ PROMISE(largest_offsets, everywhere,
     CHECK(refused.error().given() == largest + 1);
     CHECK(refused.error().needed() == largest);
     CHECK(refused.error().message().find("9223372036854775807") != std::string::npos);
+    CHECK(refused.error().message().find(' ' + (w.where / "data") + ": offset + length = ") != std::string::npos);
   }
   CHECK(w.read(file, ~std::uint64_t(0) - 4095, buffer.all()).error() == errc::offset_too_large);
   const std::vector<qio::mutable_buffer> endless(3, qio::mutable_buffer(buffer.data(), std::size_t(1) << 62));
@@ -224,6 +225,8 @@ PROMISE(misaligned, everywhere, "a misaligned direct transfer is refused with th
       CHECK(answer.error().given() == given);
       CHECK(answer.error().needed() == multiple);
       const std::string message = answer.error().message();
+      CHECK(message.find("cannot ") == 0);
+      CHECK(message.find(' ' + (w.where / "data") + ": ") != std::string::npos);
       CHECK(message.find(std::to_string(given)) != std::string::npos);
       CHECK(message.find(std::to_string(multiple)) != std::string::npos);
     };

@@ -52,8 +52,9 @@ TEST_CASE("a device that cannot be read is an I/O error with the bytes read befo
   if (!device.missing.empty()) QIO_SKIP(device.missing);
   REQUIRE(::truncate(device.image().c_str(), mebibyte) == 0);
   auto buffer = qio::aligned_buffer::allocate(mebibyte).value();
-  const auto is_refused = [](const qio::result<std::size_t>& answer) {
-    return !answer && answer.error() == std::errc::io_error && answer.error().transferred() == 0;
+  const auto is_refused = [&](const qio::result<std::size_t>& answer) {
+    return !answer && answer.error() == std::errc::io_error && answer.error().transferred() == 0 &&
+           answer.error().message().starts_with("cannot read " + device.path + ": ");
   };
   CHECK(qio::direct_file::open(device.path).value().read_at(0, buffer).value() == mebibyte);
   CHECK(is_refused(qio::direct_file::open(device.path).value().read_at(2 * mebibyte, buffer)));
@@ -82,6 +83,7 @@ TEST_CASE("a write to a full disk fails with no_space_on_device and the number o
   std::fill(buffer.begin(), buffer.end(), std::byte{7});
   const auto is_full = [&](const qio::result<std::size_t>& answer, const std::string& path) {
     if (answer || answer.error() != std::errc::no_space_on_device) return false;
+    if (!answer.error().message().starts_with("cannot write " + path + ": ")) return false;
     const std::uint64_t told = answer.error().transferred();
     if (told == 0) return true;
     auto written = qio::cached_file::open(path).value();
@@ -136,6 +138,7 @@ TEST_CASE("inline writes report a full disk as the engine's writes do") {
       for (; answer && end < 64 * mebibyte; answer = context.run(write(file, end, buffer))) end += buffer.size();
       REQUIRE(!answer);
       CHECK(answer.error() == std::errc::no_space_on_device);
+      CHECK(answer.error().message().starts_with("cannot write " + path + ": "));
       CHECK(answer.error().transferred() < buffer.size());
       CHECK(file.size().value() == end + answer.error().transferred());
       CHECK((file.statistics().served_inline != 0) == inline_writes);

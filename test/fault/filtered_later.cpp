@@ -82,7 +82,10 @@ struct pending_read {
       : buffer(bytes, std::byte{1}), operation(file.async_read_at(0, buffer)) {
     operation.start([this](qio::result<std::size_t> told) { answer.emplace(told); });
   }
-  bool has_failed() const { return answer && !*answer && answer->error() == std::errc::operation_not_permitted; }
+  bool has_failed() const {
+    return answer && !*answer && answer->error() == std::errc::operation_not_permitted &&
+           answer->error().message().starts_with("cannot read ");
+  }
 
   std::vector<std::byte> buffer;
   std::optional<qio::result<std::size_t>> answer;

@@ -39,7 +39,8 @@ SHOWN = {
              rf"repeated by the context's thread until it succeeds; {CALLBACK}\}}",
     "block_worker": rf"call of a function; with a worker thread; {CALLBACK}",
     "waits_for_worker": rf"read of 4096 bytes at 100, 0 done; waits for a worker thread; {CALLBACK}",
-    "refused": r"read of 4096 bytes at 18446744073709551615, 0 done; failed: errc::offset_too_large "
+    "refused": r"read of 4096 bytes at 18446744073709551615, 0 done; "
+               r"failed: cannot read workers\.tmp: errc::offset_too_large "
                r"\(given 18446744073709551615, needed 9223372036854775807\), and is called back in the next turn; "
                rf"{CALLBACK}",
     "lock": rf"lock of a range; repeated by the context's thread until it succeeds; {CALLBACK}",
@@ -87,7 +88,8 @@ IN_FLIGHT = [
     r"clock\n",
     r"context 0x\w+ on worker threads: 3 in flight, 1 completed and not called back yet\n",
     rf"  \(no path\)\n    0x\w+: call of a function; with a worker thread \(thread \d+\); {CALLBACK}\n",
-    r"  completed\n    0x\w+: read of .*; failed: errc::offset_too_large .*; \"workers\.tmp\"\n",
+    r"  completed\n    0x\w+: read of .*; failed: cannot read workers\.tmp: errc::offset_too_large .*; "
+    r"\"workers\.tmp\"\n",
 ]
 
 

@@ -186,11 +186,32 @@ TEST_CASE("the path of a failed open is part of the message until 64 later opens
   CHECK(first == plain);
   CHECK(first.code() == plain.code());
   CHECK(first.message() == "cannot open /first: " + plain.message());
-  for (int i = 0; i < 63; ++i) static_cast<void>(plain.of_opening("/later"));
+  for (int i = 0; i < 63; ++i) static_cast<void>(plain.of_opening(("/later" + std::to_string(i)).c_str()));
   const error copy = first;
   CHECK(copy.message() == "cannot open /first: " + plain.message());
   CHECK(plain.of_opening("/last").message() == "cannot open /last: " + plain.message());
   CHECK(first.message() == plain.message());
+}
+
+TEST_CASE("what fails again and again displaces no other path") {
+  const error plain = errc::direct_in_memory;
+  const error first = plain.of_opening("/first");
+  for (int i = 0; i < 1000; ++i)
+    CHECK(plain.naming("write", "/full").message() == "cannot write /full: " + plain.message());
+  CHECK(first.message() == "cannot open /first: " + plain.message());
+}
+
+TEST_CASE("an error that names a path keeps it when the bytes transferred change, and its own numbers") {
+  const error of_system = error::of_transfer(std::make_error_code(std::errc::io_error), 100).naming("read", "/data");
+  CHECK(of_system.after(512) == of_system);
+  CHECK(of_system.after(512).transferred() == 512);
+  CHECK(of_system.after(512).message().find("cannot read /data: ") == 0);
+  CHECK(of_system.after(512).message().find("512 bytes") != std::string::npos);
+  CHECK(of_system.after(0).message().find("bytes") == std::string::npos);
+  const error of_library = error(errc::misaligned_offset, 1000, 512).after(4096);
+  CHECK(of_library.given() == 1000);
+  CHECK(of_library.needed() == 512);
+  CHECK(of_library.transferred() == 0);
 }
 
 TEST_CASE("the path in a message commands no terminal and hides nothing") {

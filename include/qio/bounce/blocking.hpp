@@ -28,6 +28,16 @@ inline void count_transfer(bounce_slots& pool, const result<std::size_t>& answer
   pool.statistics.transferred += answer ? answer.value() : answer.error().transferred();
 }
 
+/// Whether a transfer of an open file is misaligned.
+template <class File>
+bool needs_slot(const File& file, opcode op, std::uint64_t offset, mutable_buffer buffer) noexcept {
+  if (!file.is_open()) return false;
+  const auto& state = *file_access::opened(file);
+  const std::uint32_t block = op == opcode::read ? state.mode.alignment.read : state.mode.alignment.write;
+  const transfer io(offset, buffer);
+  return !state.fits(io, buffer, block) && is_misaligned(state.misfit(io, buffer, block));
+}
+
 /// Reads the rest of `io` through `slot`, piece by piece.
 template <class File>
 result<std::size_t> read_rest(const File& file, bounce_slots& pool, const bounce_sizes& sizes,
@@ -41,7 +51,7 @@ result<std::size_t> read_rest(const File& file, bounce_slots& pool, const bounce
     const std::uint64_t bytes = answer ? answer.value() : answer.error().transferred();
     pool.statistics.copied += copy_out(io, memory.data(), start, static_cast<std::size_t>(bytes));
     if (io.transferred() == io.total()) break;
-    if (!answer) return error_of_part(answer.error(), io.transferred());
+    if (!answer) return answer.error().after(io.transferred());
     if (bytes < memory.size()) break;
   }
   return io.transferred();
@@ -50,8 +60,7 @@ result<std::size_t> read_rest(const File& file, bounce_slots& pool, const bounce
 template <class File>
 result<std::size_t> bounced_read_at(const File& file, bounce_slots& pool, std::uint64_t offset,
                                     std::span<std::byte> buffer) {
-  auto aligned = file.read_at(offset, buffer);
-  if (aligned || !is_misaligned(aligned.error())) return aligned;
+  if (!needs_slot(file, opcode::read, offset, mutable_buffer(buffer))) return file.read_at(offset, buffer);
   if (buffer.empty()) return std::size_t(0);
   const bounce_sizes sizes(file.alignment().read, pool.slot_bytes());
   const borrowed_slot slot(pool);
@@ -136,8 +145,9 @@ class bounced_read_each {
 template <class File>
 result<std::size_t> bounced_write_at(File& file, bounce_slots& pool, std::uint64_t offset,
                                      std::span<const std::byte> buffer, const blocking_write_options& options) {
-  auto aligned = file.write_at(offset, buffer, options);
-  if (aligned || options.untorn || !is_misaligned(aligned.error())) return aligned;
+  const mutable_buffer memory_to_write(const_cast<std::byte*>(buffer.data()), buffer.size());
+  if (options.untorn || !needs_slot(file, opcode::write, offset, memory_to_write))
+    return file.write_at(offset, buffer, options);
   if (buffer.empty()) return std::size_t(0);
   const bounce_sizes sizes(greater_of(file.alignment().read, file.alignment().write), pool.slot_bytes());
   const borrowed_slot slot(pool);
@@ -158,7 +168,7 @@ result<std::size_t> bounced_write_at(File& file, bounce_slots& pool, std::uint64
     error failure = keep(piece.keeps_head(), piece.start);
     const bool has_tail = piece.keeps_tail() && !(piece.keeps_head() && piece.bytes == piece.block);
     if (!failure.exists()) failure = keep(has_tail, piece.last_block());
-    if (failure.exists()) return failure.is_qio() ? failure : error::of_transfer(failure.code(), written);
+    if (failure.exists()) return failure.after(written);
     std::memcpy(memory.data() + (piece.from - piece.start), buffer.data() + written, piece.size());
     pool.statistics.copied += piece.size();
     const auto answer = file.write_at(piece.start, memory, options);
@@ -170,8 +180,8 @@ result<std::size_t> bounced_write_at(File& file, bounce_slots& pool, std::uint64
     if (is_to_cut) cut = file.resize(piece.end_of_file);
     // The size that the cut has set belongs to a durable write.
     if (is_to_cut && answer && cut && file_access::is_durable(file, options)) cut = file.sync(sync_kind::data_and_size);
-    if (!answer) return answer.error().is_qio() ? answer.error() : error::of_transfer(answer.error().code(), written);
-    if (!cut) return error::of_transfer(cut.error().code(), written);
+    if (!answer) return answer.error().after(written);
+    if (!cut) return cut.error().after(written);
   }
   return written;
 }

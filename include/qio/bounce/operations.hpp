@@ -100,9 +100,13 @@ class bounce_user : public bounce_work {
   }
 
  protected:
-  /// A request has been described. If it is misaligned, it needs a slot.
-  static void accept(batch_part& part, bounce_slots& pool) noexcept {
-    if (!part.failure.exists() || !is_misaligned(part.failure)) return;
+  /// A request has been described. If it is misaligned, it needs a slot, unless it has to go to the file as it is.
+  static void accept(batch_part& part, bounce_slots& pool, bool needs_no_slot = false) noexcept {
+    if (!part.failed()) return;
+    if (needs_no_slot || !is_misaligned(part.failure)) {
+      part.failure = part.activity->of_transfer(part.failure, part.op);
+      return;
+    }
     part.failure = error();
     part.needs_no_engine = part.io.total() == 0;
     part.argument = &pool;
@@ -343,8 +347,7 @@ class bounced_reads : public bounce_user<bounced_reads<File>, File> {
     this->for_each_in(slot, [&](batch_part& part) {
       this->pool_->statistics.copied += copy_out(part.io, slot.memory, slot.start, bytes);
       const bool is_complete = part.io.transferred() == part.io.total();
-      if (!is_complete && done.failed() && decides_all)
-        part.failure = error_of_part(done.failure, part.io.transferred());
+      if (!is_complete && done.failed() && decides_all) part.failure = done.failure.after(part.io.transferred());
       const bool at_end = !done.failed() && bytes < done.io.total();
       if (is_complete || part.failed() || at_end) this->finished(part);
       return slot.is_whole;
@@ -435,7 +438,7 @@ class bounced_write : single_write, public bounce_user<bounced_write<File>, File
       if (!file.is_open()) return;
       auto* const data = const_cast<std::byte*>(each.buffer.data());
       file_access::describe_write(file, part, each.offset, mutable_buffer(data, each.buffer.size()), more_);
-      if (!options.untorn) this->accept(part, pool);
+      this->accept(part, pool, options.untorn);
     });
     this->enter(file, pool, 0, [&] { return greater_of(file.alignment().read, file.alignment().write); });
   }
@@ -498,8 +501,7 @@ class bounced_write : single_write, public bounce_user<bounced_write<File>, File
     if (ended == stage::writes) note_written(*part, bytes);
     if (ended == stage::cuts) stage_ = is_durable_ ? stage::syncs : stage::complete;
     if (done.failed())
-      part->failure =
-          done.failure.is_qio() ? done.failure : error::of_transfer(done.failure.code(), part->io.transferred());
+      part->failure = done.failure.after(part->io.transferred());
     else if (ended == stage::reads_head || ended == stage::reads_tail)
       note_read(slot, done.io.offset(), bytes);
     const bool is_too_long = ended == stage::writes && stage_ == stage::cuts;  // even if a sync has failed after it
@@ -529,7 +531,7 @@ class bounced_write : single_write, public bounce_user<bounced_write<File>, File
     batch_part* const part = this->first_unfinished(slot);
     if (part == nullptr || !must_go_on(slot)) return;
     if (const auto cut = this->file_->resize(piece_.end_of_file); !cut)
-      part->failure = error::of_transfer(cut.error().code(), part->io.transferred());
+      part->failure = cut.error().after(part->io.transferred());
     else if (is_durable_ && !part->failed())
       part->fail_as_canceled();
     this->finished(*part);

@@ -229,11 +229,5 @@ inline std::size_t copy_out(transfer& io, const std::byte* memory, std::uint64_t
   return count;
 }
 
-/// The error of a request of which `moved` bytes were moved before its transfer failed.
-inline error error_of_part(const error& failure, std::size_t moved) noexcept {
-  if (moved == 0 && failure.transferred() == 0) return failure;
-  return error::of_transfer(failure.code(), moved);
-}
-
 }  // namespace detail
 QIO_END_NAMESPACE

@@ -322,7 +322,7 @@ QIO_COLD inline void judge_sync(request& r) noexcept {
   if (r.op == opcode::sync && known.exists())
     r.failure = r.activity->of_sync(known.get());
   else if (r.op == opcode::write && r.sync_state.has_overlapped_failure)
-    r.failure = r.activity->of_sync(error::of_transfer(known.get().code(), r.io.transferred()), r.op);
+    r.failure = r.activity->of_transfer(known.get().after(r.io.transferred()), r.op);
 }
 
 /// `r` has ended. Hands it back, or later if it overlaps others, and then those that it held up.
@@ -335,7 +335,7 @@ QIO_NOINLINE inline void end_sync(request& r, completed_requests& completed) noe
     // One that is to end early does not wait.
     if (!file.epochs.has_passed(r.sync_state.end_of_all) && r.cancel_requested) r.fail_as_canceled();
   } else if (loses_data(r)) {
-    r.failure = file.of_sync(r.failure, r.op);
+    if (r.op == opcode::sync) r.failure = file.of_sync(r.failure);
     fail_what_overlaps(file);
   }
   if (r.failed()) {

@@ -968,7 +968,8 @@ class linux_engine : detail::no_hook {
         leave_ring();
         if (r->place == detail::uring_place::kernel_thread) leave_thread(*r);
       }
-      r->failure = error::of_transfer(reason.code(), r->io.transferred());
+      r->failure = reason.after(r->io.transferred());
+      if (r->op != opcode::sync) r->failure = r->activity->of_transfer(r->failure, r->op);
       // The error that the kernel would have reported is lost, and the next sync would not report it.
       if (r->op == opcode::sync || r->is_durable_write()) {
         r->activity->sync_failure.note(platform::system_error(EIO));

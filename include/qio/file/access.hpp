@@ -88,15 +88,16 @@ struct file_access {
   static auto act_on_worker(File& file, const Action& action, const operation_options& options) {
     return file.act_on_worker(action, options);
   }
-  // They describe requests as the file's own operations do. The file must be open.
+  // They describe requests as the file's own operations do, but the error of a transfer that is refused does not name
+  // the file. The file must be open.
   template <class File>
   static void describe_read(File& file, request& r, std::uint64_t offset, mutable_buffer buffer) noexcept {
-    file.describe_read(r, offset, buffer);
+    file.template describe_read<File::error_text::without_path>(r, offset, buffer);
   }
   template <class File>
   static void describe_write(File& file, request& r, std::uint64_t offset, mutable_buffer buffer,
                              platform::transfer_flags more) noexcept {
-    file.describe_write(r, offset, buffer, more);
+    file.template describe_write<File::error_text::without_path>(r, offset, buffer, more);
   }
   template <class File>
   static void describe_sync(File& file, request& r, sync_kind kind) noexcept {

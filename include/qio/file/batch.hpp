@@ -58,7 +58,7 @@ inline bool attempt_writes(request& r, inline_turn& turn, std::size_t) noexcept 
 }
 
 /// The error of two writes that overlap, with their places in the span; none if no two do. `all` has their parts.
-inline error overlap_of(batch& all, std::span<write_request> requests) noexcept {
+inline error overlap_of(const file_activity& file, batch& all, std::span<write_request> requests) noexcept {
   const batch::two_parts found = all.find_overlap();
   if (found.first == nullptr) [[likely]]
     return {};
@@ -67,14 +67,15 @@ inline error overlap_of(batch& all, std::span<write_request> requests) noexcept 
     if (&requests[index].answer == found.first->answer) places[0] = index;
     if (&requests[index].answer == found.second->answer) places[1] = index;
   }
-  return {errc::overlapping_writes, lesser_of(places[0], places[1]), greater_of(places[0], places[1])};
+  const error overlap(errc::overlapping_writes, lesser_of(places[0], places[1]), greater_of(places[0], places[1]));
+  return file.of_transfer(overlap, opcode::write);
 }
-inline error overlap_of(std::span<write_request> requests) noexcept {
+inline error overlap_of(const file_activity& file, std::span<write_request> requests) noexcept {
   batch parts;
   parts.take(requests, [](batch_part& part, const write_request& each) {
     part.io = transfer(each.offset, mutable_buffer(nullptr, each.buffer.size()));
   });
-  return overlap_of(parts, requests);
+  return overlap_of(file, parts, requests);
 }
 
 /// Refuses a batch as a whole: all answers are the same error, and so is the result.
@@ -151,7 +152,8 @@ result<std::size_t> read_each(const file_state<Mode, System>& state, std::span<r
 template <class Mode, class System>
 result<std::size_t> write_each(file_state<Mode, System>& state, std::span<write_request> requests,
                                platform::transfer_flags more) {
-  if (const error overlap = overlap_of(requests); overlap.exists()) return refuse_each(requests, overlap);
+  if (const error overlap = overlap_of(state.file.activity, requests); overlap.exists())
+    return refuse_each(requests, overlap);
   for (write_request& each : requests) {
     const const_buffer buffer(each.buffer);
     each.answer = state.write_with(each.offset, mutable_buffer(const_cast<void*>(buffer.data), buffer.size), more);

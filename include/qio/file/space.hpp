@@ -166,7 +166,7 @@ class range_mover {
       }
     }
     if (!end.exists()) return done;
-    return end.is_qio() ? end : error::of_transfer(end.code(), done);
+    return end.after(done);
   }
 
   moved_by way() const noexcept { return way_; }
@@ -203,7 +203,7 @@ class range_mover {
       memory_.emplace(std::move(allocated).value());
     }
     const auto got = from_.read(offset, mutable_buffer(memory_->data(), rounded(wanted)));
-    if (!got) return got.error().is_qio() ? got.error() : error(got.error().code());
+    if (!got) return got.error().after(0);
     const std::uint64_t found = lesser_of<std::uint64_t>(got.value(), wanted);
     if (found == 0) return found;
     auto written = static_cast<std::size_t>(found);
@@ -212,10 +212,8 @@ class range_mover {
       std::memset(memory_->data() + found, 0, written - static_cast<std::size_t>(found));
     }
     const auto put = to_.write(to_offset, mutable_buffer(memory_->data(), written));
-    if (!put) {  // what was written of the padding is not the source's
-      const error& failure = put.error();
-      return failure.is_qio() ? failure : error::of_transfer(failure.code(), lesser_of(failure.transferred(), found));
-    }
+    // What was written of the padding is not the source's.
+    if (!put) return put.error().after(lesser_of(put.error().transferred(), found));
     return found;
   }
 

@@ -234,11 +234,18 @@ struct file_state {
       return {};
   }
 
+  /// The same with the name of the file.
+  template <class Buffers>
+  QIO_COLD error refusal(opcode op, const transfer& io, Buffers buffers, std::uint32_t block) const noexcept {
+    const error failure = misfit(io, buffers, block);
+    return failure.exists() ? file.activity.of_transfer(failure, op) : failure;
+  }
+
   template <class Buffers>
   result<std::size_t> read(std::uint64_t offset, Buffers buffers) const {
     transfer io(offset, buffers);
     if (!fits(io, buffers, mode.alignment.read)) [[unlikely]]
-      return refuse(offset, buffers, mode.alignment.read);
+      return refuse(opcode::read, offset, buffers, mode.alignment.read);
     if constexpr (Mode::is_mapped)
       if (mode.copy_out(file, io, buffers)) return io.total();
     const raw_result answer = file.files.read(file.handle, io.next(), mode.flags);
@@ -251,7 +258,7 @@ struct file_state {
   result<std::size_t> write(std::uint64_t offset, Buffers buffers, platform::transfer_flags more = 0) {
     transfer io(offset, buffers);
     if (!fits(io, buffers, mode.alignment.write)) [[unlikely]]
-      return refuse(offset, buffers, mode.alignment.write);
+      return refuse(opcode::write, offset, buffers, mode.alignment.write);
     if (more != 0 || file.activity.writes_durably) [[unlikely]]
       return write_durably(io, buffers, more | file.activity.system.each_write);
     return write_by_mode(io, buffers, more);
@@ -267,7 +274,9 @@ struct file_state {
   /// Why a write cannot be untorn, if its flags ask for that.
   template <class Buffers>
   error untorn_misfit(std::uint64_t offset, Buffers buffers, platform::transfer_flags more) const noexcept {
-    return (more & platform::untorn) == 0 ? error() : judge_untorn(offset, buffers);
+    if ((more & platform::untorn) == 0) return {};
+    const error failure = judge_untorn(offset, buffers);
+    return failure.exists() ? file.activity.of_transfer(failure, opcode::write) : failure;
   }
 
   /// write() with flags_of() options.
@@ -286,7 +295,7 @@ struct file_state {
     while (progress == transfer::progress::unfinished)
       progress =
           range.after_range(file.files.start_writeback(file.handle, range.next_offset(), range.next_range()), failure);
-    if (failure.exists()) return failure;
+    if (failure.exists()) return file.activity.of_transfer(failure, opcode::writeback);
     return success();
   }
   static transfer range_of(std::uint64_t offset, std::uint64_t bytes) noexcept {
@@ -328,7 +337,8 @@ struct file_state {
     file.activity.closes_at_once = false;  // as after an open that truncates
     const auto call = [&] { return file.files.resize(file.handle, bytes); };
     const result<void> resized = by_mode(call);
-    if (resized) file.activity.system.note_size(bytes);
+    if (!resized) return resized.error().naming("resize", file.activity.path.c_str());
+    file.activity.system.note_size(bytes);
     return resized;
   }
 
@@ -441,9 +451,8 @@ struct file_state {
     const sync_failure& known = file.activity.sync_failure;
     const std::uint32_t failures_before = known.count();
     auto answer = file.syncs().run([&] { return write_by_mode(io, buffers, more); });
-    if (!answer) return file.activity.of_sync(answer.error(), opcode::write);
-    if (known.count() != failures_before)
-      return file.activity.of_sync(error::of_transfer(known.get().code(), answer.assume_value()), opcode::write);
+    if (answer && known.count() != failures_before)
+      return file.activity.of_transfer(known.get().after(answer.assume_value()), opcode::write);
     return answer;
   }
 
@@ -549,8 +558,9 @@ struct file_state {
   }
 
   template <class Buffers>
-  QIO_COLD result<std::size_t> refuse(std::uint64_t offset, Buffers buffers, std::uint32_t block) const noexcept {
-    const error failure = misfit(transfer(offset, buffers), buffers, block);
+  QIO_COLD result<std::size_t> refuse(opcode op, std::uint64_t offset, Buffers buffers,
+                                      std::uint32_t block) const noexcept {
+    const error failure = refusal(op, transfer(offset, buffers), buffers, block);
     if (failure.exists()) return failure;
     return std::size_t(0);
   }

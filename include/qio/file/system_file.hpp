@@ -143,8 +143,8 @@ struct system_file {
     error failure;
     while (io.after_read(answer, end_block, failure) == transfer::progress::unfinished)
       answer = files.read(handle, io.next(), flags);
-    if (failure.exists()) return may_read() ? failure : activity.not_granted(access::read);
-    return io.transferred();
+    if (!failure.exists()) return io.transferred();
+    return may_read() ? activity.of_transfer(failure, opcode::read) : activity.not_granted(access::read);
   }
 
   /// Writes all of `io`, which was made from `buffers`, by system calls.
@@ -179,7 +179,7 @@ struct system_file {
     if (!failure.exists()) return io.transferred();
     if (!may_write()) return activity.not_granted(access::write);
     judge_write(activity, handle, io, flags, failure);
-    return failure;
+    return activity.of_transfer(failure, opcode::write);
   }
 
   blocking_syncs own_syncs_;

@@ -654,7 +654,7 @@ class log_writer_state final {
     is_renewing_ = false;
     const bool is_late = std::exchange(is_renewal_late_, false) && !failure.exists();
     if (failure.exists()) {
-      growth_failure_ = renewal_failure_ = failure.code();
+      growth_failure_ = renewal_failure_ = failure.after(0);
       complete_all(trims_, failure);
       renews_growth_ = is_zeroed_;
     } else {
@@ -718,7 +718,7 @@ class log_writer_state final {
 
   // Nothing is appended any more: after a failure it is unknown what the device has.
   void fail(const error& why) noexcept {
-    if (!failure_.exists()) failure_ = why.code();
+    if (!failure_.exists()) failure_ = why.after(0);
     for (auto& each : batches_)
       if (each) {
         complete_all(each->waiting, failure_);

@@ -247,10 +247,13 @@ struct file_activity : detail::list_hook {
     return error(errc::access_not_granted, static_cast<std::uint64_t>(granted), static_cast<std::uint64_t>(wanted))
         .naming(kind == lock_kind::shared ? "take a shared lock of" : "take an exclusive lock of", path.c_str());
   }
-  /// The error of a sync, or of a durable write, after which data may be lost.
-  QIO_COLD error of_sync(const error& failure, opcode op = opcode::sync) const noexcept {
-    return failure.naming(op == opcode::write ? "write" : "sync", path.c_str());
+  /// The error of a transfer that has failed, or was refused. One that was canceled names no file: cancellations are
+  /// frequent, and nobody's failure.
+  QIO_COLD error of_transfer(const error& failure, opcode op) const noexcept {
+    return failure.naming(op == opcode::read ? "read" : op == opcode::write ? "write" : "write back", path.c_str());
   }
+  /// The error of a sync, after which data may be lost.
+  QIO_COLD error of_sync(const error& failure) const noexcept { return failure.naming("sync", path.c_str()); }
 
   bool may_read() const noexcept { return granted != access::write; }
   bool may_write() const noexcept { return granted != access::read; }
@@ -370,10 +373,12 @@ QIO_COLD inline void judge_write(file_activity& activity, platform::native_handl
 /// not opened for; qio has one.
 QIO_COLD inline void judge_failure(request& r) noexcept {
   file_activity& file = *r.activity;
-  if (r.op == opcode::read ? !file.may_read() : !file.may_write())
+  if (r.op == opcode::read ? !file.may_read() : !file.may_write()) {
     r.failure = file.not_granted(r.op == opcode::read ? access::read : access::write);
-  else if (r.op == opcode::write)
-    judge_write(file, r.handle, r.io, r.flags, r.failure);
+    return;
+  }
+  if (r.op == opcode::write) judge_write(file, r.handle, r.io, r.flags, r.failure);
+  r.failure = file.of_transfer(r.failure, r.op);
 }
 
 /// Handles the system's result for the current piece of a read or a write. True if the request is finished.
@@ -382,7 +387,7 @@ inline bool take_answer(request& r, raw_result answer) noexcept {
             "the result of a transfer was applied to another kind of operation");
   const auto progress =
       r.op == opcode::read ? r.io.after_read(answer, r.block, r.failure) : r.io.after_write(answer, r.failure);
-  if (answer < 0 && progress == transfer::progress::finished) [[unlikely]]
+  if (answer <= 0 && r.failed()) [[unlikely]]
     judge_failure(r);
   if (progress == transfer::progress::finished) return true;
   if (!r.cancel_requested.load(std::memory_order_relaxed)) return false;
@@ -392,7 +397,10 @@ inline bool take_answer(request& r, raw_result answer) noexcept {
 
 /// Handles the system's result for the current part of a writeback. True if the request is finished.
 inline bool take_writeback(request& r, raw_result answer) noexcept {
-  if (r.io.after_range(answer, r.failure) == transfer::progress::finished) return true;
+  if (r.io.after_range(answer, r.failure) == transfer::progress::finished) {
+    if (r.failed()) r.failure = r.activity->of_transfer(r.failure, r.op);
+    return true;
+  }
   if (!r.cancel_requested.load(std::memory_order_relaxed)) return false;
   r.fail_as_canceled();
   return true;

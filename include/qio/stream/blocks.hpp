@@ -188,7 +188,7 @@ class read_cursor {
       position_ = stop;
     }
     if (!answer)
-      failure_ = answer.error().transferred() == 0 ? answer.error() : error(answer.error().code());
+      failure_ = answer.error().after(0);
     else
       is_at_end_ = got < asked.size();
     return answer && !is_at_end_;
@@ -228,8 +228,7 @@ class read_cursor {
 /// The result of read(), which had copied `copied` bytes before its end, or an error.
 inline result<std::size_t> answer_of_read(std::size_t copied, const result<std::span<const std::byte>>& last) noexcept {
   if (last) return copied;
-  if (last.error().is_qio() || copied == 0) return last.error();
-  return error::of_transfer(last.error().code(), copied);
+  return last.error().after(copied);
 }
 
 // --- The memory of blocks ---

@@ -1,5 +1,5 @@
-# What `cmake --install` installs: the headers, a CMake package, a pkg-config file, the pretty-printers for gdb. A
-# header-only library has no architecture, so all but the headers go under share/.
+# What `cmake --install` installs: the headers, a CMake package, a pkg-config file, the pretty-printers for gdb and
+# the scripts for bpftrace. A header-only library has no architecture, so all but the headers go under share/.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -32,8 +32,12 @@ if(liburing_FOUND)
 else()
   set(pc_defines " -DQIO_WITHOUT_LIBURING")
 endif()
+if(QIO_USDT)
+  string(APPEND pc_defines " -DQIO_USDT=1")
+endif()
 configure_file(cmake/qio.pc.in qio.pc @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/qio.pc" DESTINATION "${pkgconfig_dir}")
 install(DIRECTORY cmake/gdb/ DESTINATION "${CMAKE_INSTALL_DATADIR}/qio/gdb" FILES_MATCHING PATTERN "*.py"
   PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY tools/ DESTINATION "${CMAKE_INSTALL_DATADIR}/qio/tools" FILES_MATCHING PATTERN "*.bt")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/qio")

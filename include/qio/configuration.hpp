@@ -113,6 +113,22 @@
 #include "QIO_CHECKS must be 0 or 1"
 #endif
 
+/// QIO_USDT: 1 compiles in static probes for bpftrace and other tracers (see request/probes.hpp and docs/operate.md); 0
+/// does not, and is the default. Linux only; needs the header <sys/sdt.h>. It changes no type. Define it in all
+/// translation units of a program or in none: a function that several of them have may come from any of them.
+#if !defined(QIO_USDT)
+#define QIO_USDT 0
+#endif
+#if !QIO_TAG_PASTE_VALUES(QIO_TAG_CHECKS_IS_, QIO_USDT)
+#error "QIO_USDT must be 0 or 1"
+#include "QIO_USDT must be 0 or 1"
+#endif
+#if QIO_USDT && !defined(__linux__)
+#error "QIO_USDT: there are static probes on Linux only"
+#elif QIO_USDT && !__has_include(<sys/sdt.h>)
+#error "QIO_USDT needs <sys/sdt.h>: install systemtap-sdt-dev (Debian, Ubuntu) or systemtap-sdt-devel (Fedora)"
+#endif
+
 // The leading underscores make it unlikely that a macro of the program has one of these names.
 #if QIO_HAS_URING
 #define QIO_TAG_ENGINE _uring

@@ -514,6 +514,8 @@ class recent_failures {
   const std::string* texts_[kept]{};  // owned
 };
 
+struct probed;
+
 /// Usable while the program exits.
 inline constinit recent_failures all_recent_failures;
 /// Frees the texts when the module that owns them ends, so a plugin that is unloaded leaves nothing behind.
@@ -632,6 +634,8 @@ class error {
   }
 
  private:
+  friend struct detail::probed;  // of request/probes.hpp
+
   std::string reason() const {
     if (!exists()) return "success";
     if (!is_qio()) {

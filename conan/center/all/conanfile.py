@@ -45,6 +45,8 @@ class QioConan(ConanFile):
         copy(self, "*.hpp", os.path.join(self.source_folder, "include"), os.path.join(self.package_folder, "include"))
         copy(self, "*.py", os.path.join(self.source_folder, "cmake", "gdb"),
              os.path.join(self.package_folder, "share", "qio", "gdb"))
+        copy(self, "*.bt", os.path.join(self.source_folder, "tools"),
+             os.path.join(self.package_folder, "share", "qio", "tools"))
 
     def package_info(self):
         self.cpp_info.bindirs = []

@@ -9,6 +9,7 @@
 #include <qio/engine/engine.hpp>
 #include <qio/explanation.hpp>
 #include <qio/options.hpp>
+#include <qio/request/probes.hpp>
 #include <qio/request/request.hpp>
 #include <qio/result.hpp>
 #include <qio/system/linux/aio.hpp>
@@ -222,6 +223,7 @@ class aio {
 
   void put(request& r) noexcept {
     QIO_CHECK(r.is_held() && r.io.transferred() < r.io.total(), "a request was handed over that has nothing to move");
+    QIO_PROBE_SUBMIT(r, 1);
     iocb& entry = queue_.next_entry();
     entry.aio_data = reinterpret_cast<std::uintptr_t>(&r);
     entry.aio_fildes = static_cast<std::uint32_t>(r.handle);

@@ -7,6 +7,7 @@
 #include <qio/configuration.hpp>
 #include <qio/explanation.hpp>
 #include <qio/options.hpp>
+#include <qio/request/probes.hpp>
 #include <qio/request/request.hpp>
 #include <qio/result.hpp>
 #include <qio/statistics.hpp>
@@ -290,10 +291,11 @@ namespace detail {
 // The success of a sync is held back while others of the same file are in flight, since one of them may have its error.
 
 /// Takes the request from its file's list to the completed ones.
-inline void hand_back(request& r, completed_requests& completed) noexcept {
+QIO_PROBED inline void hand_back(request& r, completed_requests& completed) noexcept {
   r.submitted.set(false);
   r.unlink();
   --r.activity->in_flight;
+  QIO_PROBE_COMPLETE(r, r.place == uring_place::workers ? 2 : 1);
   completed.push(r);
 }
 
@@ -364,7 +366,7 @@ inline bool give_up_waiting(request& r, completed_requests& completed) noexcept 
 }
 
 /// Every engine calls this when it takes a request ...
-inline void take_over(request& r) noexcept {
+QIO_PROBED inline void take_over(request& r) noexcept {
   QIO_CHECK(r.activity != nullptr && r.is_held(),
             "a request was submitted that is not in the list of its file's requests");
   QIO_CHECK(!r.submitted.is_set(), "a request was submitted twice");
@@ -372,6 +374,7 @@ inline void take_over(request& r) noexcept {
             "a transfer was submitted that has nothing left to move");
   r.submitted.set(true);
   ++r.activity->in_flight;
+  QIO_PROBE_START(r);
   if (r.op != opcode::read) [[unlikely]]
     begin_sync(r);
 }
@@ -387,7 +390,7 @@ QIO_NOINLINE void submit_each(Engine& to, request* first) noexcept {
 }
 
 /// ... and this when the request completes.
-inline void complete(request& r, completed_requests& completed) noexcept {
+QIO_PROBED inline void complete(request& r, completed_requests& completed) noexcept {
   QIO_CHECK(r.is_held() && r.activity->in_flight != 0, "a request completed that is not in flight");
   if (r.op != opcode::read) [[unlikely]]
     return end_sync(r, completed);

@@ -12,6 +12,7 @@
 #include <qio/engine/ring_entry.hpp>
 #include <qio/engine/ring_setup.hpp>
 #include <qio/engine/workers.hpp>
+#include <qio/request/probes.hpp>
 #include <qio/request/request.hpp>
 #include <qio/system/linux/ring.hpp>
 #include <qio/system/platform.hpp>
@@ -426,7 +427,7 @@ class linux_engine : detail::no_hook {
   /// straight into the queue, so none overtakes another, and wait() does what must be done first.
   void slow_down() noexcept { fast_opcodes_ = 0; }
 
-  void hand_over(io_uring_sqe& entry, request& r) noexcept {
+  QIO_PROBED void hand_over(io_uring_sqe& entry, request& r) noexcept {
     QIO_CHECK(!r.queued && r.place == detail::uring_place::ring,
               "a request was put into the ring while it was elsewhere");
     QIO_CHECK(room_.free != 0, "the kernel was given more requests than it has room for completions");

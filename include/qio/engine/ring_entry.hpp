@@ -5,6 +5,7 @@
 #include <qio/base/helpers.hpp>
 #include <qio/configuration.hpp>
 #include <qio/engine/ring_setup.hpp>
+#include <qio/request/probes.hpp>
 #include <qio/request/request.hpp>
 #include <qio/system/platform.hpp>
 
@@ -75,11 +76,12 @@ inline void prepare_other(io_uring_sqe& entry, const request& r) noexcept {
 }
 
 /// Fills in everything but the file, which each ring names in its own way. `entry` must be zeroed.
-inline void prepare(io_uring_sqe& entry, const request& r, const registered_memory& memory) noexcept {
+QIO_PROBED inline void prepare(io_uring_sqe& entry, const request& r, const registered_memory& memory) noexcept {
   QIO_CHECK(r.is_held(), "a request was handed to the kernel that was not submitted or is complete");
   QIO_CHECK(r.op != opcode::call, "opcode::call is for workers; the kernel has no such operation");
   entry.user_data = reinterpret_cast<std::uintptr_t>(&r);
   QIO_CHECK(!is_tag(entry.user_data), "the address of a request is odd");
+  QIO_PROBE_SUBMIT(r, 1);
   if (r.op > opcode::write) return prepare_other(entry, r);
   QIO_CHECK(r.io.transferred() < r.io.total(), "a transfer that has nothing left to move was handed to the kernel");
   entry.off = r.io.next_offset();
@@ -97,6 +99,7 @@ QIO_ALWAYS_INLINE inline void prepare_one_of_many(io_uring_sqe& entry, const req
             "a transfer was handed to the kernel as one of many that is complete or has several buffers");
   entry.user_data = reinterpret_cast<std::uintptr_t>(&r);
   QIO_CHECK(!is_tag(entry.user_data), "the address of a request is odd");
+  QIO_PROBE_SUBMIT(r, 1);
   entry.off = r.io.next_offset();
   entry.rw_flags = r.flags;
   prepare_single(entry, r.io.rest_of_buffer(), r.op, memory);

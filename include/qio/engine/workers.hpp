@@ -6,6 +6,7 @@
 #include <qio/configuration.hpp>
 #include <qio/engine/engine.hpp>
 #include <qio/explanation.hpp>
+#include <qio/request/probes.hpp>
 #include <qio/request/request.hpp>
 #include <qio/result.hpp>
 
@@ -82,6 +83,7 @@ class workers {
     if (!refused) return arrived_.notify_one();
     // No thread could be started: carrying it out here delays the loop, but loses nothing.
     note_hand_over(r);
+    QIO_PROBE_SUBMIT(r, 2);
     perform(r);
     finished_(owner_, r);
   }
@@ -130,6 +132,7 @@ class workers {
       --idle_;
       lock.unlock();
       note_hand_over(*r);
+      QIO_PROBE_SUBMIT(*r, 2);
       perform(*r);
       // Marked idle before the loop sees the completion, so that the next submission uses this thread and starts no
       // other.

@@ -7,6 +7,7 @@
 #include <qio/configuration.hpp>
 #include <qio/loop/loop.hpp>
 #include <qio/request/observer.hpp>
+#include <qio/request/probes.hpp>
 #include <qio/request/request.hpp>
 #include <qio/system/platform.hpp>
 
@@ -181,7 +182,10 @@ inline bool attempt_plain_read(request& r, inline_turn& turn, std::size_t) noexc
   turn.spend(end - begin);
   if (end - begin > inline_turn::longest_copy(r.io.transferred()))
     note_wait(file, turn, stall_cause::reading, begin, end);
-  if (is_complete) ++file.statistics.served_inline;
+  if (is_complete) {
+    ++file.statistics.served_inline;
+    QIO_PROBE_COMPLETE(r, 0);
+  }
   return is_complete;
 }
 
@@ -212,6 +216,7 @@ inline bool attempt_read(request& r, inline_turn& turn, std::size_t in_flight) n
   turn.spend_copy(static_cast<std::size_t>(answer));
   if (!r.io.is_finished_by(answer) && !take_answer(r, answer)) return false;
   ++r.activity->statistics.served_inline;
+  QIO_PROBE_COMPLETE(r, 0);
   return true;
 }
 
@@ -225,6 +230,7 @@ QIO_COLD inline bool attempt_write_without_waiting(request& r, inline_turn& turn
   if (answer == -EOPNOTSUPP) file.writes.refuse_nowait();
   if (answer <= 0 || !take_answer(r, answer)) return false;
   ++file.statistics.served_inline;
+  QIO_PROBE_COMPLETE(r, 0);
   return true;
 }
 
@@ -249,6 +255,7 @@ inline bool attempt_write(request& r, inline_turn& turn, std::size_t) noexcept {
     file.writes.waited();
   if (!take_answer(r, answer)) return false;
   ++file.statistics.served_inline;
+  QIO_PROBE_COMPLETE(r, 0);
   return true;
 }
 
@@ -294,6 +301,7 @@ inline bool attempt_sync(request& r, inline_turn& turn, std::size_t) noexcept {
     turn.spend_copy(0);
     ++file.statistics.served_inline;
   }
+  QIO_PROBE_COMPLETE(r, 0);
   tell_inline(r, turn, begin);
   return true;
 }

@@ -372,7 +372,8 @@ class loop final : public mailbox, private scheduled_loop {
         class_(options.io_class) {
     inline_turn_.observer = options.observer;
     if (class_.exists()) queues_ = class_.scheduler()->attach(*this, *this);
-    if (is_watched()) inline_turn_.watch.begin_observing();
+    is_watched_ = options.observer != nullptr || queues_ != nullptr;
+    if (is_watched_) inline_turn_.watch.begin_observing();
     engine_->observe(activities_, inline_turn_.watch);
   }
   ~loop() { QIO_CHECK(idle() && timers_.empty(), "bug in qio: a loop was destroyed with operations in flight"); }
@@ -503,7 +504,7 @@ class loop final : public mailbox, private scheduled_loop {
       return queues_->cancel(r);
     request* const last = completed_.last();
     if (!give_up_waiting(r, completed_)) return engine_->cancel(r);
-    if (is_watched()) note_ended(last, now());
+    if (is_watched_) note_ended(last, now());
   }
   void cancel(batch& all) noexcept {
     all.for_each_unfinished([this](batch_part& part) { cancel(static_cast<request&>(part)); });
@@ -649,7 +650,7 @@ class loop final : public mailbox, private scheduled_loop {
       if (owner_.has_work()) return false;
       request* const last = owner_.completed_.last();
       const bool nothing_left = owner_.engine_->prepare_to_wait(owner_.completed_);
-      if (owner_.is_watched()) {
+      if (owner_.is_watched_) {
         const std::size_t before = owner_.engine_->in_flight();
         owner_.note_ended(last, owner_.now());
         if (owner_.engine_->in_flight() != before) return false;  // it has submitted parts of background requests
@@ -728,7 +729,7 @@ class loop final : public mailbox, private scheduled_loop {
   }
   QIO_NOINLINE clock::time_point begin_watched_turn() noexcept {
     const clock::time_point now = engine_->now();
-    if (is_watched()) [[unlikely]] {
+    if (is_watched_) [[unlikely]] {
       note_ended(std::exchange(reaped_before_, nullptr), now);
       const bool is_alone = timers_.earliest() == nullptr && !completed_.has_several() && engine_->in_flight() == 0;
       if (is_alone && inline_turn_.watch.begin_observed_turn_alone()) return now;
@@ -750,7 +751,7 @@ class loop final : public mailbox, private scheduled_loop {
   // class.
   QIO_NOINLINE bool prepare(request& r) noexcept {
     if (!r.activity->is_linked()) activities_.insert(*r.activity);
-    r.activity->is_plain = !is_watched();
+    r.activity->is_plain = !is_watched_;
     if (r.activity->is_plain) return true;
     r.started_at = now().time_since_epoch().count();
     r.queued_for = 0;
@@ -762,9 +763,6 @@ class loop final : public mailbox, private scheduled_loop {
     all.for_each_unfinished([&](batch_part& part) { are_for_engine = prepare(part); });
     return !are_for_engine;
   }
-
-  // Whether requests are stamped when they are submitted, because somebody is to learn how long they take.
-  bool is_watched() const noexcept { return inline_turn_.observer != nullptr || queues_ != nullptr; }
 
   // All requests behind `last`, or all if that is null, are those that the engine has just completed.
   QIO_NOINLINE void note_ended(request* last, clock::time_point at) noexcept {
@@ -792,7 +790,7 @@ class loop final : public mailbox, private scheduled_loop {
   QIO_NOINLINE void reap(wait_limit until) noexcept {
     request* const last = completed_.last();
     engine_->wait(completed_, until);
-    if (is_watched()) note_ended(last, now());
+    if (is_watched_) note_ended(last, now());
   }
 
   // --- for the queues of background requests ---
@@ -924,7 +922,8 @@ class loop final : public mailbox, private scheduled_loop {
   const bool is_to_poll_;
   const inline_work inline_work_;
   const io_class class_;
-  bool ended_ = false;  // calls nothing back any more
+  bool is_watched_ = false;  // requests are stamped when they are submitted: somebody learns how long they take
+  bool ended_ = false;       // calls nothing back any more
 };
 
 // --- A coroutine that waits for a time, and may be stopped ---

@@ -1,4 +1,5 @@
 // A log loses no acknowledged record, wherever the power fails.
+#include "log_in_memory.hpp"
 #include "program.hpp"
 #include <qio/log_writer.hpp>
 
@@ -731,49 +732,6 @@ TEST_CASE("reading a log beside a writer believes no sector of which only the en
   CHECK(whole == 20);
 }
 
-namespace {
-
-/// A file in memory, for a log_reader.
-struct file_in_memory {
-  bytes stored;
-
-  qio::alignment alignment() const noexcept { return {}; }
-  qio::result<std::uint64_t> size() const { return std::uint64_t(stored.size()); }
-  qio::task<qio::result<std::size_t>> async_read_at(std::uint64_t offset, std::span<std::byte> into) {
-    const std::size_t begin = static_cast<std::size_t>(std::min<std::uint64_t>(offset, stored.size()));
-    const std::size_t read = std::min(into.size(), stored.size() - begin);
-    std::copy_n(stored.begin() + static_cast<std::ptrdiff_t>(begin), read, into.begin());
-    co_return read;
-  }
-};
-
-/// What open_log() would find. No contents if the file is refused, or is taken for a new log.
-struct found_in_memory {
-  std::optional<qio::log_contents> contents;
-  bool is_new = false;
-  std::vector<bytes> records;
-};
-
-qio::task<found_in_memory> read_in_memory(file_in_memory& file) {
-  found_in_memory found;
-  qio::detail::log_reader<file_in_memory> reader(file, true);
-  const auto header = co_await reader.read_header();
-  if (!header) co_return found;
-  if (!header.value()) {
-    found.is_new = (co_await reader.check_is_blank()).has_value();
-    co_return found;
-  }
-  const auto visit = [&found](const qio::log_record& each) {
-    found.records.emplace_back(each.bytes.begin(), each.bytes.end());
-    return each.number == found.records.size();
-  };
-  const auto contents = co_await reader.read(*header.value(), visit);
-  if (contents) found.contents = contents.value();
-  co_return found;
-}
-
-}  // namespace
-
 TEST_CASE("no single changed bit makes a log lose a record, or show one twice") {
   std::uint64_t damaged = 0;
   for (std::uint64_t id = 1; id <= 6; ++id) {
@@ -797,16 +755,21 @@ TEST_CASE("no single changed bit makes a log lose a record, or show one twice") 
     file_in_memory file{contents(disk, "log")};
     const auto check_with_bit_changed = [&](std::size_t at, unsigned bit) {
       file.stored[at] ^= std::byte(1u << bit);
-      const found_in_memory found = writer.context.run(read_in_memory(file));
+      std::vector<bytes> records;
+      const auto visit = [&records](const qio::log_record& each) {
+        records.emplace_back(each.bytes.begin(), each.bytes.end());
+        return each.number == records.size();
+      };
+      const found_in_memory found = writer.context.run(read_in_memory(file, visit));
       file.stored[at] ^= std::byte(1u << bit);
       if (!found.contents) FAIL("byte " << at << ", bit " << bit << ": no log any more");
       const bool is_damaged = found.contents->tail == qio::log_end::damaged;
       damaged += is_damaged;
-      const std::size_t most = std::min(found.records.size(), expected.size());
+      const std::size_t most = std::min(records.size(), expected.size());
       std::size_t right = 0;
-      for (std::size_t i = 0; i != most; ++i) right += found.records[i] == expected[i];
-      const bool is_prefix = right == found.records.size() || (!checksums && right + 1 == found.records.size());
-      if (!is_prefix || (!is_damaged && found.records.size() != expected.size()))
+      for (std::size_t i = 0; i != most; ++i) right += records[i] == expected[i];
+      const bool is_prefix = right == records.size() || (!checksums && right + 1 == records.size());
+      if (!is_prefix || (!is_damaged && records.size() != expected.size()))
         FAIL("byte " << at << ", bit " << bit << ": " << right << " of " << expected.size() << " records are left");
     };
     for (unsigned bit = 0; bit != 8; ++bit) {

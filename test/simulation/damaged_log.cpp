@@ -55,7 +55,7 @@ bytes numbered(std::size_t size, std::size_t number) {
 sample make_sample(bool checksums, bool trimmed) {
   sample made{.checksums = checksums, .trimmed = trimmed, .file = {}, .versions = {}, .records = {}, .batches = {}};
   qio::simulated_disk disk({.seed = 1});
-  const std::vector<std::vector<std::size_t>> groups = {{0, 40, 700}, {1800}, {8, 16}, {300}, {500, 600}, {700, 0, 90}};
+  const std::vector<std::vector<std::size_t>> groups = {{0, 40, 700}, {1800}, {8, 16}, {300}, {500, 600}, {100, 0, 90}};
   std::size_t next = 0;
   for (const std::size_t until : {std::size_t(3), groups.size()}) {
     program writer(disk);

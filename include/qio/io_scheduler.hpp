@@ -438,7 +438,6 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     if (is_foreground(r, number)) owner_.note_foreground(+1, started(r));
     if (number <= io_class::foreground || r.op > opcode::write) return false;
     r.class_number = number;
-    r.argument = nullptr;
     wait(r, false);
     loop_.note_waiting(true);
     issue(started(r));
@@ -467,7 +466,7 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
 
   void cancel(request& r) noexcept override {
     r.cancel_requested = true;
-    if (r.argument != nullptr) return loop_.cancel_part(*static_cast<slot*>(r.argument));
+    if (!r.queued) return loop_.cancel_part(part_of(r));
     leave_queue(r);
     r.fail_as_canceled();
     finish(r, loop_.now());
@@ -515,6 +514,7 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     const std::size_t of = index_of(r.class_number);
     r.activity->waiting.insert(r);
     at_front ? lanes_[of].push_front(r) : lanes_[of].push(r);
+    r.queued = true;
     ++waiting_[of];
     wants_ |= 1u << of;
   }
@@ -522,6 +522,7 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     const std::size_t of = index_of(r.class_number);
     QIO_CHECK(waiting_[of] != 0, "bug in qio: a request left a queue that is empty");
     r.unlink();
+    r.queued = false;
     lanes_[of].remove(r);
     if (--waiting_[of] == 0) wants_ &= ~(1u << of);
   }
@@ -604,7 +605,6 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     free->started_at = now.time_since_epoch().count();
     free->queued_for = 0;
     free->completed = &call_back_part;
-    r.argument = free;
     submitted_.insert(r);
     loop_.submit_part(*free);
   }
@@ -612,11 +612,17 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
   // Parts are taken out of the loop's list before that calls back. (Debuggers know them by this function.)
   static void call_back_part(request&) noexcept { QIO_CHECK(false, "bug in qio: a part of a request was called back"); }
 
+  // The part of a request that the engine has.
+  slot& part_of(const request& r) noexcept {
+    slot* found = slots_.get();
+    while (found->whole != &r) ++found;
+    return *found;
+  }
+
   void end_part(slot& part, clock::time_point now) noexcept {
     request& r = *part.whole;
     const std::size_t moved = part.io.transferred();
     r.unlink();
-    r.argument = nullptr;
     r.io.moved(moved);
     r.place = part.place;
     // The time in the device, until it is complete.
@@ -658,7 +664,7 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
   detail::list<request> submitted_;  // requests of which the engine has a part
   std::vector<sample> samples_;
   clock::time_point sampled_at_{};  // the first of them
-  request* next_ = nullptr;        // what the next part is of ...
+  request* next_ = nullptr;         // what the next part is of ...
   detail::transfer part_;           // ... and that part
   // Under the scheduler's lock.
   std::array<std::uint64_t, most_classes> published_{};

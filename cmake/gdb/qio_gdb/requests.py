@@ -351,7 +351,7 @@ class Loop:
     def place(self, request: gdb.Value) -> str:
         """Where a request is that the engine has."""
         if FOREGROUND < int(request["class_number"]) < PART:
-            return "waits for the turn of its class" if int(request["argument"]) == 0 else "a part of it is in flight"
+            return "waits for the turn of its class" if request["queued"] else "a part of it is in flight"
         if self.listed is None:
             self.listed = self.look_into_lists()
         address = int(request.address)

@@ -110,22 +110,22 @@ class log_player final : public any_log_player {
                      "open the file");
   }
 
-  auto visitor() {
-    return [this](const qio::log_record& each) {
-      model_.find(each.number, each.bytes);
+  auto visitor(bool is_durable) {
+    return [this, is_durable](const qio::log_record& each) {
+      model_.find(each.number, each.bytes, is_durable);
       return true;
     };
   }
 
   void open(random_numbers& random) {
-    auto opened = context().run(qio::open_log(new_file(random), visitor(), options()));
+    auto opened = context().run(qio::open_log(new_file(random), visitor(true), options()));
     if (!opened) {
       require(may_fail(opened.error()), "open the log: " + opened.error().message());
       ++counts_.not_opened;
       model_.give_up();
       return;
     }
-    model_.end();
+    model_.end(true);
     exists_ = true;
     ++counts_.opened;
     counts_.torn += opened.value().recovered().tail == qio::log_end::torn;
@@ -141,7 +141,7 @@ class log_player final : public any_log_player {
   // No other writer can open the log, but readers can.
   void compete(random_numbers& random) {
     if (!log_) return;
-    const auto rival = context().run(qio::open_log(new_file(random), visitor(), options()));
+    const auto rival = context().run(qio::open_log(new_file(random), visitor(true), options()));
     require(!rival && rival.error() == qio::errc::log_is_open, "a second writer has opened the log");
     read(random);
   }
@@ -164,9 +164,11 @@ class log_player final : public any_log_player {
   void read(random_numbers& random) {
     if (!exists_) return;
     auto file = new_file(random);
-    const qio::log_contents found = succeeded(context().run(qio::read_log(file, visitor())), "read the log");
+    // read_log() neither syncs nor drops pages: after a failed write, it may show what the disk does not have.
+    const bool is_durable = !may_fail(qio::error(std::make_error_code(std::errc::io_error)));
+    const qio::log_contents found = succeeded(context().run(qio::read_log(file, visitor(is_durable))), "read the log");
     require(found.tail != qio::log_end::damaged, "read the log: it is damaged");
-    model_.end();
+    model_.end(is_durable);
   }
 
   bool may_fail(const qio::error& failure) const {
@@ -248,6 +250,7 @@ class log_player final : public any_log_player {
     try {
       if (first) {
         require(first.value() <= kept, "a trim has dropped records that it was to keep");
+        model_.drop(first.value());
         ++counts_.trims;
         counts_.dropping += first.value() > 1;
       } else {

@@ -142,9 +142,9 @@ class fading_histogram {
 /// Cancellation, deadlines, results and errors are as without a scheduler. Parts of one operation follow each other.
 ///
 /// Any thread may use it. It must outlive the contexts that were created with its classes, and the files that were
-/// opened on them. These should use one device: a scheduler for each. A context that has parts in flight, and is not
-/// run, holds up the background of all others. Classes and contexts allocate memory when they are made; operations do
-/// not.
+/// opened on them. These should use one device: a scheduler for each. What a context
+/// has in flight that is not run for 20 ms does not count. Classes and contexts allocate memory when they are made;
+/// operations do not.
 class io_scheduler final : detail::request_scheduler {
  public:
   /// How many classes it may have, besides the foreground.
@@ -207,7 +207,7 @@ class io_scheduler final : detail::request_scheduler {
   static constexpr std::uint32_t most_parts = 64;
   static constexpr clock::duration pause = std::chrono::milliseconds(25),
                                    between_pauses = std::chrono::milliseconds(500);
-  static constexpr clock::duration grant_lasts = std::chrono::milliseconds(10);
+  static constexpr clock::duration asks_every = std::chrono::milliseconds(10), absent_after = 2 * asks_every;
 
   struct background {
     io_class_options options;
@@ -229,7 +229,6 @@ class io_scheduler final : detail::request_scheduler {
   struct grant {
     std::size_t bytes = 0;  // 0: none
     std::size_t of = 0;     // the class
-    clock::time_point at{};
   };
 
   static std::size_t index_of(std::uint8_t number) noexcept { return number - io_class::foreground - 1u; }
@@ -338,31 +337,43 @@ class io_scheduler final : detail::request_scheduler {
       again = detail::lesser_of(again, paused_until_);
       return false;
     }
-    if (parts_ == 0) return true;
+    if (in_device_.parts == 0) return true;
     const std::size_t limit = competes ? static_cast<std::size_t>(window_) : most_alone;
-    const bool fits = parts_ < most_parts && in_device_ + part <= limit;
+    const bool fits = in_device_.parts < most_parts && in_device_.bytes + part <= limit;
     if (!fits && competes) was_limited_ = true;
     return fits;
   }
 
   // Grants parts to loops until there is no room. `again` is when to ask again, if time decides it.
-  void distribute(const queues& self, clock::time_point now, clock::time_point& again) noexcept;
+  void distribute(queues& self, clock::time_point now, clock::time_point& again) noexcept;
   // The class whose turn it is, among those that loops want and that their limits allow.
   background* next_class(clock::time_point now, clock::time_point& again) noexcept;
 
-  void occupy(std::size_t bytes) noexcept {
-    ++parts_;
-    in_device_ += bytes;
+  // What the device has, or is about to get, of a loop.
+  struct share {
+    std::uint32_t parts = 0;
+    std::size_t bytes = 0;
+  };
+  void add(const share& more) noexcept {
+    in_device_.parts += more.parts;
+    in_device_.bytes += more.bytes;
     free_since_.store((std::numeric_limits<clock::rep>::max)(), std::memory_order_relaxed);
   }
-  void vacate(std::size_t bytes, clock::time_point now) noexcept {
-    --parts_;
-    in_device_ -= bytes;
-    if (parts_ == 0) free_since_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+  void subtract(const share& gone, clock::time_point now) noexcept {
+    in_device_.parts -= gone.parts;
+    in_device_.bytes -= gone.bytes;
+    if (in_device_.parts == 0) free_since_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
+  // Of a loop that is here.
+  void occupy(queues& by, std::size_t bytes) noexcept;
+  void vacate(queues& by, std::size_t bytes, clock::time_point now) noexcept;
+  // A loop runs: what it has counts.
+  void find_here(queues& loop, clock::time_point now) noexcept;
+  // Loops that nobody runs have what counts no more, because nobody knows for how long.
+  void find_absent(clock::time_point now) noexcept;
+
   // A part has ended that took so long.
-  void release(std::size_t of, std::size_t bytes, clock::duration took, clock::time_point now) noexcept {
-    vacate(bytes, now);
+  void release(std::size_t of, clock::duration took, clock::time_point now) noexcept {
     --classes_[of].statistics.in_device;
     if (window_ >= smallest_part_ || !has_foreground(now)) return;
     const auto rest = static_cast<clock::rep>(static_cast<double>(took.count()) * (smallest_part_ / window_ - 1));
@@ -370,7 +381,6 @@ class io_scheduler final : detail::request_scheduler {
   }
   // A part that `g` was for is about to be submitted.
   void use(const grant& g, std::size_t bytes, bool is_first, clock::duration waited, clock::time_point now) noexcept {
-    in_device_ += bytes - g.bytes;
     background& of = classes_[g.of];
     io_class_statistics& counts = of.statistics;
     ++counts.parts;
@@ -383,7 +393,7 @@ class io_scheduler final : detail::request_scheduler {
       of.ops_left -= 1;
       if (waited > counts.longest_wait) counts.longest_wait = waited;
     }
-    if (has_foreground(now) && in_device_ > totals_.most_in_device) totals_.most_in_device = in_device_;
+    if (has_foreground(now) && in_device_.bytes > totals_.most_in_device) totals_.most_in_device = in_device_.bytes;
   }
 
   const io_scheduler_options options_;
@@ -399,8 +409,7 @@ class io_scheduler final : detail::request_scheduler {
   double window_;
   bool was_limited_ = false;  // by the window, since that was judged
   double virtual_time_ = 0;   // of the class that was served last
-  std::uint32_t parts_ = 0;   // in the device, or granted
-  std::size_t in_device_ = 0;
+  share in_device_;           // of all loops that are not absent
   clock::time_point judged_at_{}, paused_until_{}, last_pause_{}, alone_at_{};
   std::atomic<int> foreground_in_flight_ = 0;
   std::atomic<std::uint64_t> foreground_ended_ = 0;
@@ -428,7 +437,7 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     const std::lock_guard lock(owner_.mutex_);
     owner_.judge(samples_, owner_.judged_at_);
     std::erase(owner_.attached_, this);
-    if (granted_.bytes != 0) owner_.vacate(granted_.bytes, owner_.judged_at_);
+    if (!is_absent_) owner_.subtract(own_, owner_.judged_at_);  // a part that was granted
     if (is_posted) posts_.withdraw(*this);
     if (is_armed) loop_.disarm(*this);
   }
@@ -469,9 +478,11 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     if (!r.queued) return loop_.cancel_part(part_of(r));
     leave_queue(r);
     r.fail_as_canceled();
-    finish(r, loop_.now());
-    if (wants_ == 0) set_timer((clock::time_point::max)());
+    const clock::time_point now = loop_.now();
+    finish(r, now);
+    if (wants_ == 0 && parts_ == 0) set_timer((clock::time_point::max)());
     const std::lock_guard lock(owner_.mutex_);
+    owner_.find_here(*this, now);
     publish();
   }
 
@@ -556,8 +567,10 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
       grant taken;
       {
         const std::lock_guard lock(owner_.mutex_);
+        owner_.find_here(*this, now);
         for (const ended_part& each : ended_) {
-          owner_.release(each.from->of, each.bytes, each.took, now);
+          owner_.vacate(*this, each.bytes, now);
+          owner_.release(each.from->of, each.took, now);
           each.from->whole = nullptr;
           --parts_;
         }
@@ -570,7 +583,7 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
       if (taken.bytes == 0) break;
       if (request* const r = next_) submit_part_of(*r, taken, now);
     }
-    set_timer(wants_ == 0 ? (clock::time_point::max)() : again);
+    set_timer(again);
   }
 
   // Decides what is submitted. Under the lock, because the scheduler counts it.
@@ -578,11 +591,13 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     next_ = lanes_[of.of].first();
     if (next_ == nullptr || parts_ == most_parts) {
       next_ = nullptr;
-      return owner_.vacate(of.bytes, now);
+      return owner_.vacate(*this, of.bytes, now);
     }
     request& r = *next_;
     const bool is_whole = (r.flags & platform::untorn) != 0 || r.is_durable_write();
     part_ = r.io.begin_of_rest(is_whole ? r.io.total() : of.bytes);
+    owner_.vacate(*this, of.bytes, now);
+    owner_.occupy(*this, part_.total());
     owner_.use(of, part_.total(), r.io.transferred() == 0, now - started(r), now);
   }
 
@@ -670,6 +685,9 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
   std::array<std::uint64_t, most_classes> published_{};
   std::uint32_t published_wants_ = 0;
   grant granted_;
+  share own_;  // in the device, or granted
+  bool is_absent_ = false;
+  clock::time_point seen_at_{};
   std::atomic<bool> is_woken_ = false;
 };
 
@@ -695,16 +713,36 @@ inline io_scheduler::background* io_scheduler::next_class(clock::time_point now,
   return next;
 }
 
-inline void io_scheduler::distribute(const queues& self, clock::time_point now, clock::time_point& again) noexcept {
-  // What waits for parts that other loops have asks now and then, in case that these are not run.
-  again = self.published_wants_ != 0 ? now + grant_lasts : (clock::time_point::max)();
-  for (queues* each : attached_)
-    if (each->granted_.bytes != 0 && now - each->granted_.at > grant_lasts) {
-      // Nothing runs that context. It says what it wants when it runs again.
-      vacate(each->granted_.bytes, now);
-      each->granted_ = {};
-      each->published_wants_ = 0;
-    }
+inline void io_scheduler::occupy(queues& by, std::size_t bytes) noexcept {
+  by.own_.parts += 1;
+  by.own_.bytes += bytes;
+  add({1, bytes});
+}
+inline void io_scheduler::vacate(queues& by, std::size_t bytes, clock::time_point now) noexcept {
+  by.own_.parts -= 1;
+  by.own_.bytes -= bytes;
+  subtract({1, bytes}, now);
+}
+
+inline void io_scheduler::find_here(queues& loop, clock::time_point now) noexcept {
+  loop.seen_at_ = now;
+  if (std::exchange(loop.is_absent_, false)) add(loop.own_);
+}
+
+inline void io_scheduler::find_absent(clock::time_point now) noexcept {
+  for (queues* each : attached_) {
+    if (each->is_absent_ || each->own_.parts == 0 || now - each->seen_at_ <= absent_after) continue;
+    if (const std::size_t granted = std::exchange(each->granted_, {}).bytes; granted != 0) vacate(*each, granted, now);
+    each->is_absent_ = true;
+    each->published_wants_ = 0;  // until it runs again
+    subtract(each->own_, now);
+  }
+}
+
+inline void io_scheduler::distribute(queues& self, clock::time_point now, clock::time_point& again) noexcept {
+  // A loop that waits for parts, or has some, shows now and then that it is not absent.
+  again = self.published_wants_ != 0 || self.own_.parts != 0 ? now + asks_every : (clock::time_point::max)();
+  find_absent(now);
   while (background* const next = next_class(now, again)) {
     const std::size_t part = part_now(now, *next);
     if (!has_room(part, now, again)) return;
@@ -716,10 +754,10 @@ inline void io_scheduler::distribute(const queues& self, clock::time_point now, 
       chosen = &each;
       turn_ = (turn_ + 1 + i) % attached_.size();
     }
-    occupy(part);
+    occupy(*chosen, part);
     // What had nothing to do does not make up for that.
     virtual_time_ = next->virtual_time = detail::greater_of(next->virtual_time, virtual_time_);
-    chosen->granted_ = {part, of, now};
+    chosen->granted_ = {part, of};
     if (chosen != &self && !chosen->is_woken_.exchange(true)) chosen->posts_.post(*chosen);
   }
 }

@@ -477,6 +477,29 @@ PROMISE(threads, each_engine_of_the_system, "contexts of several threads share a
   CHECK(scheduler.statistics().foreground == 60);
 }
 
+PROMISE(absent, asynchronous, "a context that nobody runs does not keep the background of another from going on") {
+  classes<world<Where>> in(w);
+  in.begin_foreground();
+  auto idle_context = w.new_context({.io_class = in.background}).value();
+  const auto open = [&](auto& context, const char* name) {
+    return qio::basic_file<typename Where::mode>::open(context, in.path_of(name), access::read_write,
+                                                       creation::if_needed)
+        .value();
+  };
+  auto idle = open(idle_context, "idle");
+  auto source = memory::with_pattern(0, in.whole);
+  several_writes<world<Where>> never_run(idle, source.all(), 2);
+  CHECK(in.scheduler.statistics(in.background).in_device == 1);
+  auto file = in.open("data", in.background);
+  for (int i = 0; i < 3; ++i)
+    CHECK(in.template run<std::size_t>([&] { return file.async_write_at(0, source.all()); }).value() == in.whole);
+  CHECK(in.scheduler.statistics(in.background).in_device == 1);
+  CHECK(in.scheduler.statistics(in.background).waiting == 1);
+  idle_context.run();
+  for (const auto& each : never_run.answers) CHECK(each->value() == in.whole);
+  CHECK(in.scheduler.statistics(in.background).in_device == 0);
+}
+
 // It hears of an operation once, however many parts it had.
 class background_notes final : public qio::operation_observer {
  public:

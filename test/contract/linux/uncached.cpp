@@ -50,8 +50,7 @@ PROMISE(lets_go, uncached_everywhere, "an uncached transfer leaves no pages in t
   REQUIRE(cached.read_at(0, buffer.all()).value() == bytes);
   REQUIRE(w.read(file, 0, buffer.all()).value() == bytes);
   // (Of reads that are split into pages, the kernel drops some.)
-  if (qio_test::class_of_next_context == nullptr)
-    CHECK(*pages_in_cache(file.native_handle(), bytes) == bytes / 4096);
+  if (qio_test::class_of_next_context == nullptr) CHECK(*pages_in_cache(file.native_handle(), bytes) == bytes / 4096);
 }
 
 // Not through the world, which would find no uncached file there, and skip.

@@ -501,8 +501,8 @@ class crash_explorer {
 /// the seed chooses. A crash during recovery is not explored: make recovery the program, and have `prepare` make what
 /// it finds.
 ///
-/// Takes about 10 microseconds for each state of a few sectors, milliseconds for one of MiB that are not synced, and the
-/// memory of a few copies of the disk. Uses the calling thread, and allocates.
+/// Takes about 10 microseconds for each state of a few sectors, milliseconds for one of MiB that are not synced, and
+/// the memory of a few copies of the disk. Uses the calling thread, and allocates.
 ///
 ///     std::uint64_t promised = 0;
 ///     const auto found = qio::explore_crashes(

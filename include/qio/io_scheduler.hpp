@@ -33,8 +33,9 @@ struct io_scheduler_options {
   /// What 99 of 100 foreground operations should take at most, from submission to completion. Zero: a multiple of what
   /// they take without background, which the scheduler measures.
   std::chrono::nanoseconds latency_goal{};
-  /// That multiple. Measured apart for reads, writes that are not durable, and what waits until data is durable.
-  double latency_factor = 2;
+  /// That multiple. Measured apart for reads, writes that are not durable, and what waits until data is durable, in
+  /// short pauses of the background; a foreground that is alone for long may take up to twice as long as in these.
+  double latency_factor = 4;
   /// The longest background transfer while there is a foreground, in bytes, or a quarter of the window if that is more;
   /// longer ones are split. Rounded down to a power of two, and at least 4 KiB. For direct files, it must be a multiple
   /// of their alignment. The window begins with it.
@@ -130,11 +131,11 @@ class fading_histogram {
 ///
 /// Asynchronous reads and writes of background classes wait in the context. While there is a foreground (one of its
 /// operations is in flight, or was in the last 50 ms), they are split into parts of at most 128 KiB, and at most
-/// `window` bytes of these are with the system. Every 128 foreground operations or 50 ms, the window grows by a tenth
-/// if at most one in a hundred of them took longer than the goal, and else shrinks by three tenths. Below 16 KiB, the
-/// background makes transfers of that size with pauses. Without a latency_goal, it pauses for 25 ms every 500 ms, so
-/// that the scheduler sees what the foreground takes alone. Without a foreground, parts are of 1 MiB, and up to 8 MiB
-/// are with the system.
+/// `window` bytes of these are with the system. Every 128 foreground operations or 50 ms, the window grows by 15% (by
+/// half, until it has been too large once) if at most one in a hundred of them took longer than the goal, and else
+/// shrinks by a quarter. Below 16 KiB, the background makes transfers of that size with pauses. Without a latency_goal,
+/// it pauses for 25 ms every 500 ms, so that the scheduler sees what the foreground takes alone. Without a foreground,
+/// parts are of 1 MiB, and up to 8 MiB are with the system.
 ///
 /// A write is not split if it is durable or untorn; syncs and other operations are not scheduled. A file of a
 /// background class writes nothing inline. A part that the system has got is not taken back for the foreground's sake:
@@ -283,9 +284,10 @@ class io_scheduler final : detail::request_scheduler {
       if (each.beside >= 32) each.beside = each.late = 0;
     }
     if (is_late)
-      window_ *= 0.7;
+      window_ *= 0.75;
     else if (was_limited_)
-      window_ *= 1.1;
+      window_ *= has_been_late_ ? 1.15 : 1.5;
+    has_been_late_ = has_been_late_ || is_late;
     const double least = smallest_part_ * shares_ / (1000 + shares_);
     window_ = window_ < least ? least : window_ > largest_window ? largest_window : window_;
     was_limited_ = false;
@@ -407,9 +409,10 @@ class io_scheduler final : detail::request_scheduler {
   kind kinds_[3];
   io_scheduler_statistics totals_;
   double window_;
-  bool was_limited_ = false;  // by the window, since that was judged
-  double virtual_time_ = 0;   // of the class that was served last
-  share in_device_;           // of all loops that are not absent
+  bool was_limited_ = false;    // by the window, since that was judged
+  bool has_been_late_ = false;  // the window has shrunk before, so its right size is near
+  double virtual_time_ = 0;     // of the class that was served last
+  share in_device_;             // of all loops that are not absent
   clock::time_point judged_at_{}, paused_until_{}, last_pause_{}, alone_at_{};
   std::atomic<int> foreground_in_flight_ = 0;
   std::atomic<std::uint64_t> foreground_ended_ = 0;

@@ -135,7 +135,11 @@ PROMISE(next_deadline, asynchronous, "next_deadline() is that of the operation i
   one.start(file, 0, {.deadline = when});
   const qio::deadline next = w.context->next_deadline();
   if (std::is_same_v<typename Where::mode, qio::direct>) CHECK(next.exists());  // others may be served inline
-  if (next.exists()) CHECK(next.when() == when);
+  // What waits in a class also has times at which to ask for its turn.
+  if (qio_test::class_of_next_context != nullptr)
+    CHECK((!next.exists() || next.when() <= when));
+  else if (next.exists())
+    CHECK(next.when() == when);
   w.context->run();
   CHECK(one.is_right());
   CHECK(!w.context->next_deadline().exists());

@@ -64,8 +64,11 @@ struct word_access {
 /// What the ring maps.
 struct shared_memory {
   alignas(64) unsigned indices[16];
-  io_uring_cqe completions[most_entries];
+  // Not an array of them: they end with an array of any length.
+  std::uint64_t room_for_completions[most_entries * sizeof(io_uring_cqe) / sizeof(std::uint64_t)];
   io_uring_sqe entries[most_entries];
+
+  io_uring_cqe* completions() noexcept { return reinterpret_cast<io_uring_cqe*>(room_for_completions); }
 };
 
 /// Which kernel it is, and what is wrong with it or with the program.
@@ -131,7 +134,7 @@ class world {
       violate("an entry is overwritten that the kernel may still read");
   }
   void reads(const io_uring_cqe& completion) {
-    if (!memory_.read_place(qio_thread, most_entries + static_cast<std::size_t>(&completion - shared.completions)))
+    if (!memory_.read_place(qio_thread, most_entries + static_cast<std::size_t>(&completion - shared.completions())))
       violate("a completion is read that may not be written yet");
   }
 
@@ -270,8 +273,8 @@ class world {
   void complete(party who) {
     const std::size_t place = completed_ % in_.completion_entries;
     if (!memory_.write_place(who, most_entries + place)) violate("a completion is overwritten that may still be read");
-    shared.completions[place] = {};
-    shared.completions[place].user_data = completed_++;
+    shared.completions()[place] = {};
+    shared.completions()[place].user_data = completed_++;
     memory_.store(who, completion_tail, completed_, actual(who, completion_tail, true, std::memory_order_release));
   }
   /// Within enter(), on qio's thread.
@@ -341,7 +344,7 @@ long modeled_syscall(long, unsigned, io_uring_params* parameters) noexcept {
   parameters->sq_off.flags = offset(submission_flags);
   parameters->cq_off.head = offset(completion_head);
   parameters->cq_off.tail = offset(completion_tail);
-  parameters->cq_off.cqes = offsetof(shared_memory, completions);
+  parameters->cq_off.cqes = offsetof(shared_memory, room_for_completions);
   return ::eventfd(0, EFD_CLOEXEC);  // any descriptor, which is closed with the ring
 }
 long modeled_syscall(long, int, unsigned submitted, unsigned wanted, unsigned, const void*, std::size_t) noexcept {

@@ -31,11 +31,15 @@ class io_class {
 
   // --- for the library ---
 
-  /// Numbers of classes. Of a request or a file, `part`: a part of a background request, made by its scheduler.
-  static constexpr std::uint8_t none = 0, foreground = 1, part = 255;
+  static constexpr std::uint8_t none = 0;        ///< the number of no class
+  static constexpr std::uint8_t foreground = 1;  ///< that of the foreground; background classes have the next ones
+  static constexpr std::uint8_t part = 255;      ///< of a part of a background request, which its scheduler makes
 
+  /// For schedulers.
   constexpr io_class(detail::request_scheduler& of, std::uint8_t number) noexcept : scheduler_(&of), number_(number) {}
+  /// Null if it is none.
   constexpr detail::request_scheduler* scheduler() const noexcept { return scheduler_; }
+  /// From 0 on, within its scheduler.
   constexpr std::uint8_t number() const noexcept { return number_; }
 
  private:

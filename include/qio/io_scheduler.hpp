@@ -151,6 +151,7 @@ class io_scheduler final : detail::request_scheduler {
   /// How many classes it may have, besides the foreground.
   static constexpr std::size_t most_classes = 16;
 
+  /// With the foreground as its only class. Allocates.
   explicit io_scheduler(const io_scheduler_options& options = {})
       : options_(options),
         largest_part_(static_cast<double>(std::bit_floor(detail::greater_of<std::size_t>(options.largest_part, 4096)))),

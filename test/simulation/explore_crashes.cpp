@@ -78,8 +78,7 @@ TEST_CASE("explored are the states that random power cuts leave, and no others")
           program one(disk);
           one.open("data").value().write_at(512, filled(512, 3), {.durable = true}).value();
         }}},
-      {"a durable write alone",
-       {[](auto& disk) {
+      {"a durable write alone", {[](auto& disk) {
          program one(disk);
          one.open("data").value().write_at(1024, filled(1536, 2), {.durable = true}).value();
        }}},
@@ -151,8 +150,7 @@ TEST_CASE("a durable write that nothing overlaps may be torn until it has succee
   // None knows of the power failure when it begins.
   const auto two = [&](program& one, auto& data) {
     const auto half = [&](std::size_t offset) -> qio::task<> {
-      static_cast<void>(
-          co_await data.async_write_at(offset, std::span(some).subspan(offset, 1024), {.durable = true}));
+      static_cast<void>(co_await data.async_write_at(offset, std::span(some).subspan(offset, 1024), {.durable = true}));
     };
     one.context.run(qio::when_all(half(0), half(1024)));
   };
@@ -498,9 +496,9 @@ TEST_CASE("a program that turns the power on or off itself is a failure") {
         },
         accept, {.prepare = data_of(1)});
   };
-  for (const auto change_power : {+[](simulated_disk& disk) { disk.restart(); },
-                                  +[](simulated_disk& disk) { disk.cut_power_after(0); },
-                                  +[](simulated_disk& disk) { disk.cut_power_after(100); }}) {
+  for (const auto change_power :
+       {+[](simulated_disk& disk) { disk.restart(); }, +[](simulated_disk& disk) { disk.cut_power_after(0); },
+        +[](simulated_disk& disk) { disk.cut_power_after(100); }}) {
     const auto found = explore(change_power);
     CHECK_FALSE(found.exhaustive);
     REQUIRE(found.failure);

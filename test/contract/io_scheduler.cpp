@@ -298,8 +298,8 @@ PROMISE(deadlines, asynchronous,
   classes<world<Where>> in(w);
   const auto slow = in.scheduler.make_class({.name = "slow", .bytes_per_second = 1});
   auto file = in.open("data", slow);
-  memory some(w.unit);
-  // The first may go at once, and is paid for by the next.
+  memory some(in.part);
+  // The first may go at once, and is paid for by the next, after hours.
   CHECK(in.template run<std::size_t>([&] { return file.async_write_at(0, some.all()); }));
   if constexpr (Where::is_of_system) {  // in a simulation, 5 ms of real time never pass
     const auto late =

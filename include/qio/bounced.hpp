@@ -78,7 +78,7 @@ class bounced_file {
     requires engine<typename File::engine_type>
   {
     return detail::file_access::operation_of<detail::bounced_read<File>>(
-        *file_, [&](auto& work) { work.describe_one(*file_, *pool_, offset, buffer); }, options);
+        *file_, in_class([&](auto& work) { work.describe_one(*file_, *pool_, offset, buffer); }, options), options);
   }
 
   /// Like write_at(), asynchronously.
@@ -94,14 +94,16 @@ class bounced_file {
   {
     const blocking_write_options asked{.durable = options.durable, .untorn = options.untorn};
     return detail::file_access::operation_of<detail::bounced_write<File>>(
-        *file_, [&](auto& work) { work.describe(*file_, *pool_, offset, buffer, asked); },
+        *file_, in_class([&](auto& work) { work.describe(*file_, *pool_, offset, buffer, asked); }, options),
         {options.deadline, options.stop});
   }
   /// The same with operation_options. (A template, so that `{.deadline = ...}` means write_options.)
   template <std::same_as<operation_options> Options>
     requires engine<typename File::engine_type>
   auto async_write_at(std::uint64_t offset, std::span<const std::byte> buffer, const Options& options) const {
-    return async_write_at(offset, buffer, write_options{.deadline = options.deadline, .stop = options.stop});
+    return async_write_at(
+        offset, buffer,
+        write_options{.deadline = options.deadline, .stop = options.stop, .io_class = options.io_class});
   }
 
   /// Like read_many(), asynchronously, as one operation, like basic_file::async_read_many(). All groups for which the
@@ -118,10 +120,19 @@ class bounced_file {
     requires engine<typename File::engine_type>
   {
     return detail::file_access::operation_of<detail::bounced_reads<File>>(
-        *file_, [&](auto& work) { work.describe(*file_, *pool_, gap_, requests); }, options);
+        *file_, in_class([&](auto& work) { work.describe(*file_, *pool_, gap_, requests); }, options), options);
   }
 
  private:
+  // Describes an operation, and puts it into the class that its options have.
+  template <class Describe, class Options>
+  auto in_class(Describe describe, const Options& options) const {
+    return [this, describe, &options](auto& work) {
+      describe(work);
+      work.put_into_class(*file_, options.io_class);
+    };
+  }
+
   File* file_;
   detail::bounce_slots* pool_;
   std::uint64_t gap_;

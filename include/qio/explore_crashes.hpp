@@ -497,7 +497,7 @@ class crash_explorer {
 ///
 /// A write that is in flight while another operation completes may have begun up to any sector when the power fails.
 /// One that nothing overlaps has been carried out, and then any of its sectors may be lost, or not at all. A durable
-/// write may lose any of its sectors until it has succeeded. Of operations that overlap, one order is explored, which
+/// write may lose any of its sectors until it has succeeded. Operations that overlap are explored in one order, which
 /// the seed chooses. A crash during recovery is not explored: make recovery the program, and have `prepare` make what
 /// it finds.
 ///

@@ -796,9 +796,8 @@ class [[nodiscard]] basic_file : public file_space<basic_file<Mode, Engine>, Mod
   }
 
   QIO_COLD void put_into_class(request& r, const io_class& chosen) noexcept {
-    if (!is_open()) return;
+    if (!is_open() || r.op > opcode::write) return;
     if (!loop_->class_of_file(chosen)) return refuse(r, errc::foreign_io_class);
-    if (r.op > opcode::write) return;
     r.class_number = chosen.number();
     if (r.op == opcode::write && !chosen.is_foreground()) r.attempt = nullptr;
   }

@@ -27,8 +27,6 @@ class io_class {
   /// Whether its operations go to the system at once.
   constexpr bool is_foreground() const noexcept { return number_ <= foreground; }
 
-  friend constexpr bool operator==(const io_class&, const io_class&) noexcept = default;
-
   // --- for the library ---
 
   static constexpr std::uint8_t none = 0;        ///< the number of no class

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <qio/base/helpers.hpp>
+#include <qio/base/latency_bins.hpp>
 #include <qio/configuration.hpp>
 #include <qio/explanation.hpp>
 #include <qio/io_class.hpp>
@@ -46,7 +47,7 @@ struct io_scheduler_options {
 
 /// A class of background operations.
 struct io_class_options {
-  std::string name = "background";  ///< in explanations
+  std::string name = "background";  ///< for context.explain()
   /// Classes that have something to do get throughput in proportion to their shares. The foreground has 1000: where
   /// its goal cannot be kept, the background occupies the device for shares / (1000 + shares) of the time, by the
   /// smallest transfers there are. From 1 to 10,000; what is less or more counts as these.
@@ -55,7 +56,7 @@ struct io_class_options {
   std::uint64_t operations_per_second = 0;  ///< the same for reads and writes, each counted once
 };
 
-/// What became of the operations of a class: see io_scheduler::statistics().
+/// Counts of a background class: see io_scheduler::statistics().
 struct io_class_statistics {
   std::uint64_t operations = 0;             ///< that have had their turn, at least once
   std::uint64_t parts = 0;                  ///< transfers that were made of them: more, if long ones were split
@@ -80,41 +81,33 @@ struct io_scheduler_statistics {
 
 namespace detail {
 
-/// Durations, of which the older ones count less: eight bins to each power of two of nanoseconds.
+/// Counts durations, of which the older ones count less.
 class fading_histogram {
  public:
   void add(clock::duration took) noexcept {
     if (total_ >= most) fade();
-    ++bins_[index_of(took)];
+    ++bins_[latency_bins::index_of(static_cast<std::uint64_t>(greater_of<clock::rep>(took.count(), 0)))];
     ++total_;
   }
-  std::uint32_t count() const noexcept { return total_; }
 
-  /// The upper end of the bin in which the percentile is. 0 if it has too few to tell.
+  /// The lower end of the bin that has the percentile. 0 if there are too few durations.
   clock::duration percentile_99() const noexcept {
     if (total_ < least) return clock::duration::zero();
     std::uint32_t above = total_ / 100;
     std::size_t bin = bins_.size();
     while (bin > 1 && bins_[--bin] <= above) above -= bins_[bin];
-    const std::size_t octave = bin / 8;
-    const std::uint64_t ns = octave < 3 ? bin + 1 : (bin % 8 + 9) << (octave - 3);
-    return clock::duration(static_cast<clock::rep>(ns));
+    return clock::duration(static_cast<clock::rep>(latency_bins::lower_end(bin)));
   }
 
  private:
   static constexpr std::uint32_t least = 50, most = 4096;
 
-  static std::size_t index_of(clock::duration took) noexcept {
-    const auto ns = static_cast<std::uint64_t>(took.count() < 1 ? 1 : took.count());
-    const auto octave = static_cast<std::size_t>(std::bit_width(ns)) - 1;
-    return octave < 3 ? ns : octave * 8 + ((ns >> (octave - 3)) & 7);
-  }
   void fade() noexcept {
     total_ = 0;
     for (std::uint32_t& each : bins_) total_ += each /= 2;
   }
 
-  std::array<std::uint32_t, 64 * 8> bins_{};
+  std::array<std::uint32_t, latency_bins::count> bins_{};
   std::uint32_t total_ = 0;
 };
 
@@ -181,7 +174,7 @@ class io_scheduler final : detail::request_scheduler {
     return {*this, static_cast<std::uint8_t>(io_class::foreground + classes_.size())};
   }
 
-  /// What became of a class of this scheduler so far. Of the foreground or none, nothing is known.
+  /// The counts of a background class of this scheduler. Any other class has none.
   io_class_statistics statistics(const io_class& of) const {
     const std::lock_guard lock(mutex_);
     if (of.scheduler() != this || of.is_foreground()) return {};
@@ -367,12 +360,12 @@ class io_scheduler final : detail::request_scheduler {
     in_device_.bytes -= gone.bytes;
     if (in_device_.parts == 0) free_since_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
-  // Of a loop that is here.
+  // Count a part of a loop that is not absent.
   void occupy(queues& by, std::size_t bytes) noexcept;
   void vacate(queues& by, std::size_t bytes, clock::time_point now) noexcept;
-  // A loop runs: what it has counts.
+  // The loop runs: its parts count.
   void find_here(queues& loop, clock::time_point now) noexcept;
-  // Loops that nobody runs have what counts no more, because nobody knows for how long.
+  // The parts of loops that have not run for a while count no longer.
   void find_absent(clock::time_point now) noexcept;
 
   // A part has ended that took so long.
@@ -382,9 +375,10 @@ class io_scheduler final : detail::request_scheduler {
     const auto rest = static_cast<clock::rep>(static_cast<double>(took.count()) * (smallest_part_ / window_ - 1));
     paused_until_ = detail::greater_of(paused_until_, now + clock::duration(rest));
   }
-  // A part that `g` was for is about to be submitted.
-  void use(const grant& g, std::size_t bytes, bool is_first, clock::duration waited, clock::time_point now) noexcept {
-    background& of = classes_[g.of];
+  // A part of a class is about to be submitted.
+  void use(std::size_t number, std::size_t bytes, bool is_first, clock::duration waited,
+           clock::time_point now) noexcept {
+    background& of = classes_[number];
     io_class_statistics& counts = of.statistics;
     ++counts.parts;
     ++counts.in_device;
@@ -452,7 +446,6 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     if (number <= io_class::foreground || r.op > opcode::write) return false;
     r.class_number = number;
     wait(r, false);
-    loop_.note_waiting(true);
     issue(started(r));
     return true;
   }
@@ -569,6 +562,8 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     clock::time_point again = (clock::time_point::max)();
     for (;;) {
       grant taken;
+      request* from = nullptr;
+      detail::transfer part;
       {
         const std::lock_guard lock(owner_.mutex_);
         owner_.find_here(*this, now);
@@ -582,30 +577,28 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
         publish();
         owner_.distribute(*this, now, again);
         taken = std::exchange(granted_, grant());
-        if (taken.bytes != 0) use(taken, now);
+        if (taken.bytes != 0) from = use(taken, part, now);
       }
       if (taken.bytes == 0) break;
-      if (request* const r = next_) submit_part_of(*r, taken, now);
+      if (from != nullptr) submit_part_of(*from, part, taken.of, now);
     }
     set_timer(again);
   }
 
-  // Decides what is submitted. Under the lock, because the scheduler counts it.
-  void use(const grant& of, clock::time_point now) noexcept {
-    next_ = lanes_[of.of].first();
-    if (next_ == nullptr || parts_ == most_parts) {
-      next_ = nullptr;
-      return owner_.vacate(*this, of.bytes, now);
-    }
-    request& r = *next_;
-    const bool is_whole = (r.flags & platform::untorn) != 0 || r.is_durable_write();
-    part_ = r.io.begin_of_rest(is_whole ? r.io.total() : of.bytes);
+  // Decides which part of which request is submitted. Under the lock, because the scheduler counts it. Null if none is
+  // left.
+  request* use(const grant& of, detail::transfer& part, clock::time_point now) noexcept {
     owner_.vacate(*this, of.bytes, now);
-    owner_.occupy(*this, part_.total());
-    owner_.use(of, part_.total(), r.io.transferred() == 0, now - started(r), now);
+    request* const r = lanes_[of.of].first();
+    if (r == nullptr || parts_ == most_parts) return nullptr;
+    const bool is_whole = (r->flags & platform::untorn) != 0 || r->is_durable_write();
+    part = r->io.begin_of_rest(is_whole ? r->io.total() : of.bytes);
+    owner_.occupy(*this, part.total());
+    owner_.use(of.of, part.total(), r->io.transferred() == 0, now - started(*r), now);
+    return r;
   }
 
-  void submit_part_of(request& r, const grant& of, clock::time_point now) noexcept {
+  void submit_part_of(request& r, const detail::transfer& part, std::size_t of, clock::time_point now) noexcept {
     leave_queue(r);
     slot* free = slots_.get();
     while (free->whole != nullptr) ++free;
@@ -613,12 +606,12 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     std::construct_at(free);
     ++parts_;
     free->whole = &r;
-    free->of = of.of;
+    free->of = of;
     free->op = r.op;
     free->handle = r.handle;
     free->flags = r.flags;
     free->block = r.block;
-    free->io = part_;
+    free->io = part;
     free->activity = r.activity;
     free->class_number = io_class::part;
     free->started_at = now.time_since_epoch().count();
@@ -647,20 +640,18 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     // The time in the device, until it is complete.
     r.queued_for += microseconds(now - started(part)) - part.queued_for;
     ended_.push_back({&part, part.io.total(), now - started(part)});
+    const bool is_last = moved != part.io.total() || r.io.transferred() == r.io.total();
     if (part.failed())
       r.failure = part.failure.after(r.io.transferred());
-    else if (moved == part.io.total() && r.io.transferred() != r.io.total())
-      return r.cancel_requested ? end_as_canceled(r, now) : wait(r, true);
-    finish(r, now);
-  }
-  void end_as_canceled(request& r, clock::time_point now) noexcept {
-    r.fail_as_canceled();
+    else if (!is_last && !r.cancel_requested)
+      return wait(r, true);
+    else if (!is_last)
+      r.fail_as_canceled();
     finish(r, now);
   }
 
   void finish(request& r, clock::time_point now) noexcept {
     r.queued_for = microseconds(now - started(r)) - r.queued_for;
-    loop_.note_waiting(false);
     loop_.complete_scheduled(r, now);
   }
 
@@ -683,8 +674,6 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
   detail::list<request> submitted_;  // requests of which the engine has a part
   std::vector<sample> samples_;
   clock::time_point sampled_at_{};  // the first of them
-  request* next_ = nullptr;         // what the next part is of ...
-  detail::transfer part_;           // ... and that part
   // Under the scheduler's lock.
   std::array<std::uint64_t, most_classes> published_{};
   std::uint32_t published_wants_ = 0;
@@ -775,6 +764,12 @@ inline void io_scheduler::explain(explanation& out) const {
       alone += (alone.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(time.count() / 1000) + " us";
   out.add("background window", std::to_string(found.window) + " bytes",
           alone.empty() ? "" : "99th percentile of the foreground alone: " + alone);
+  const std::lock_guard lock(mutex_);
+  for (const background& each : classes_) {
+    const io_class_statistics& counts = each.statistics;
+    out.add("class " + each.options.name, std::to_string(counts.operations) + " operations",
+            std::to_string(counts.parts) + " parts, " + std::to_string(counts.waiting) + " operations wait");
+  }
 }
 
 QIO_END_NAMESPACE

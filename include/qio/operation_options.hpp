@@ -68,7 +68,7 @@ class stop_reference {
 struct operation_options {
   qio::deadline deadline = {};  ///< ends it at this time, or after this duration
   stop_reference stop = {};     ///< ends it when a stop is requested, by any thread
-  /// Of a read or a write: its class, if that is not its file's. If its scheduler is not that of the context, the
+  /// The class of a read or a write, if it differs from that of the file. If the context has another scheduler, the
   /// operation fails with errc::foreign_io_class before it starts. Other operations ignore it.
   qio::io_class io_class = {};
 };

@@ -309,8 +309,7 @@ class qio_category final : public identified_category {
       case errc::overlapping_writes: return "two writes of the batch overlap, so their order would matter";
       case errc::foreign_io_class:
         return "the class belongs to another io_scheduler than the context's, or there is none: create the context "
-               "with "
-               "a class of that scheduler (context_options::io_class)";
+               "with a class of that scheduler (context_options::io_class)";
       case errc::record_too_large: return "the record is longer than the log allows (log_options::largest_batch)";
       case errc::not_a_log: return "the file is not empty, and is not a log: it has another header";
       case errc::writeback_not_supported:

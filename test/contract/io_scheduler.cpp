@@ -1,6 +1,7 @@
 // Classes of operations: what waits for its turn, in parts of which size, and that results are the same.
 #include "scheduled.hpp"
 #include "world.hpp"
+#include <qio/bounced.hpp>
 #include <qio/io_scheduler.hpp>
 #include <qio/latencies.hpp>
 #include <qio/task_scope.hpp>
@@ -272,6 +273,99 @@ PROMISE(keeps_window, asynchronous,
   CHECK(in.scheduler.statistics(in.background).waiting == 0);
 }
 
+PROMISE(alone, each_engine, "without a foreground, up to 8 MiB of the background are in the device") {
+  classes<world<Where>> in(w);
+  auto file = in.open("data", in.background);
+  auto source = memory::with_pattern(0, 1024 * 1024);
+  several_writes<world<Where>> started(file, source.all(), 10);
+  CHECK(in.scheduler.statistics(in.background).in_device == 8);
+  CHECK(in.scheduler.statistics(in.background).waiting == 2);
+  in.context.run();
+  for (const auto& each : started.answers) CHECK(each->value() == 1024 * 1024);
+}
+
+using cached_by_default = std::tuple<contract::by_default<qio::cached>>;
+PROMISE(hits_inline, cached_by_default,
+        "a file of a background class reads inline what is cached, and writes nothing") {
+  classes<world<Where>> in(w);
+  auto file = qio::cached_file::open(in.context, in.path_of("data"), access::read_write, creation::always_new,
+                                     {.io_class = in.background})
+                  .value();
+  memory some(4096);
+  CHECK(in.template run<std::size_t>([&] { return file.async_write_at(0, some.all()); }).value() == 4096);
+  CHECK(file.statistics().served_inline == 0);
+  CHECK(in.scheduler.statistics(in.background).parts == 1);
+  if (file.explain().find("inline reads")->value != "on") QIO_SKIP("no inline reads here");
+  CHECK(in.template run<std::size_t>([&] { return file.async_read_at(0, some.all()); }).value() == 4096);
+  CHECK(file.statistics().served_inline == 1);
+  CHECK(in.scheduler.statistics(in.background).parts == 1);
+}
+
+TEST_CASE("simulated/direct: an untorn write is not split") {
+  qio::simulated_disk disk({.largest_untorn = 64 * 1024});
+  qio::io_scheduler scheduler(always_beside);
+  const auto background = scheduler.make_class();
+  auto context =
+      qio::basic_context<qio::simulated>::create({.io_class = scheduler.foreground(), .disk = &disk}).value();
+  auto file = qio::direct_file::open(context, "data", access::read_write, creation::if_needed).value();
+  memory some(64 * 1024);
+  REQUIRE(context.run(file.async_write_at(0, some.all(), {.durable = true})));  // from now on, there is a foreground
+  CHECK(context.run(file.async_write_at(0, some.all(), {.io_class = background})).value() == 64 * 1024);
+  CHECK(scheduler.statistics(background).parts == 4);
+  CHECK(context.run(file.async_write_at(0, some.all(), {.untorn = true, .io_class = background})).value() == 64 * 1024);
+  CHECK(scheduler.statistics(background).parts == 5);
+}
+
+PROMISE(others_at_once, asynchronous, "a sync waits for no turn, whatever its class") {
+  classes<world<Where>> in(w);
+  const auto slow = in.scheduler.make_class({.name = "slow", .bytes_per_second = 1});
+  auto file = in.open("data", slow);
+  memory some(in.part);
+  CHECK(in.template run<std::size_t>([&] { return file.async_write_at(0, some.all()); }));
+  auto waits = file.async_write_at(0, some.all());
+  waits.start([](qio::result<std::size_t>) {});
+  CHECK(in.template run<void>([&] { return file.async_sync(); }));
+  qio::io_scheduler other;
+  const qio::operation_options foreign{.io_class = other.make_class()};
+  CHECK(in.template run<void>([&] { return file.async_sync(qio::sync_kind::everything, foreign); }));
+  CHECK(in.scheduler.statistics(slow).waiting == 1);
+  waits.cancel();
+  in.context.run();
+}
+
+PROMISE(through_a_pool, asynchronous, "transfers of bounced() have the class of their operation, or of their file") {
+  classes<world<Where>> in(w);
+  in.begin_foreground();
+  auto pool = qio::bounce_pool::allocate().value();
+  auto file = in.open("data", {}), behind = in.open("behind", in.background);
+  auto source = memory::with_pattern(0, in.whole);
+  const auto bytes = source.part(1, in.whole - 3);  // which a direct file cannot write as they are
+  auto parts = [&, last = std::uint64_t(0)]() mutable {
+    const std::uint64_t now = in.scheduler.statistics(in.background).parts;
+    return now - std::exchange(last, now);
+  };
+  CHECK(in.template run<std::size_t>([&] { return bounced(file, pool).async_write_at(1, bytes); }));
+  CHECK(parts() == 0);
+  CHECK(in.template run<std::size_t>([&] { return bounced(behind, pool).async_write_at(1, bytes); }));
+  CHECK(parts() >= in.whole / in.part);
+  const qio::write_options background{.io_class = in.background};
+  CHECK(in.template run<std::size_t>([&] { return bounced(file, pool).async_write_at(1, bytes, background); }));
+  CHECK(parts() >= in.whole / in.part);
+  memory target(in.whole);
+  const auto into = target.part(1, in.whole - 3);
+  const qio::operation_options reads{.io_class = in.background};
+  CHECK(in.template run<std::size_t>([&] { return bounced(file, pool).async_read_at(1, into, reads); }));
+  CHECK(holds_pattern(into, 1));
+  CHECK(parts() >= in.whole / in.part);
+
+  qio::io_scheduler other;
+  const qio::operation_options foreign{.io_class = other.make_class()};
+  CHECK(in.template run<std::size_t>([&] { return bounced(file, pool).async_read_at(1, into, foreign); }).error() ==
+        errc::foreign_io_class);
+  CHECK(in.template run<std::size_t>([&] { return bounced(file, pool).async_write_at(1, bytes, foreign); }).error() ==
+        errc::foreign_io_class);
+}
+
 PROMISE(cancels, asynchronous,
         "canceling ends a background operation that waits at once, and another between two of its parts") {
   classes<world<Where>> in(w);
@@ -509,10 +603,12 @@ class background_notes final : public qio::operation_observer {
     bytes = what.bytes();
     transferred = what.transferred();
     is_queued_within = what.queued() <= what.took();
+    longest_queued = std::max(longest_queued, std::chrono::nanoseconds(what.queued()));
   }
   int count = 0;
   std::size_t bytes = 0, transferred = 0;
   bool is_queued_within = false;
+  std::chrono::nanoseconds longest_queued{};
 };
 
 PROMISE(observed_once, asynchronous, "an observer hears of a background operation once, as a whole") {
@@ -528,6 +624,7 @@ PROMISE(observed_once, asynchronous, "an observer hears of a background operatio
   CHECK(told.bytes == in.whole);
   CHECK(told.transferred == in.whole);
   CHECK(told.is_queued_within);
+  CHECK(told.longest_queued > 0ns);  // the second waited for the first
   several_writes<world<Where>> canceled(file, source.all(), 2);
   canceled.slots[1]->cancel();
   CHECK(told.count == 3);
@@ -587,12 +684,14 @@ PROMISE(measures_alone, each_engine,
 }
 
 PROMISE(explains_classes, each_engine,
-        "a context explains its background window, and a file why it writes nothing inline") {
+        "a context explains its background window and its classes, and a file why it writes nothing inline") {
   classes<world<Where>> in(w);
   const auto of_context = in.context.explain();
   const auto* const shown = of_context.find("background window");
   REQUIRE(shown != nullptr);
   CHECK(shown->value == std::to_string(in.part) + " bytes");
+  REQUIRE(of_context.find("class background") != nullptr);
+  CHECK(of_context.find("class background")->value == "0 operations");
   if constexpr (Where::is_of_system) {
     auto file = in.open("data", in.background);
     if (in.open("other", {}).explain().find("inline writes")->value == "on")

@@ -4,6 +4,7 @@
 #include <qio/buffer_pool.hpp>
 #include <qio/engine/simulated.hpp>
 #include <qio/execution.hpp>
+#include <qio/io_scheduler.hpp>
 #include <qio/log_writer.hpp>
 #include <qio/qio.hpp>
 #include <qio/reader.hpp>
@@ -48,6 +49,17 @@ MISTAKE("poll() on a moved-from context", "a moved-from context was used") {
   world w;
   context moved = std::move(w.on);
   w.on.poll();
+}
+
+MISTAKE("too many classes", "an io_scheduler was asked for more than 16 classes") {
+  qio::io_scheduler scheduler;
+  for (int i = 0; i < 17; ++i) static_cast<void>(scheduler.make_class());
+}
+
+MISTAKE("an io_scheduler destroyed before its context", "an io_scheduler was destroyed before a context that uses it") {
+  std::optional<qio::io_scheduler> scheduler(std::in_place);
+  auto on = context::create({.io_class = scheduler->foreground()}).value();
+  scheduler.reset();
 }
 
 MISTAKE("run() on a moved-from context", "a moved-from context was used") {

@@ -134,7 +134,7 @@ TEST_CASE("the error of a write names the file: alone, in a batch, through a poo
     CHECK((is_blocking ? data.write_many(writes) : one.context.run(data.async_write_many(writes))).value() == 1);
     check_named(writes[0].answer, "cannot write data: ");
   }
-  // Of a block that the write covers in part, the rest is read first.
+  // The write covers a block in part, whose rest is read first.
   check_named(bounced.write_at(7, block), "cannot read direct: ");
   check_named(one.context.run(bounced.async_write_at(7, block)), "cannot read direct: ");
   check_named(bounced.write_at(0, block), "cannot write direct: ");

@@ -94,6 +94,13 @@ class bounce_user : public bounce_work {
 
   // --- for the operation ---
 
+  /// After it was described: the class of its transfers, if that is not the file's.
+  void put_into_class(File& file, const io_class& chosen) noexcept {
+    if (!chosen.exists() || needs_no_engine) return;
+    if (!file_access::loop_of(file)->class_of_file(chosen)) return refuse(errc::foreign_io_class);
+    class_ = chosen;
+  }
+
   result<std::size_t> conclude(bool timed_out) noexcept {
     use_file(false);  // if none of its requests needed a slot
     return batch::conclude(timed_out);
@@ -131,7 +138,7 @@ class bounce_user : public bounce_work {
 
   void submit_alone(batch_part& part) noexcept {
     part.argument = this;
-    if (loop_->try_inline(part))
+    if (try_inline(part))
       finished(part);
     else
       loop_->submit(static_cast<request&>(part));
@@ -178,6 +185,13 @@ class bounce_user : public bounce_work {
     needs_no_engine = true;
   }
 
+  // The background writes nothing inline.
+  bool try_inline(request& r) noexcept {
+    r.class_number = class_.number();
+    if (!class_.is_foreground() && r.op == opcode::write) r.attempt = nullptr;
+    return loop_->try_inline(r);
+  }
+
   bool may_go_on() const noexcept { return !is_ending_ && file_->is_open() && !loop_->closed(); }
 
   // From the start to the end of the operation, the file must not move. If it was closed, its count is gone.
@@ -221,7 +235,7 @@ class bounce_user : public bounce_work {
       if (!may_go_on()) end_early(slot);
       if (!self().prepare(slot)) return pool_->release(slot);
       ++pool_->statistics.transfers;
-      if (!slot.transfer->needs_no_engine && !loop_->try_inline(*slot.transfer))
+      if (!slot.transfer->needs_no_engine && !try_inline(*slot.transfer))
         return loop_->submit(static_cast<request&>(*slot.transfer));
       self().conclude_transfer(slot);
     }
@@ -268,6 +282,7 @@ class bounce_user : public bounce_work {
 
   loop_type* loop_ = nullptr;
   const file_activity* activity_ = nullptr;  // that it uses, only for checks
+  io_class class_;                           // of its transfers; none: that of the file
   batch_part* next_ = nullptr;               // where to look for the next free request
   bool is_ending_ = false;
   bool is_using_ = false;  // the file, only for checks

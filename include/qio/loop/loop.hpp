@@ -755,7 +755,9 @@ class loop final : public mailbox, private scheduled_loop {
     if (r.activity->is_plain) return true;
     r.started_at = now().time_since_epoch().count();
     r.queued_for = 0;
-    return queues_ == nullptr || !queues_->takes(r);
+    if (queues_ == nullptr || !queues_->takes(r)) return true;
+    ++retried_;
+    return false;
   }
   // The same for a batch, whose parts have one class. True if they wait in its queue.
   QIO_NOINLINE bool prepare_each(batch& all) noexcept {
@@ -806,10 +808,10 @@ class loop final : public mailbox, private scheduled_loop {
     engine_->cancel(part);
   }
   QIO_COLD void complete_scheduled(request& r, clock::time_point at) noexcept override {
+    --retried_;
     completed_.push(r);
     if (is_observed()) tell_ended(r, at);
   }
-  QIO_COLD void note_waiting(bool is_one_more) noexcept override { is_one_more ? ++retried_ : --retried_; }
 
   void explain_stalls(explanation& out) const {
     const stall_statistics& found = stalls();

@@ -36,8 +36,8 @@ struct probed {
 }  // namespace detail
 QIO_END_NAMESPACE
 
-/// Of a short function with a probe. GCC counts the lines of a probe's assembler text as instructions, and would call
-/// what it inlines without the probe.
+/// For a short function that contains a probe. GCC counts the lines of a probe's assembler text as instructions, and
+/// would call what it inlines without the probe.
 #define QIO_PROBED QIO_ALWAYS_INLINE
 
 /// An engine takes a request.

@@ -27,8 +27,6 @@ class scheduled_loop {
   virtual void complete_scheduled(request& r, clock::time_point at) noexcept = 0;
   virtual void arm(timer& node) noexcept = 0;
   virtual void disarm(timer& node) noexcept = 0;
-  /// A request waits for its turn that the engine does not hold, or waits no more.
-  virtual void note_waiting(bool is_one_more) noexcept = 0;
 
  protected:
   ~scheduled_loop() = default;

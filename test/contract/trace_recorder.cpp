@@ -57,7 +57,8 @@ PROMISE(writes_traces, each_engine, "a trace as JSON has one row for each operat
   CHECK(count_of(json, "failure") == 0);
 
   // Two at the same time, from here on.
-  auto first = qio::async_call(context, [] {}), second = qio::async_call(context, [] {});
+  auto first = qio::async_call(context, [] {});
+  auto second = qio::async_call(context, [] {});
   first.start([](qio::result<void>) {});
   second.start([](qio::result<void>) {});
   context.run();

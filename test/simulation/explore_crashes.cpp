@@ -178,6 +178,36 @@ TEST_CASE("a durable write that nothing overlaps may be torn until it has succee
   CHECK(states_of(two) == 16);
 }
 
+TEST_CASE("a write in flight at a power failure is explored in full, also if the program then cancels it") {
+  const bytes some = filled(2048, 2);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    std::set<std::string> states;
+    const auto found = explore_crashes(
+        [&](simulated_disk& disk) {
+          program one(disk);
+          auto data = one.open("data");
+          if (!data) return;
+          const auto write = [&](std::uint64_t offset, std::size_t bytes) {
+            return data.value().async_write_at(offset, std::span(some).first(bytes), {.durable = true});
+          };
+          bool has_ended = false;
+          qio::operation_slot<decltype(write(0, 0))> first;
+          first.emplace([&] { return write(0, 2048); }).start([&](qio::result<std::size_t>) { has_ended = true; });
+          if (!one.context.run(write(2048, 512))) return;  // which destroys the first one
+          while (!has_ended) one.context.poll();
+        },
+        [&](simulated_disk& disk) {
+          states.insert(state_of(disk));
+          return std::string();
+        },
+        {.disk = {.seed = seed}, .prepare = data_of(5)});
+    CHECK_FALSE(found.failure);
+    CHECK(found.exhaustive);
+    CHECK(states.size() == 32);
+  }
+}
+
 TEST_CASE("a write that completes while a sync is in flight is not covered by it") {
   const bytes some = filled(1024, 2);
   std::uint64_t overtaken = 0, lost = 0;

@@ -138,7 +138,10 @@ class simulated : detail::no_hook {
   /// True if the request is complete. A canceled one may end before, in the middle, or as if it had not been canceled.
   bool carry_out(const event& what) noexcept {
     request& r = *what.about;
-    const std::uint64_t fate = r.cancel_requested.load(std::memory_order_relaxed) ? disk_.chance_.below(3) : 2;
+    // What a program does after the power has failed does not undo what a write had begun by then.
+    const bool is_too_late = r.op == opcode::write && !disk_.has_power();
+    const bool is_canceled = r.cancel_requested.load(std::memory_order_relaxed) && !is_too_late;
+    const std::uint64_t fate = is_canceled ? disk_.chance_.below(3) : 2;
     if (fate == 0) {
       r.fail_as_canceled();
       return true;

@@ -372,6 +372,30 @@ TEST_CASE("a removal that another process began is durable after a durable call 
   });
 }
 
+TEST_CASE("changes of names in flight at a restart change nothing afterwards, when their context is destroyed") {
+  int lost = 0;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed});
+    make_durable(disk, old_size, 1);
+    program before(disk);
+    std::string left;
+    {
+      qio::task_scope scope(before.context);
+      const auto change = [&](qio::task<qio::result<void>> work) -> qio::task<> { co_await std::move(work); };
+      scope.spawn(change(qio::async_rename(before.context, "data", "other")));
+      scope.spawn(change(qio::async_sync_directory(before.context, ".")));
+      before.context.poll();
+      disk.restart();
+      left = disk.names().front();
+      REQUIRE(disk.link(left, "new"));
+    }
+    CHECK_FALSE(disk.exists(left == "data" ? "other" : "data"));
+    disk.restart();
+    lost += disk.exists("new") ? 0 : 1;  // nobody has synced it
+  });
+  CHECK(lost > 50);
+}
+
 TEST_CASE("a file with two names takes its space once") {
   qio::simulated_disk disk({.capacity = 8192});
   make_durable(disk, 4096, 1);

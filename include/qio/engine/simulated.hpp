@@ -44,6 +44,7 @@ class simulated : detail::no_hook {
   explicit simulated(const context_options& options)
       : own_disk_(options.disk == nullptr ? std::make_unique<simulated_disk>() : nullptr),
         disk_(options.disk == nullptr ? *own_disk_ : *options.disk),
+        restarts_(disk_.restarts_),
         places_((std::max)(options.queue_depth, 1u)) {}
   simulated(const simulated&) = delete;
   simulated& operator=(const simulated&) = delete;
@@ -138,6 +139,10 @@ class simulated : detail::no_hook {
   /// True if the request is complete. A canceled one may end before, in the middle, or as if it had not been canceled.
   bool carry_out(const event& what) noexcept {
     request& r = *what.about;
+    if (restarts_ != disk_.restarts_) {  // its machine has crashed
+      r.fail_as_canceled();
+      return true;
+    }
     // What a program does after the power has failed does not undo what a write had begun by then.
     const bool is_too_late = r.op == opcode::write && !disk_.has_power();
     const bool is_canceled = r.cancel_requested.load(std::memory_order_relaxed) && !is_too_late;
@@ -191,6 +196,7 @@ class simulated : detail::no_hook {
 
   std::unique_ptr<simulated_disk> own_disk_;
   simulated_disk& disk_;
+  const std::uint64_t restarts_;  // of the disk, before this began
   std::size_t places_;
   detail::turn_watch* watch_ = nullptr;
   std::deque<request*> backlog_;  // requests for which there is no place yet

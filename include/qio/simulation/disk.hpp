@@ -73,6 +73,7 @@ class simulated_disk {
     keep_names_by_chance();
     for_each_file([this](detail::simulated_contents& file) { file.lose_power(chance_); });
     open_.clear();
+    ++restarts_;
     cut_power_after(forever);
   }
 
@@ -826,6 +827,7 @@ class simulated_disk {
   std::uint64_t calls_ = 0;
   std::uint64_t calls_left_ = forever;
   bool is_loss_unnoticed_ = false;  // the power has failed, and no call since then
+  std::uint64_t restarts_ = 0;
   std::uint64_t last_number_ = 0;
   std::uint64_t last_temporary_ = 0;
   std::uint64_t last_contents_ = 0;

@@ -515,3 +515,23 @@ TEST_CASE("a temporary file that has another name by then is not there to be rem
   CHECK(disk.exists(name));
   CHECK(disk.exists("final"));
 }
+
+TEST_CASE("what is temporary stays after a restart, when the objects of the program that has crashed are destroyed") {
+  int left = 0;
+  each_seed([&](std::uint64_t seed) {
+    qio::simulated_disk disk({.seed = seed});
+    std::vector<std::string> there;
+    {
+      program one(disk);
+      const auto file = one.context.run(qio::temporary_file<>::async_create(one.context)).value();
+      const auto directory =
+          one.context.run(qio::temporary_directory<qio::simulated>::async_create(one.context)).value();
+      one.open((directory.path() + "/file").c_str(), creation::only_if_missing).value();
+      disk.restart();
+      there = disk.names();
+    }
+    CHECK(disk.names() == there);
+    left += there.size() == 3 ? 1 : 0;
+  });
+  CHECK(left != 0);
+}

@@ -310,6 +310,7 @@ class simulated_system {
       return {};
     }
     void remove() {
+      if (kind_ == kind::none || restarts_ != disk_->restarts_) return;  // a crashed program removes nothing
       // Others may have given the name to another file.
       const contents there = kind_ == kind::file ? disk_->find_name(path_) : nullptr;
       if (there != nullptr && there->number() == file_) static_cast<void>(disk_->remove(path_));
@@ -324,6 +325,7 @@ class simulated_system {
     std::string path_;
     kind kind_ = kind::none;
     std::uint64_t file_ = 0;
+    std::uint64_t restarts_ = 0;  // of the disk, before the place was found
   };
 
   static result<std::string> temporary_directory() { return std::string("."); }
@@ -333,6 +335,7 @@ class simulated_system {
     temporary_place found;
     found.disk_ = disk_;
     found.path_ = path.c_str();
+    found.restarts_ = disk_->restarts_;
     return found;
   }
 

@@ -329,7 +329,7 @@ class io_scheduler final : detail::request_scheduler {
       last_pause_ = now;
       paused_until_ = now + pause;
     }
-    if (now < paused_until_) {
+    if (competes && now < paused_until_) {
       again = detail::lesser_of(again, paused_until_);
       return false;
     }

@@ -534,6 +534,63 @@ PROMISE(adapts, each_engine,
   }
 }
 
+// A foreground beside one background write at a time, on a disk that takes 4 ms for each of two at a time.
+struct beside_one_writer {
+  explicit beside_one_writer(std::chrono::nanoseconds goal)
+      : scheduler({.latency_goal = goal, .largest_part = 64 * 1024, .foreground_lasts = 1ms}) {}
+  // `abreast` operations of the foreground at a time, beside writes of `bytes` bytes, until `is_over()`, which is asked
+  // after each of the foreground; but no longer than 20,000 of these.
+  template <class IsOver>
+  void run(int abreast, std::size_t bytes, IsOver&& is_over) {
+    int left = 20'000;
+    const auto serve = [&]() -> qio::task<void> {
+      while (left > 0 && !is_over()) {
+        static_cast<void>(co_await served.async_write_at(0, some.part(0, 4096), {.durable = true}));
+        --left;
+      }
+      left = 0;
+    };
+    const auto write = [&]() -> qio::task<void> {
+      while (left > 0) static_cast<void>(co_await behind.async_write_at(0, some.part(0, bytes)));
+    };
+    const auto both = [&]() -> qio::task<void> {
+      qio::task_scope scope(context);
+      scope.spawn(write());
+      for (int i = 0; i < abreast; ++i) scope.spawn(serve());
+      co_await scope.join();
+    };
+    context.run(both());
+  }
+  using file = qio::basic_file<qio::direct, qio::simulated>;
+  file open(const char* name, const qio::io_class& in) {
+    return qio::direct_file::open(context, name, access::read_write, creation::if_needed, {.io_class = in}).value();
+  }
+
+  qio::simulated_disk disk{{.shortest = 4ms, .longest = 4ms}};
+  qio::io_scheduler scheduler;
+  qio::io_class background = scheduler.make_class({.shares = 10});
+  qio::basic_context<qio::simulated> context =
+      qio::basic_context<qio::simulated>::create({.queue_depth = 2, .io_class = scheduler.foreground(), .disk = &disk})
+          .value();
+  file served = open("served", {}), behind = open("behind", background);
+  memory some{64 * 1024};
+};
+
+TEST_CASE("simulated/direct: the background does not pause for a foreground that has ended") {
+  beside_one_writer in(1ns);
+  const auto window = [&] { return in.scheduler.statistics().window; };
+  bool is_in_device = false;
+  auto ended_at = in.disk.now();
+  // Until a part has ended, which costs the background a pause of 20 times the 4 ms that it took.
+  in.run(1, 4096, [&] {
+    const bool was_in_device = std::exchange(is_in_device, in.scheduler.statistics(in.background).in_device != 0);
+    ended_at = in.disk.now();
+    return window() < 800 && was_in_device && !is_in_device;
+  });
+  REQUIRE(window() < 800);
+  CHECK(in.disk.now() - ended_at < 30ms);  // its last write, too
+}
+
 PROMISE(threads, each_engine_of_the_system, "contexts of several threads share a scheduler, and all of them go on") {
   qio::io_scheduler scheduler(always_beside);
   const auto background = scheduler.make_class();

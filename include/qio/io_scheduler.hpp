@@ -330,6 +330,7 @@ class io_scheduler final : detail::request_scheduler {
       paused_until_ = now + pause;
     }
     if (competes && now < paused_until_) {
+      was_limited_ = was_limited_ || window_ < smallest_part_;
       again = detail::lesser_of(again, paused_until_);
       return false;
     }
@@ -375,10 +376,10 @@ class io_scheduler final : detail::request_scheduler {
     const auto rest = static_cast<clock::rep>(static_cast<double>(took.count()) * (smallest_part_ / window_ - 1));
     paused_until_ = detail::greater_of(paused_until_, now + clock::duration(rest));
   }
-  // A part of a class is about to be submitted.
-  void use(std::size_t number, std::size_t bytes, bool is_first, clock::duration waited,
+  // A part of a class is about to be submitted: `bytes`, of what was granted.
+  void use(const grant& granted, std::size_t bytes, bool is_first, bool is_last, clock::duration waited,
            clock::time_point now) noexcept {
-    background& of = classes_[number];
+    background& of = classes_[granted.of];
     io_class_statistics& counts = of.statistics;
     ++counts.parts;
     ++counts.in_device;
@@ -390,7 +391,10 @@ class io_scheduler final : detail::request_scheduler {
       of.ops_left -= 1;
       if (waited > counts.longest_wait) counts.longest_wait = waited;
     }
-    if (has_foreground(now) && in_device_.bytes > totals_.most_in_device) totals_.most_in_device = in_device_.bytes;
+    if (!has_foreground(now)) return;
+    // The next part of the same operation waits for this one, even if it would fit beside it.
+    if (!is_last && static_cast<double>(in_device_.bytes + granted.bytes) > window_) was_limited_ = true;
+    if (in_device_.bytes > totals_.most_in_device) totals_.most_in_device = in_device_.bytes;
   }
 
   const io_scheduler_options options_;
@@ -594,7 +598,8 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     const bool is_whole = (r->flags & platform::untorn) != 0 || r->is_durable_write();
     part = r->io.begin_of_rest(is_whole ? r->io.total() : of.bytes);
     owner_.occupy(*this, part.total());
-    owner_.use(of.of, part.total(), r->io.transferred() == 0, now - started(*r), now);
+    const std::size_t left = r->io.total() - r->io.transferred();
+    owner_.use(of, part.total(), r->io.transferred() == 0, part.total() == left, now - started(*r), now);
     return r;
   }
 

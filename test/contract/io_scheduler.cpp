@@ -591,6 +591,17 @@ TEST_CASE("simulated/direct: the background does not pause for a foreground that
   CHECK(in.disk.now() - ended_at < 30ms);  // its last write, too
 }
 
+TEST_CASE("simulated/direct: the window recovers beside a single background writer") {
+  for (const auto& [bytes, enough] : {std::pair(4096u, 16'384u), std::pair(65'536u, 65'536u)}) {
+    beside_one_writer in(6ms);
+    const auto window = [&] { return in.scheduler.statistics().window; };
+    in.run(3, bytes, [&] { return window() < 2000; });  // more than the disk takes
+    REQUIRE(window() < 2000);
+    in.run(1, bytes, [&, wanted = enough] { return window() >= wanted; });
+    CHECK(window() >= enough);
+  }
+}
+
 PROMISE(threads, each_engine_of_the_system, "contexts of several threads share a scheduler, and all of them go on") {
   qio::io_scheduler scheduler(always_beside);
   const auto background = scheduler.make_class();

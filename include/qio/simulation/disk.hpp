@@ -167,6 +167,11 @@ class simulated_disk {
   time_point now() const noexcept { return now_; }
   /// The number of system calls so far, failed ones included: it locates an event in a history that repeats.
   std::uint64_t system_calls() const noexcept { return calls_; }
+  /// How many system calls have failed so far because of simulation_options::write_errors.
+  std::uint64_t failed_writes() const noexcept { return failed_writes_; }
+  /// How many syncs and durable writes have failed so far because of simulation_options::sync_errors (or were chosen to
+  /// by explore_crashes_options::failing_syncs).
+  std::uint64_t failed_syncs() const noexcept { return failed_syncs_; }
 
  private:
   friend class simulated;
@@ -246,7 +251,7 @@ class simulated_disk {
     if (const auto refused = refusal(file, access::read); refused != 0) return refused;
     const bool untorn = (flags & platform::untorn) != 0;
     std::size_t bytes = untorn ? length(what) : shortened(length(what));
-    const bool fails = chance_.comes_true(options_.write_errors);
+    const bool fails = write_fails();
     if (fails) bytes = untorn ? 0 : static_cast<std::size_t>(chance_.below(bytes));
     if (bytes != 0 && (bytes = file->of->writable(what.offset, bytes)) == 0) return answer(std::errc::io_error);
     bytes = fitting(*file->of, what.offset, bytes);
@@ -331,7 +336,13 @@ class simulated_disk {
     return success();
   }
 
+  bool write_fails() {
+    const bool fails = chance_.comes_true(options_.write_errors);
+    failed_writes_ += fails;
+    return fails;
+  }
   void fail_to_sync(const contents& file) {
+    ++failed_syncs_;
     file->fail_to_sync(chance_);
     record(file, 0, [](const std::string& name) { return "fail to sync " + name; });
   }
@@ -446,7 +457,7 @@ class simulated_disk {
     if (file == nullptr) return failure(std::errc::bad_file_descriptor);
     if (file->granted == access::read) return failure(platform::not_opened_for);
     file->of->note_call(calls_, now_.time_since_epoch());
-    const std::errc failed = change(*file->of, chance_.comes_true(options_.write_errors));
+    const std::errc failed = change(*file->of, write_fails());
     record(file->of, calls_,
            [&](const std::string& name) { return verb + (' ' + text_of_range(bytes, offset, name)); });
     if (failed != std::errc()) return failure(failed);
@@ -692,6 +703,8 @@ class simulated_disk {
     last_number_ = other.last_number_;
     last_temporary_ = other.last_temporary_;
     last_contents_ = other.last_contents_;
+    failed_writes_ = other.failed_writes_;
+    failed_syncs_ = other.failed_syncs_;
   }
 
   void make_all_durable() {
@@ -828,6 +841,8 @@ class simulated_disk {
   std::uint64_t calls_left_ = forever;
   bool is_loss_unnoticed_ = false;  // the power has failed, and no call since then
   std::uint64_t restarts_ = 0;
+  std::uint64_t failed_writes_ = 0;
+  std::uint64_t failed_syncs_ = 0;
   std::uint64_t last_number_ = 0;
   std::uint64_t last_temporary_ = 0;
   std::uint64_t last_contents_ = 0;

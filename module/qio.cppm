@@ -44,6 +44,7 @@ module;
 #include <qio/qio.hpp>
 #include <qio/reader.hpp>
 #include <qio/result.hpp>
+#include <qio/recorded_order.hpp>
 #include <qio/salvage.hpp>
 #include <qio/shared_file.hpp>
 #include <qio/shared_log.hpp>
@@ -53,6 +54,7 @@ module;
 #include <qio/task.hpp>
 #include <qio/task_scope.hpp>
 #include <qio/trace_recorder.hpp>
+#include <qio/traced_operation.hpp>
 #include <qio/tree.hpp>
 #include <qio/version.hpp>
 #include <qio/when_any.hpp>
@@ -211,6 +213,7 @@ using qio::read_log;
 using qio::read_request;
 using qio::reader;
 using qio::reader_options;
+using qio::recorded_order;
 using qio::remove;
 using qio::remove_directory;
 using qio::remove_options;

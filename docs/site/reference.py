@@ -37,7 +37,7 @@ GROUPS = {
                "bounce_statistics"],
     "Results": ["error", "explanation", "fact", "salvaged", "unreadable"],
     "Engines": ["linux_engine", "iocp", "pool", "simulated", "no_engine"],
-    "Simulation": ["simulated_disk", "simulation_options", "explore_crashes_options", "crash_exploration", "crash_failure"],
+    "Simulation": ["simulated_disk", "simulation_options", "recorded_order", "explore_crashes_options", "crash_exploration", "crash_failure"],
 }
 # The names that programs use for a template.
 ALIASES = {

@@ -6,6 +6,7 @@
 #include <qio/configuration.hpp>
 #include <qio/latencies.hpp>
 #include <qio/observer.hpp>
+#include <qio/traced_operation.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -21,20 +22,6 @@
 #include <vector>
 
 QIO_BEGIN_NAMESPACE
-
-/// An operation in a trace: see ended_operation for what the members mean.
-struct traced_operation {
-  operation_kind kind{};                            ///< what it was
-  operation_path path{};                            ///< what served it
-  std::string file;                                 ///< its path
-  std::uint64_t offset = 0;                         ///< of a transfer
-  std::size_t bytes = 0;                            ///< that it was to move
-  std::size_t transferred = 0;                      ///< that it has moved
-  std::chrono::steady_clock::time_point started{};  ///< when
-  std::chrono::nanoseconds took{};                  ///< from start to end
-  std::chrono::nanoseconds queued{};                ///< of that, in qio's own queues
-  std::error_code failure;                          ///< none if it succeeded
-};
 
 /// Keeps the last operations of contexts, and writes them as a trace that https://ui.perfetto.dev and chrome://tracing
 /// open:

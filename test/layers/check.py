@@ -56,7 +56,7 @@ QIO = Part(folder="include/qio", prefix="qio/", suffixes=(".hpp",), layers=[
     ("values", ["base/", "version", "configuration", "result", "mode", "buffer", "path", "explanation", "extent",
                 "if_exists", "name_options", "copy_options", "file_status", "statistics", "io_class", "options", "operation_options"]),
     ("system", ["system/", "directory"]),
-    ("request", ["request/", "observer"]),
+    ("request", ["request/", "observer", "traced_operation", "recorded_order"]),
     ("simulation", ["simulation/"]),
     ("engine", ["engine/", "explore_crashes"]),
     ("loop", ["loop/", "operation", "write_and_sync", "batch", "posted_call", "task", "task_scope", "when_any", "context"]),

@@ -66,8 +66,22 @@ class simulated : detail::no_hook {
 
   void submit(request& r) noexcept {
     detail::take_over(r);
+    if (disk_.order_ != nullptr) return submit_as_recorded(r);
     backlog_.push_back(&r);
     admit();
+  }
+
+  /// Carries it out, and returns true, if it was served inline when the order was recorded that is repeated.
+  bool serve_as_recorded(request& r) noexcept {
+    if (disk_.order_ == nullptr || r.needs_no_engine) return false;
+    const std::size_t recorded = disk_.order_->start_inline({r, operation_path::inlined, disk_.now_}, disk_.now_);
+    if (!disk_.order_->has(recorded)) return false;
+    event now = new_event(r);
+    now.recorded = recorded;
+    carry_out_as_recorded(now);
+    disk_.order_->end(recorded, {r, operation_path::inlined, disk_.now_});
+    ++r.activity->statistics.served_inline;
+    return true;
   }
 
   void submit_all(request* first) noexcept { detail::submit_each(*this, first); }
@@ -76,7 +90,7 @@ class simulated : detail::no_hook {
     QIO_CHECK(r.is_held(), "a request was canceled that is not in flight");
     if (r.cancel_requested.exchange(true, std::memory_order_relaxed)) return;
     const auto under_way = std::ranges::find(events_, &r, [](const auto& each) { return each.second.about; });
-    if (under_way == events_.end()) return;
+    if (under_way == events_.end() || disk_.order_ != nullptr) return;
     // Completes it sooner, or when it would have completed anyway.
     const auto& [due, moved] = *under_way;
     const auto left = (std::max)(due.first - disk_.now_, detail::clock::duration::zero());
@@ -90,6 +104,7 @@ class simulated : detail::no_hook {
       if (in_flight() == 0 && limit.is_unlimited()) return woken_.wait(limit);
       disk_.now_ = (std::max)(disk_.now_, (std::min)(next_time(), limit.time));
     }
+    if (disk_.order_ != nullptr) return complete_next_recorded(completed);
     disk_.pass_a_moment();
     while (!events_.empty() && events_.begin()->first.first <= disk_.now_) {
       const event next = events_.extract(events_.begin()).mapped();
@@ -117,6 +132,7 @@ class simulated : detail::no_hook {
     bool had_power;          // when it began
     bool is_loss_unnoticed;  // when it began: see simulated_disk
     std::uint64_t calls;     // before it began
+    std::size_t recorded;    // its number in the recorded order, if there is one
   };
 
   void admit() noexcept {
@@ -124,7 +140,54 @@ class simulated : detail::no_hook {
       request& r = *backlog_.front();
       if (watch_->is_observing()) r.queued_for = detail::age_of(r, disk_.now_);
       if (r.op == opcode::read) disk_.scribble(platform::number_of(r.handle), r.io.next());
-      schedule({&r, disk_.has_power(), disk_.is_loss_unnoticed_, disk_.calls_}, disk_.duration());
+      schedule(new_event(r), disk_.duration());
+    }
+  }
+
+  event new_event(request& r) const noexcept {
+    return {&r, disk_.has_power(), disk_.is_loss_unnoticed_, disk_.calls_, 0};
+  }
+
+  // --- as recorded ---
+
+  void submit_as_recorded(request& r) noexcept {
+    if (watch_->is_observing()) r.queued_for = 0;
+    event made = new_event(r);
+    made.recorded = disk_.order_->start({r, operation_path::ring, disk_.now_}, disk_.now_);
+    events_.emplace(std::pair(disk_.order_->end_of(made.recorded, disk_.now_), made.recorded), made);
+  }
+
+  // One at a time: what the program starts because of it may have ended before the next one.
+  void complete_next_recorded(completed_requests& completed) noexcept {
+    if (events_.empty()) return;
+    if (next_time() > disk_.now_) disk_.pass_a_moment();
+    if (next_time() > disk_.now_) return;
+    const event next = events_.extract(events_.begin()).mapped();
+    carry_out_as_recorded(next);
+    disk_.order_->end(next.recorded, {*next.about, operation_path::ring, disk_.now_});
+    count(*next.about);
+    detail::complete_alone(*next.about, completed);  // what it had to wait for is part of the recorded time
+  }
+
+  void carry_out_as_recorded(const event& what) noexcept {
+    request& r = *what.about;
+    const std::error_code failure = disk_.order_->failure_of(what.recorded);
+    if (r.op == opcode::call || !failure) {
+      if (r.op != opcode::read && r.op != opcode::write) return carry_out_whole(what);
+      while (!transfer(what, r.io.next())) {}
+    } else if (r.op == opcode::sync) {
+      r.failure = r.activity->sync_failure.answer_of([&]() -> result<void> { return error(failure); }).error();
+    } else {
+      if (const std::size_t moved = disk_.order_->transferred_by(what.recorded); moved != 0) {
+        const detail::transfer part = r.io.begin_of_rest(moved);
+        static_cast<void>(transfer(what, part.next()));
+      }
+      if (failure == std::errc::operation_canceled)
+        r.fail_as_canceled();
+      else if (!r.failed() && r.op == opcode::writeback)
+        r.failure = r.activity->of_transfer(failure, r.op);
+      else if (!r.failed())
+        static_cast<void>(detail::take_answer(r, -failure.value()));
     }
   }
 
@@ -179,9 +242,12 @@ class simulated : detail::no_hook {
     if (!done) r.failure = done.error();
   }
 
-  static void complete(request& r, completed_requests& completed) noexcept {
+  static void count(const request& r) noexcept {
     file_statistics& counted = r.activity->statistics;
     ++(r.op == opcode::call ? counted.served_by_worker : counted.served_by_ring);
+  }
+  static void complete(request& r, completed_requests& completed) noexcept {
+    count(r);
     detail::complete(r, completed);
   }
 

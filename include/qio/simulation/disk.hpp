@@ -7,6 +7,7 @@
 #include <qio/file_status.hpp>
 #include <qio/if_exists.hpp>
 #include <qio/name_options.hpp>
+#include <qio/recorded_order.hpp>
 #include <qio/simulation/chance.hpp>
 #include <qio/simulation/contents.hpp>
 #include <qio/simulation/locks.hpp>
@@ -76,6 +77,10 @@ class simulated_disk {
     ++restarts_;
     cut_power_after(forever);
   }
+
+  /// From now on, the operations of its contexts end as recorded: see recorded_order, which must outlive these
+  /// contexts. Call it before the first operation.
+  void repeat(recorded_order& order) noexcept { order_ = &order; }
 
   // --- files: what basic_file has no function for ---
 
@@ -823,7 +828,9 @@ class simulated_disk {
     });
   }
 
-  void pass_time() noexcept { now_ += duration(); }
+  void pass_time() noexcept {
+    if (order_ == nullptr) now_ += duration();
+  }
   // Polling takes time, too; otherwise a program that only polls would never see a completion.
   void pass_a_moment() noexcept { now_ += std::chrono::microseconds(chance_.below(4)); }
   std::chrono::nanoseconds duration() noexcept {
@@ -835,6 +842,7 @@ class simulated_disk {
   static constexpr std::uint64_t page = detail::sparse_bytes::page_bytes;
 
   simulation_options options_;
+  recorded_order* order_ = nullptr;  // null: chance decides
   detail::chance chance_;
   time_point now_{std::chrono::hours(1)};
   std::uint64_t calls_ = 0;

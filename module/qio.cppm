@@ -43,8 +43,8 @@ module;
 #include <qio/posted_call.hpp>
 #include <qio/qio.hpp>
 #include <qio/reader.hpp>
-#include <qio/result.hpp>
 #include <qio/recorded_order.hpp>
+#include <qio/result.hpp>
 #include <qio/salvage.hpp>
 #include <qio/shared_file.hpp>
 #include <qio/shared_log.hpp>

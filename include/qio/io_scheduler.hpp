@@ -503,7 +503,6 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
   struct ended_part {
     slot* from;
     std::size_t bytes;
-    clock::duration took;
   };
   static constexpr std::size_t most_samples = 32;
 
@@ -573,7 +572,7 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
         owner_.find_here(*this, now);
         for (const ended_part& each : ended_) {
           owner_.vacate(*this, each.bytes, now);
-          owner_.release(each.from->of, each.took, now);
+          owner_.release(each.from->of, time_in_device(*each.from, now), now);
           each.from->whole = nullptr;
           --parts_;
         }
@@ -644,7 +643,7 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     r.place = part.place;
     // The time in the device, until it is complete.
     r.queued_for += microseconds(now - started(part)) - part.queued_for;
-    ended_.push_back({&part, part.io.total(), now - started(part)});
+    ended_.push_back({&part, part.io.total()});
     const bool is_last = moved != part.io.total() || r.io.transferred() == r.io.total();
     if (part.failed())
       r.failure = part.failure.after(r.io.transferred());
@@ -653,6 +652,12 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     else if (!is_last)
       r.fail_as_canceled();
     finish(r, now);
+  }
+
+  // Of a part that has ended. When it did is unknown if the loop was absent meanwhile, so that time does not count.
+  clock::duration time_in_device(const slot& part, clock::time_point now) const noexcept {
+    const clock::duration took = now - started(part);
+    return started(part) < back_at_ ? took - absent_for_ : took;
   }
 
   void finish(request& r, clock::time_point now) noexcept {
@@ -686,6 +691,8 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
   share own_;  // in the device, or granted
   bool is_absent_ = false;
   clock::time_point seen_at_{};
+  clock::time_point back_at_{};   // after its last absence,
+  clock::duration absent_for_{};  // which was so long
   std::atomic<bool> is_woken_ = false;
 };
 
@@ -723,6 +730,10 @@ inline void io_scheduler::vacate(queues& by, std::size_t bytes, clock::time_poin
 }
 
 inline void io_scheduler::find_here(queues& loop, clock::time_point now) noexcept {
+  if (now - loop.seen_at_ > absent_after) {
+    loop.absent_for_ = now - loop.seen_at_ - absent_after;
+    loop.back_at_ = now;
+  }
   loop.seen_at_ = now;
   if (std::exchange(loop.is_absent_, false)) add(loop.own_);
 }

@@ -662,6 +662,48 @@ PROMISE(absent, asynchronous, "a context that nobody runs does not keep the back
   CHECK(in.scheduler.statistics(in.background).in_device == 0);
 }
 
+TEST_CASE(
+    "simulated/direct: what a background context does between its turns costs the background of others no pause") {
+  qio::simulated_disk disk({.shortest = 4ms, .longest = 4ms});
+  qio::io_scheduler scheduler({.latency_goal = 1ns, .largest_part = 16 * 1024, .foreground_lasts = 24h});
+  const auto background = scheduler.make_class();
+  const auto new_context = [&](const qio::io_class& in) {
+    return qio::basic_context<qio::simulated>::create({.io_class = in, .disk = &disk}).value();
+  };
+  auto context = new_context(scheduler.foreground()), busy = new_context(background), other = new_context(background);
+  const auto open = [](auto& on, const char* name) {
+    return qio::direct_file::open(on, name, access::read_write, creation::if_needed).value();
+  };
+  auto served = open(context, "served"), of_busy = open(busy, "busy"), of_other = open(other, "other");
+  memory some(16 * 1024);
+  const auto serve = [&] { REQUIRE(context.run(served.async_write_at(0, some.part(0, 4096), {.durable = true}))); };
+  bool is_over = false;
+  const auto write = [&]() -> qio::task<void> {
+    while (!is_over) static_cast<void>(co_await served.async_write_at(0, some.all(), {.io_class = background}));
+  };
+  const auto shrink = [&]() -> qio::task<void> {
+    qio::task_scope scope(context);
+    scope.spawn(write());
+    for (int i = 0; i < 20'000 && scheduler.statistics().window > 1500; ++i)
+      static_cast<void>(co_await served.async_write_at(0, some.part(0, 4096), {.durable = true}));
+    is_over = true;
+    co_await scope.join();
+  };
+  context.run(shrink());
+  REQUIRE(scheduler.statistics().window <= 1500);  // a part of 16 KiB costs the background ten times what it takes
+
+  bool has_ended = false;
+  auto one = of_busy.async_write_at(0, some.all());
+  one.start([&](qio::result<std::size_t>) { has_ended = true; });
+  while (scheduler.statistics(background).in_device == 0) busy.poll();
+  for (const auto until = disk.now() + 300ms; disk.now() < until;) serve();
+  busy.run();
+  REQUIRE(has_ended);
+  const auto began = disk.now();
+  REQUIRE(other.run(of_other.async_write_at(0, some.all())));
+  CHECK(disk.now() - began < 500ms);
+}
+
 // It hears of an operation once, however many parts it had.
 class background_notes final : public qio::operation_observer {
  public:

@@ -654,7 +654,7 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     finish(r, now);
   }
 
-  // Of a part that has ended. When it did is unknown if the loop was absent meanwhile, so that time does not count.
+  // How long a part had the device. If its loop was absent meanwhile, nobody saw it end: that time does not count.
   clock::duration time_in_device(const slot& part, clock::time_point now) const noexcept {
     const clock::duration took = now - started(part);
     return started(part) < back_at_ ? took - absent_for_ : took;

@@ -365,7 +365,7 @@ class failing_cells {
     if (each.what != kind::sync) cells_[each.cell].possible.push_back(each.version);
   }
   void note(const std::vector<step>& steps) {
-    // A sync covers what was written before it began. Of writes at the same time, nobody knows.
+    // A sync covers what was written before it began, and may or may not cover writes in flight at the same time.
     if (std::ranges::any_of(steps, [](const step& each) { return each.syncs_all() && each.succeeded(); }))
       for (cell& one : cells_) one.become_durable(one.pending);
     for (const step& each : steps) {

@@ -20,6 +20,7 @@ class silent : qio::detail::no_hook {
   using no_hook::prepare_to_wait;
   using no_hook::register_memory;
   using no_hook::release;
+  using no_hook::serve_at_once;
   using no_hook::waits;
   using no_hook::wake_handle;
   void submit(qio::request&) noexcept {}

@@ -6,6 +6,7 @@
 #include <qio/recorded_order.hpp>
 #include <qio/trace_recorder.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -171,6 +172,55 @@ TEST_CASE("recorded errors repeat on a simulated disk") {
   CHECK(again.order.difference() == "");
   CHECK(again.order.is_repeated());
   CHECK(contents(again.disk, "data") == filled(8192, 7));
+}
+
+TEST_CASE("what was served inline when it was recorded goes on at once") {
+  auto recording = one_after_another(
+      {recorded(qio::operation_kind::read, 512, 512), recorded(qio::operation_kind::read, 1024, 1024)});
+  recording[0].path = qio::operation_path::inlined;
+  repetition again(recording, "data", 8192);
+  auto file = qio::basic_file<qio::cached>::open(*again.context, "data", qio::access::read_write).value();
+  std::string history;
+  const auto read = [&](std::size_t size, const char* name) -> qio::task<> {
+    bytes buffer(size);
+    const qio::result<std::size_t> found = co_await file.async_read_at(0, buffer);
+    history += found.value() == size ? name : "?";
+  };
+  std::vector<qio::task<>> both;
+  both.push_back(read(512, "inline "));
+  both.push_back([](std::string& to) -> qio::task<> {
+    to += "other ";
+    co_return;
+  }(history));
+  both.push_back(read(1024, "ring"));
+  again.context->run(qio::when_all(std::move(both)));
+  CHECK(history == "inline other ring");
+  CHECK(again.order.is_repeated());
+}
+
+TEST_CASE("recorded errors of several buffers, of batches and of writeback repeat on a simulated disk") {
+  using qio::operation_kind;
+  const std::error_code failed(qio::platform::system_code(std::errc::io_error), qio::platform::system_category());
+  repetition again(
+      one_after_another({recorded(operation_kind::read, 1536, 1300, failed),
+                         recorded(operation_kind::read, 512, 100, failed), recorded(operation_kind::read, 1024, 1024),
+                         recorded(operation_kind::writeback, 8192, 0, failed)}),
+      "data", 8192);
+  auto file = qio::basic_file<qio::cached>::open(*again.context, "data", qio::access::read_write).value();
+  bytes first(512), second(1024);
+  const std::array several{qio::mutable_buffer(std::span(first)), qio::mutable_buffer(std::span(second))};
+  const auto read = again.context->run(file.async_read_at(0, std::span(several)));
+  REQUIRE(!read);
+  CHECK(read.error().transferred() == 1300);
+  CHECK(first == filled(512, 7));
+  qio::read_request requests[] = {{0, first}, {0, second}};
+  static_cast<void>(again.context->run(file.async_read_many(requests)));
+  REQUIRE(!requests[0].answer);
+  CHECK(requests[0].answer.error().transferred() == 100);
+  CHECK(requests[1].answer.value() == 1024);
+  CHECK(!again.context->run(file.async_start_writeback(0, 8192)));
+  CHECK(again.order.difference() == "");
+  CHECK(again.order.is_repeated());
 }
 
 TEST_CASE("the first difference from a recording is reported") {

@@ -30,6 +30,7 @@ struct without_end {
   std::string register_memory(std::span<std::byte>) { return {}; }
   void begin() noexcept {}
   bool gathers() const noexcept { return false; }
+  bool serve_at_once(qio::request&) noexcept { return false; }
   void submit(qio::request&) noexcept {}
   void submit_all(qio::request*) noexcept {}
   void cancel(qio::request&) noexcept {}
@@ -69,6 +70,7 @@ struct inherits_end_in_silence : without_end<inherits_end_in_silence>, private d
   using without_end::prepare_to_wait;
   using without_end::register_memory;
   using without_end::release;
+  using without_end::serve_at_once;
   using without_end::waits;
   using without_end::wake_handle;
 };
@@ -84,6 +86,7 @@ struct names_end_of_no_hook : without_end<names_end_of_no_hook>, private detail:
   using without_end::prepare_to_wait;
   using without_end::register_memory;
   using without_end::release;
+  using without_end::serve_at_once;
   using without_end::waits;
   using without_end::wake_handle;
 };

@@ -200,6 +200,7 @@ struct no_hook {
   }
   void observe(list<file_activity>&, turn_watch&) noexcept {}
   void begin() noexcept {}
+  bool serve_at_once(request&) noexcept { return false; }
   bool gathers() const noexcept { return false; }
   void release(file_activity&) noexcept {}
   void end() noexcept {}
@@ -235,6 +236,8 @@ struct no_hook {
 /// - `begin()`: once, by the thread that runs the context from then on, before the first turn of its loop. Before that,
 ///   wait() is called only if a request has been canceled, by a thread that destroys an operation or closes a file; an
 ///   engine that binds to a thread must not bind to that one.
+/// - `serve_at_once(r)`: before the loop attempts `r` itself, which nobody holds. True if the engine has carried it
+/// out.
 /// - `submit(r)` takes `r`, which no engine holds. It cannot fail: errors are in `r.failure` of the completed request.
 ///   Each submitted request completes exactly once.
 /// - `gathers()`: whether wait() hands several submitted requests to the system in one call. Then it serves several
@@ -270,6 +273,7 @@ concept engine =
     detail::hook<decltype(&Engine::register_memory), std::string(std::span<std::byte>)> &&
     detail::hook<decltype(&Engine::observe), void(detail::list<file_activity>&, detail::turn_watch&) noexcept> &&
     detail::hook<decltype(&Engine::begin), void() noexcept> &&
+    detail::hook<decltype(&Engine::serve_at_once), bool(request&) noexcept> &&
     detail::hook<decltype(&Engine::submit), void(request&) noexcept> &&
     detail::hook<decltype(&Engine::gathers), bool() const noexcept> &&
     detail::hook<decltype(&Engine::submit_all), void(request*) noexcept> &&

@@ -72,6 +72,7 @@ class iocp : detail::no_hook {
   }
   using no_hook::register_memory;
   using no_hook::release;
+  using no_hook::serve_at_once;
   using no_hook::waits;
 
   /// Binds a handle to this port until it is closed. errc::cannot_be_bound if it belongs to another port, or if its

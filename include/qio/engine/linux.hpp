@@ -104,6 +104,7 @@ class linux_engine : detail::no_hook {
   system files() const noexcept { return {}; }
   detail::clock::time_point now() const noexcept { return detail::clock::now(); }
   using no_hook::attach;
+  using no_hook::serve_at_once;
   void observe(detail::list<file_activity>& activities, detail::turn_watch& watch) noexcept {
     activities_ = &activities;
     watch_ = &watch;

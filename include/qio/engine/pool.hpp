@@ -51,6 +51,7 @@ class pool : detail::no_hook {
   }
   using no_hook::register_memory;
   using no_hook::release;
+  using no_hook::serve_at_once;
   using no_hook::waits;
 
   void submit(request& r) noexcept {

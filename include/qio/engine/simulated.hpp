@@ -72,7 +72,7 @@ class simulated : detail::no_hook {
   }
 
   /// Carries it out, and returns true, if it was served inline when the order was recorded that is repeated.
-  bool serve_as_recorded(request& r) noexcept {
+  bool serve_at_once(request& r) noexcept {
     if (disk_.order_ == nullptr || r.needs_no_engine) return false;
     const std::size_t recorded = disk_.order_->start_inline({r, operation_path::inlined, disk_.now_}, disk_.now_);
     if (!disk_.order_->has(recorded)) return false;
@@ -177,17 +177,16 @@ class simulated : detail::no_hook {
       while (!transfer(what, r.io.next())) {}
     } else if (r.op == opcode::sync) {
       r.failure = r.activity->sync_failure.answer_of([&]() -> result<void> { return error(failure); }).error();
+    } else if (r.op == opcode::writeback) {
+      r.io.moved(disk_.order_->transferred_by(what.recorded));
+      r.failure = r.activity->of_transfer(error(failure).after(r.io.transferred()), r.op);
     } else {
-      if (const std::size_t moved = disk_.order_->transferred_by(what.recorded); moved != 0) {
-        const detail::transfer part = r.io.begin_of_rest(moved);
-        static_cast<void>(transfer(what, part.next()));
-      }
-      if (failure == std::errc::operation_canceled)
-        r.fail_as_canceled();
-      else if (!r.failed() && r.op == opcode::writeback)
-        r.failure = r.activity->of_transfer(failure, r.op);
-      else if (!r.failed())
-        static_cast<void>(detail::take_answer(r, -failure.value()));
+      const std::size_t moved = disk_.order_->transferred_by(what.recorded);
+      while (r.io.transferred() < moved)
+        if (transfer(what, r.io.begin_of_rest(moved - r.io.transferred()).next())) break;
+      if (r.failed()) return;
+      if (failure == std::errc::operation_canceled) return r.fail_as_canceled();
+      static_cast<void>(detail::take_answer(r, -failure.value()));
     }
   }
 

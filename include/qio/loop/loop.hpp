@@ -419,8 +419,7 @@ class loop final : public mailbox, private scheduled_loop {
   /// for their turn count as one in flight: the coroutines that they resume will start more, which makes one batch.
   bool try_inline(request& r, caller from = {}) noexcept {
     require_own_thread("an operation was started by another thread than its context's", from);
-    if constexpr (requires { engine_->serve_as_recorded(r); })
-      if (engine_->serve_as_recorded(r)) return true;
+    if (engine_->serve_at_once(r)) return true;
     return r.attempt != nullptr && r.attempt(r, inline_turn_, engine_->in_flight() + !completed_.empty());
   }
   /// Whether a coroutine whose operation completed at once may continue at once. If false, it is the turn of others,

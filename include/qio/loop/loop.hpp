@@ -18,6 +18,7 @@
 #include <qio/result.hpp>
 #include <qio/system/platform.hpp>
 
+#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -419,7 +420,10 @@ class loop final : public mailbox, private scheduled_loop {
   /// for their turn count as one in flight: the coroutines that they resume will start more, which makes one batch.
   bool try_inline(request& r, caller from = {}) noexcept {
     require_own_thread("an operation was started by another thread than its context's", from);
-    if (engine_->serve_at_once(r)) return true;
+    // Most engines lack this hook: then nothing of it is on the way of a hit.
+    if constexpr (!std::same_as<decltype(&Engine::serve_at_once), decltype(&no_hook::serve_at_once)>) {
+      if (engine_->serve_at_once(r)) return true;
+    }
     return r.attempt != nullptr && r.attempt(r, inline_turn_, engine_->in_flight() + !completed_.empty());
   }
   /// Whether a coroutine whose operation completed at once may continue at once. If false, it is the turn of others,

@@ -561,7 +561,8 @@ class loop final : public mailbox, private scheduled_loop {
   void end(file_activity& activity) noexcept {
     if (!activity.is_linked()) return;  // it has had no operation, or the loop has ended: any thread may close it
     // Without operations in flight, any thread may close it when the loop's thread no longer runs it.
-    if (activity.in_flight != 0 || activity.retried.any() != nullptr || is_running())
+    if (activity.in_flight != 0 || activity.retried.any() != nullptr || activity.waiting.any() != nullptr ||
+        is_running())
       require_own_thread("a file was closed by another thread than its context's");
     cancel_all(activity);
     while (activity.in_flight != 0) reap(wait_limit::unlimited());

@@ -63,7 +63,7 @@ struct io_class_statistics {
   std::uint64_t bytes = 0;                  ///< that these were to move
   std::uint64_t waiting = 0;                ///< operations that wait now, before their first part or between two
   std::uint64_t in_device = 0;              ///< parts that the system has now
-  std::chrono::nanoseconds longest_wait{};  ///< of a part, for its turn
+  std::chrono::nanoseconds longest_wait{};  ///< of an operation, until its first part has had its turn
 };
 
 /// The state of a scheduler: see io_scheduler::statistics().
@@ -127,8 +127,8 @@ class fading_histogram {
 /// `window` bytes of these are with the system. Every 128 foreground operations or 50 ms, the window grows by 15% (by
 /// half, until it has been too large once) if at most one in a hundred of them took longer than the goal, and else
 /// shrinks by a quarter. Below 16 KiB, the background makes transfers of that size with pauses. Without a latency_goal,
-/// it pauses for 25 ms every 500 ms, so that the scheduler sees what the foreground takes alone. Without a foreground,
-/// parts are of 1 MiB, and up to 8 MiB are with the system.
+/// it pauses for 25 ms every 500 ms, so that the scheduler sees what the foreground takes alone (for up to 225 ms every
+/// 4.5 s, if that takes longer). Without a foreground, parts are of 1 MiB, and up to 8 MiB are with the system.
 ///
 /// A write is not split if it is durable or untorn; syncs and other operations are not scheduled. A file of a
 /// background class writes nothing inline. A part that the system has got is not taken back for the foreground's sake:
@@ -148,7 +148,7 @@ class io_scheduler final : detail::request_scheduler {
   explicit io_scheduler(const io_scheduler_options& options = {})
       : options_(options),
         largest_part_(static_cast<double>(std::bit_floor(detail::greater_of<std::size_t>(options.largest_part, 4096)))),
-        window_(largest_part_) {
+        window_(detail::lesser_of(largest_part_, largest_window)) {
     classes_.reserve(most_classes);  // so that they stay where they are
   }
   io_scheduler(const io_scheduler&) = delete;
@@ -200,8 +200,8 @@ class io_scheduler final : detail::request_scheduler {
   static constexpr double largest_window = 4096 * kib;
   static constexpr std::size_t part_alone = 1024 * 1024, most_alone = 8 * part_alone;  // without a foreground
   static constexpr std::uint32_t most_parts = 64;
-  static constexpr clock::duration pause = std::chrono::milliseconds(25),
-                                   between_pauses = std::chrono::milliseconds(500);
+  static constexpr clock::duration pause = std::chrono::milliseconds(25), longest_pause = 8 * pause;
+  static constexpr int pauses_one_in = 20;
   static constexpr clock::duration asks_every = std::chrono::milliseconds(10), absent_after = 2 * asks_every;
 
   struct background {
@@ -254,7 +254,7 @@ class io_scheduler final : detail::request_scheduler {
   clock::duration goal_of(const kind& of) const noexcept {
     if (options_.latency_goal.count() != 0) return options_.latency_goal;
     const auto alone = static_cast<double>(of.alone.percentile_99().count());
-    return clock::duration(static_cast<clock::rep>(alone * options_.latency_factor));
+    return clock::duration(static_cast<clock::rep>(detail::lesser_of(alone * options_.latency_factor, 1e18)));
   }
 
   void judge(const std::vector<sample>& samples, clock::time_point now) noexcept {
@@ -305,7 +305,9 @@ class io_scheduler final : detail::request_scheduler {
     };
     const double seconds = detail::greater_of(wait(of.bytes_left, of.options.bytes_per_second),
                                               wait(of.ops_left, of.options.operations_per_second));
-    return std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds));
+    // After an hour at the latest, it is asked again: so no limit is too small for a clock.
+    return std::chrono::duration_cast<clock::duration>(
+        std::chrono::duration<double>(detail::lesser_of(seconds, 3600.0)));
   }
 
   std::size_t part_now(clock::time_point now, const background& of) const noexcept {
@@ -321,17 +323,26 @@ class io_scheduler final : detail::request_scheduler {
         part, detail::greater_of<std::uint64_t>(paced, static_cast<std::uint64_t>(smallest_part_)));
   }
 
+  // Begins a pause now and then, in which the foreground is alone. It takes longer if nothing of the foreground has
+  // begun and ended in it, up to a limit; but it always takes the same part of the time.
+  void measure_alone(clock::time_point now) noexcept {
+    if (now < alone_until_) return;
+    if (alone_at_ < alone_since_ && now - alone_since_ < longest_pause) {
+      alone_until_ = now + pause;
+    } else if (const auto between = (alone_until_ - alone_since_) * pauses_one_in;
+               now - alone_at_ > between && now - alone_since_ > between) {
+      alone_since_ = now;
+      alone_until_ = now + pause;
+    }
+  }
+
   // Whether the system may have a part of `part` bytes. Otherwise `again` is when to ask, if time decides it.
   bool has_room(std::size_t part, clock::time_point now, clock::time_point& again) noexcept {
     const bool competes = has_foreground(now);
-    if (competes && options_.latency_goal.count() == 0 && now - alone_at_ > between_pauses && now >= paused_until_ &&
-        now - last_pause_ > between_pauses) {
-      last_pause_ = now;
-      paused_until_ = now + pause;
-    }
-    if (competes && now < paused_until_) {
+    if (competes && options_.latency_goal.count() == 0) measure_alone(now);
+    if (const auto until = detail::greater_of(paused_until_, alone_until_); competes && now < until) {
       was_limited_ = was_limited_ || window_ < smallest_part_;
-      again = detail::lesser_of(again, paused_until_);
+      again = detail::lesser_of(again, until);
       return false;
     }
     if (in_device_.parts == 0) return true;
@@ -352,6 +363,7 @@ class io_scheduler final : detail::request_scheduler {
     std::size_t bytes = 0;
   };
   void add(const share& more) noexcept {
+    if (more.parts == 0) return;
     in_device_.parts += more.parts;
     in_device_.bytes += more.bytes;
     free_since_.store((std::numeric_limits<clock::rep>::max)(), std::memory_order_relaxed);
@@ -412,7 +424,9 @@ class io_scheduler final : detail::request_scheduler {
   bool has_been_late_ = false;  // the window has shrunk before, so its right size is near
   double virtual_time_ = 0;     // of the class that was served last
   share in_device_;             // of all loops that are not absent
-  clock::time_point judged_at_{}, paused_until_{}, last_pause_{}, alone_at_{};
+  clock::time_point judged_at_{}, paused_until_{};
+  clock::time_point alone_since_{}, alone_until_{};  // the last pause in which the foreground was to be alone
+  clock::time_point alone_at_{};                     // something of it was
   std::atomic<int> foreground_in_flight_ = 0;
   std::atomic<std::uint64_t> foreground_ended_ = 0;
   std::atomic<clock::rep> last_foreground_ = 0, free_since_ = 0;
@@ -427,7 +441,8 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     ended_.reserve(most_parts);
     run = [](posted& node) noexcept { static_cast<queues&>(node).issue(); };
     expired = [](timer& node) noexcept {
-      static_cast<queues&>(node).issue();
+      auto& self = static_cast<queues&>(node);
+      self.issue(self.loop_.now());
       return false;
     };
     const std::lock_guard lock(owner_.mutex_);

@@ -534,10 +534,11 @@ PROMISE(adapts, each_engine,
   }
 }
 
-// A foreground beside one background write at a time, on a disk that takes 4 ms for each of two at a time.
+// A foreground beside one background write at a time, on a disk that takes so long for each of two at a time.
 struct beside_one_writer {
-  explicit beside_one_writer(std::chrono::nanoseconds goal)
-      : scheduler({.latency_goal = goal, .largest_part = 64 * 1024, .foreground_lasts = 1ms}) {}
+  explicit beside_one_writer(std::chrono::nanoseconds goal, std::chrono::nanoseconds disk_takes = 4ms)
+      : disk({.shortest = disk_takes, .longest = disk_takes}),
+        scheduler({.latency_goal = goal, .largest_part = 64 * 1024, .foreground_lasts = 1ms}) {}
   // `abreast` operations of the foreground at a time, beside writes of `bytes` bytes, until `is_over()`, which is asked
   // after each of the foreground; but no longer than 20,000 of these.
   template <class IsOver>
@@ -566,7 +567,7 @@ struct beside_one_writer {
     return qio::direct_file::open(context, name, access::read_write, creation::if_needed, {.io_class = in}).value();
   }
 
-  qio::simulated_disk disk{{.shortest = 4ms, .longest = 4ms}};
+  qio::simulated_disk disk;
   qio::io_scheduler scheduler;
   qio::io_class background = scheduler.make_class({.shares = 10});
   qio::basic_context<qio::simulated> context =
@@ -575,6 +576,12 @@ struct beside_one_writer {
   file served = open("served", {}), behind = open("behind", background);
   memory some{64 * 1024};
 };
+
+TEST_CASE("the window of an io_scheduler is 4 MiB at most") {
+  CHECK(qio::io_scheduler({.largest_part = 1024}).statistics().window == 4096);
+  CHECK(qio::io_scheduler({.largest_part = 3 * 1024 * 1024}).statistics().window == 2 * 1024 * 1024);
+  CHECK(qio::io_scheduler({.largest_part = 64 * 1024 * 1024}).statistics().window == 4 * 1024 * 1024);
+}
 
 TEST_CASE("simulated/direct: the background does not pause for a foreground that has ended") {
   beside_one_writer in(1ns);
@@ -599,6 +606,22 @@ TEST_CASE("simulated/direct: the window recovers beside a single background writ
     REQUIRE(window() < 2000);
     in.run(1, bytes, [&, wanted = enough] { return window() >= wanted; });
     CHECK(window() >= enough);
+  }
+}
+
+TEST_CASE("simulated/direct: what a slow foreground takes alone becomes known, in 1 of 20 parts of the time") {
+  for (const auto disk_takes : {1ms, 10ms, 40ms, 90ms}) {
+    beside_one_writer in({}, disk_takes);
+    const auto began = in.disk.now();
+    const auto is_known = [&] { return in.scheduler.statistics().durable_alone.count() != 0; };
+    in.run(1, 65'536, is_known);
+    CHECK(is_known());
+    // So many pauses: in each, the foreground has the disk for one operation at least.
+    CHECK(in.disk.now() - began < 51 * 21 * 225ms);
+    const std::uint64_t served = in.scheduler.statistics().foreground,
+                        behind = in.scheduler.statistics(in.background).parts;
+    in.run(1, 65'536, [&] { return in.scheduler.statistics().foreground > served + 1000; });
+    CHECK(in.scheduler.statistics(in.background).parts - behind > 900);
   }
 }
 

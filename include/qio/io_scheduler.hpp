@@ -71,9 +71,10 @@ struct io_scheduler_statistics {
   /// The bytes of background transfers that may be in the device at a time while there is a foreground. Less than
   /// 16 KiB: one transfer of that size, and pauses.
   std::uint64_t window = 0;
-  std::uint64_t most_in_device = 0;          ///< most bytes that were, while there was a foreground
-  std::uint64_t foreground = 0;              ///< foreground operations that have ended
-  std::uint64_t foreground_late = 0;         ///< of those beside a background, how many took longer than the goal
+  std::uint64_t most_in_device = 0;  ///< most bytes that were, while there was a foreground
+  std::uint64_t foreground = 0;      ///< foreground operations that have ended
+  /// Of those beside a background, how many took longer than the goal. Operations that ended early count if they did.
+  std::uint64_t foreground_late = 0;
   std::chrono::nanoseconds read_alone{};     ///< 99th percentile of foreground reads without a background; 0: unknown
   std::chrono::nanoseconds write_alone{};    ///< the same of writes that are not durable
   std::chrono::nanoseconds durable_alone{};  ///< the same of durable writes and syncs
@@ -137,8 +138,8 @@ class fading_histogram {
 ///
 /// Any thread may use it. It must outlive the contexts that were created with its classes, and the files that were
 /// opened on them. These should use one device: a scheduler for each. What a context
-/// has in flight that is not run for 20 ms does not count. Classes and contexts allocate memory when they are made;
-/// operations do not.
+/// has in flight of the background that is not run for 20 ms does not count. Classes and contexts allocate memory when
+/// they are made; operations do not.
 class io_scheduler final : detail::request_scheduler {
  public:
   /// How many classes it may have, besides the foreground.
@@ -214,11 +215,13 @@ class io_scheduler final : detail::request_scheduler {
   // Reads, writes, and what waits for durability.
   struct kind {
     detail::fading_histogram alone;
-    std::uint32_t beside = 0, late = 0;  // since the window was judged: beside the background; of these, too long
+    std::uint32_t beside = 0, late = 0;       // since the window was judged: beside the background; of these, too long
+    clock::time_point seen_at{}, alone_at{};  // the last time that any of them was seen, and one that was alone
+    bool is_awaited = false;                  // some were there before the last pause
   };
   struct sample {
     std::uint8_t kind;
-    bool is_alone;
+    bool is_alone, has_ended_early;
     clock::duration took;
   };
   struct grant {
@@ -260,10 +263,11 @@ class io_scheduler final : detail::request_scheduler {
   void judge(const std::vector<sample>& samples, clock::time_point now) noexcept {
     for (const sample& each : samples) {
       kind& of = kinds_[each.kind];
+      of.seen_at = now;
       if (each.is_alone) {
         of.alone.add(each.took);
-        alone_at_ = now;
-      } else if (const clock::duration goal = goal_of(of); goal.count() != 0) {
+        of.alone_at = now;
+      } else if (const auto goal = goal_of(of); goal.count() != 0 && (!each.has_ended_early || each.took > goal)) {
         ++of.beside;
         of.late += each.took > goal;
         totals_.foreground_late += each.took > goal;
@@ -323,17 +327,35 @@ class io_scheduler final : detail::request_scheduler {
         part, detail::greater_of<std::uint64_t>(paced, static_cast<std::uint64_t>(smallest_part_)));
   }
 
-  // Begins a pause now and then, in which the foreground is alone. It takes longer if nothing of the foreground has
-  // begun and ended in it, up to a limit; but it always takes the same part of the time.
+  // Begins a pause now and then, in which the foreground is alone. It takes longer if no operation of one of its kinds
+  // has begun and ended in it, up to a limit; but it always takes the same part of the time.
   void measure_alone(clock::time_point now) noexcept {
     if (now < alone_until_) return;
-    if (alone_at_ < alone_since_ && now - alone_since_ < longest_pause) {
+    if (is_one_missing() && now - alone_since_ < longest_pause) {
       alone_until_ = now + pause;
     } else if (const auto between = (alone_until_ - alone_since_) * pauses_one_in;
-               now - alone_at_ > between && now - alone_since_ > between) {
+               now - all_alone_at() > between && now - alone_since_ > between) {
+      for (kind& each : kinds_) each.is_awaited = each.seen_at > alone_since_;
       alone_since_ = now;
       alone_until_ = now + pause;
     }
+  }
+  // Whether the last pause has not shown all that it was made for.
+  bool is_one_missing() const noexcept {
+    bool has_seen_any = false;
+    for (const kind& each : kinds_) {
+      const bool was_alone = each.alone_at >= alone_since_;
+      if (each.is_awaited && !was_alone) return true;
+      has_seen_any = has_seen_any || was_alone;
+    }
+    return !has_seen_any;
+  }
+  // When each kind of the foreground that there is was last alone.
+  clock::time_point all_alone_at() const noexcept {
+    clock::time_point first = (clock::time_point::max)();
+    for (const kind& each : kinds_)
+      if (each.seen_at > alone_since_) first = detail::lesser_of(first, each.alone_at);
+    return first == (clock::time_point::max)() ? clock::time_point() : first;
   }
 
   // Whether the system may have a part of `part` bytes. Otherwise `again` is when to ask, if time decides it.
@@ -426,7 +448,6 @@ class io_scheduler final : detail::request_scheduler {
   share in_device_;             // of all loops that are not absent
   clock::time_point judged_at_{}, paused_until_{};
   clock::time_point alone_since_{}, alone_until_{};  // the last pause in which the foreground was to be alone
-  clock::time_point alone_at_{};                     // something of it was
   std::atomic<int> foreground_in_flight_ = 0;
   std::atomic<std::uint64_t> foreground_ended_ = 0;
   std::atomic<clock::rep> last_foreground_ = 0, free_since_ = 0;
@@ -464,7 +485,7 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     if (is_foreground(r, number)) owner_.note_foreground(+1, started(r));
     if (number <= io_class::foreground || r.op > opcode::write) return false;
     r.class_number = number;
-    wait(r, false);
+    wait(r);
     issue(started(r));
     return true;
   }
@@ -476,11 +497,12 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     }
     if (!is_foreground(r, class_of(r))) return false;
     owner_.note_foreground(-1, now);
-    if (r.failed()) return false;
+    const bool is_alone = owner_.was_alone(started(r)), has_ended_early = r.failed();
+    if (has_ended_early && (is_alone || !r.cancel_requested)) return false;
     if (samples_.empty()) sampled_at_ = now;
     if (samples_.size() == most_samples) judge(now);
     const std::uint8_t kind = r.op == opcode::read ? 0 : r.op == opcode::write && !r.is_durable_write() ? 1 : 2;
-    samples_.push_back({kind, owner_.was_alone(started(r)), now - started(r)});
+    samples_.push_back({kind, is_alone, has_ended_early, now - started(r)});
     return false;
   }
 
@@ -536,10 +558,18 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
 
   // --- waiting ---
 
-  void wait(request& r, bool at_front) noexcept {
+  void wait(request& r) noexcept {
     const std::size_t of = index_of(r.class_number);
     r.activity->waiting.insert(r);
-    at_front ? lanes_[of].push_front(r) : lanes_[of].push(r);
+    // In the order in which they were started. Most are the last; one that has begun is behind those that began before.
+    request* behind = nullptr;
+    if (r.io.transferred() != 0) {
+      behind = lanes_[of].first();
+      while (behind != nullptr && (behind->started_at < r.started_at ||
+                                   (behind->started_at == r.started_at && behind->io.transferred() != 0)))
+        behind = behind->next;
+    }
+    behind == nullptr ? lanes_[of].push(r) : lanes_[of].insert(r, *behind);
     r.queued = true;
     ++waiting_[of];
     wants_ |= 1u << of;
@@ -663,7 +693,7 @@ class io_scheduler::queues final : public detail::request_queues, detail::posted
     if (part.failed())
       r.failure = part.failure.after(r.io.transferred());
     else if (!is_last && !r.cancel_requested)
-      return wait(r, true);
+      return wait(r);
     else if (!is_last)
       r.fail_as_canceled();
     finish(r, now);

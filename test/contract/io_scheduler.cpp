@@ -625,6 +625,66 @@ TEST_CASE("simulated/direct: what a slow foreground takes alone becomes known, i
   }
 }
 
+TEST_CASE(
+    "simulated/direct: what each kind of a foreground takes alone becomes known, also of a slow beside a quick one") {
+  // A long write takes several calls.
+  qio::simulated_disk disk({.shortest = 10ms, .longest = 10ms, .short_transfers = 1});
+  qio::io_scheduler scheduler;
+  const qio::io_class background = scheduler.make_class({.shares = 10});
+  auto context =
+      qio::basic_context<qio::simulated>::create({.io_class = scheduler.foreground(), .disk = &disk}).value();
+  const auto open = [&](const char* name, const qio::io_class& in) {
+    return qio::direct_file::open(context, name, access::read_write, creation::if_needed, {.io_class = in}).value();
+  };
+  auto index = open("index", {}), journal = open("journal", {}), behind = open("behind", background);
+  memory some(256 * 1024), block(4096);
+  REQUIRE(context.run(index.async_write_at(0, block.all())));
+  const auto until = disk.now() + 1000s;
+  const auto is_over = [&] { return disk.now() >= until || scheduler.statistics().durable_alone.count() != 0; };
+  const auto read = [&]() -> qio::task<void> {
+    while (!is_over()) static_cast<void>(co_await index.async_read_at(0, block.all()));
+  };
+  const auto commit = [&]() -> qio::task<void> {
+    while (!is_over()) static_cast<void>(co_await journal.async_write_at(0, some.all(), {.durable = true}));
+  };
+  const auto write = [&]() -> qio::task<void> {
+    while (!is_over()) static_cast<void>(co_await behind.async_write_at(0, some.part(0, 128 * 1024)));
+  };
+  const auto all = [&]() -> qio::task<void> {
+    qio::task_scope scope(context);
+    scope.spawn(read());
+    scope.spawn(commit());
+    for (int i = 0; i < 4; ++i) scope.spawn(write());
+    co_await scope.join();
+  };
+  context.run(all());
+  CHECK(scheduler.statistics().read_alone >= 8ms);
+  CHECK(scheduler.statistics().durable_alone >= 20ms);
+}
+
+TEST_CASE("simulated/direct: background operations that have begun go on in the order in which they were started") {
+  qio::simulated_disk disk({.shortest = 1ms, .longest = 1ms});
+  qio::io_scheduler scheduler({.latency_goal = 1h, .foreground_lasts = 24h});
+  const auto background = scheduler.make_class();
+  auto context =
+      qio::basic_context<qio::simulated>::create({.io_class = scheduler.foreground(), .disk = &disk}).value();
+  auto file = qio::direct_file::open(context, "data", access::read_write, creation::if_needed).value();
+  memory some(2 * 1024 * 1024), block(4096);
+  std::vector<int> ended;
+  const auto write = [&](int number) -> qio::task<void> {
+    static_cast<void>(co_await file.async_write_at(0, some.all(), {.io_class = background}));
+    ended.push_back(number);
+  };
+  const auto all = [&]() -> qio::task<void> {
+    qio::task_scope scope(context);
+    for (int number = 0; number < 8; ++number) scope.spawn(write(number));  // of each, 1 MiB goes to the disk
+    static_cast<void>(co_await file.async_write_at(0, block.all()));        // from now on, there is a foreground
+    co_await scope.join();
+  };
+  context.run(all());
+  CHECK(ended == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
+}
+
 PROMISE(threads, each_engine_of_the_system, "contexts of several threads share a scheduler, and all of them go on") {
   qio::io_scheduler scheduler(always_beside);
   const auto background = scheduler.make_class();

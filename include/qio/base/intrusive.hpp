@@ -95,11 +95,12 @@ class queue {
     last_ = &element;
   }
 
-  void push_front(Element& element) noexcept {
-    element.previous = nullptr;
-    element.next = first_;
-    (first_ == nullptr ? last_ : first_->previous) = &element;
-    first_ = &element;
+  /// In front of one that it has.
+  void insert(Element& element, Element& behind) noexcept {
+    element.previous = behind.previous;
+    element.next = &behind;
+    (behind.previous == nullptr ? first_ : behind.previous->next) = &element;
+    behind.previous = &element;
   }
 
   /// Removes and returns the first element; null if there is none.

@@ -462,7 +462,9 @@ class simulated_disk {
     if (file == nullptr) return failure(std::errc::bad_file_descriptor);
     if (file->granted == access::read) return failure(platform::not_opened_for);
     file->of->note_call(calls_, now_.time_since_epoch());
-    const std::errc failed = change(*file->of, write_fails());
+    const bool fails = chance_.comes_true(options_.write_errors);
+    const std::errc failed = change(*file->of, fails);
+    failed_writes_ += fails && failed == std::errc::io_error;
     record(file->of, calls_,
            [&](const std::string& name) { return verb + (' ' + text_of_range(bytes, offset, name)); });
     if (failed != std::errc()) return failure(failed);

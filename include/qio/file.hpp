@@ -912,7 +912,8 @@ class [[nodiscard]] basic_file : public file_space<basic_file<Mode, Engine>, Mod
       while (!loop->work_inline().has_time()) static_cast<void>(co_await turn_of_others(*loop));
     if (!opens_at_once(loop, path, wanted, how, options, opened)) {
       file_activity activity;
-      if (loop->is_observed()) detail::succeeds([&] { activity.path = path; });
+      // For an observer, or for the recording that a simulated disk repeats.
+      if (!Engine::system::has_page_cache || loop->is_observed()) detail::succeeds([&] { activity.path = path; });
       auto job = [&]() noexcept -> result<void> {
         detail::succeeds([&] { opened = state::open(path, wanted, how, options, loop); });
         if (!opened) return opened.error();

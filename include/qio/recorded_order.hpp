@@ -33,15 +33,15 @@ QIO_BEGIN_NAMESPACE
 ///
 /// An asynchronous operation then ends when the recorded one with the same kind, file, offset and length has ended, at
 /// once if that was served inline; of several, the first that is started is the first that was. An error is the
-/// recorded one, after the bytes that were recorded. Anything else has its real result, so the files should have their
-/// former contents, and the disk no faults of its own. Each turn of the context has one completion. Blocking operations
-/// take no time. Operations that are not in the recording end at once.
+/// recorded one, after the bytes that were recorded; a call that has failed is not made. Anything else has its real
+/// result, so the files should have their former contents, and the disk no faults of its own. Each turn of the context
+/// has one completion. Blocking operations take no time. Operations that are not in the recording end at once.
 ///
-/// So a program that depends on nothing but the results and the order of its operations does the same again. Two things
-/// are not recorded: what other threads post, and where a context let others go on between operations that it served
-/// inline (context_options::inline_work, if it is `never`, serves none). Timers expire by the recorded times, roughly:
-/// not in the same order for certain. Record one context, without an io_scheduler, from its first operation on, with a
-/// trace_recorder that keeps all.
+/// So a program that depends on nothing but the results and the order of its operations does the same again. Some
+/// things are not recorded: what other threads post, and where a context let others go on between operations that it
+/// served inline, or what it opened and closed inline (context_options::inline_work, if it is `never`, serves nothing
+/// so). Timers expire by the recorded times, roughly: not in the same order for certain. Record one context, without an
+/// io_scheduler, from its first operation on, with a trace_recorder that keeps all.
 ///
 /// A value for one thread and one disk, that lives as long as the contexts on it. Allocates.
 class recorded_order {
@@ -108,7 +108,9 @@ class recorded_order {
     // the context turns to the next one, though it is behind that in the recording.
     const bool is_inline = recorded.path == operation_path::inlined;
     while (next_ < number && all_[next_].path == operation_path::inlined) ++next_;
-    if (!is_inline && number != next_)
+    if (is_inline && as.path() != operation_path::inlined)
+      differ(what + " was served inline");
+    else if (!is_inline && number != next_)
       differ(what + " ended when operation " + std::to_string(next_ + 1) + " was to end");
     else if (as.transferred() != recorded.transferred)
       differ(what + " has moved " + std::to_string(as.transferred()) + " bytes instead of " +

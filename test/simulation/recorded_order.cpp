@@ -198,6 +198,74 @@ TEST_CASE("what was served inline when it was recorded goes on at once") {
   CHECK(again.order.is_repeated());
 }
 
+TEST_CASE("the parts of a batch that were served inline when they were recorded go on at once") {
+  auto recording = one_after_another(
+      {recorded(qio::operation_kind::read, 512, 512), recorded(qio::operation_kind::read, 1024, 1024)});
+  for (qio::traced_operation& each : recording) each.path = qio::operation_path::inlined;
+  repetition again(recording, "data", 8192);
+  auto file = qio::basic_file<qio::cached>::open(*again.context, "data", qio::access::read_write).value();
+  std::string history;
+  const auto read = [&]() -> qio::task<> {
+    bytes first(512), second(1024);
+    qio::read_request requests[] = {{0, first}, {0, second}};
+    static_cast<void>(co_await file.async_read_many(requests));
+    history += requests[0].answer.value() == 512 && requests[1].answer.value() == 1024 ? "batch " : "?";
+  };
+  std::vector<qio::task<>> both;
+  both.push_back(read());
+  both.push_back([](std::string& to) -> qio::task<> {
+    to += "other";
+    co_return;
+  }(history));
+  again.context->run(qio::when_all(std::move(both)));
+  CHECK(history == "batch other");
+  CHECK(again.order.difference() == "");
+  CHECK(again.order.is_repeated());
+}
+
+TEST_CASE("a recorded file that was opened and closed asynchronously repeats, and so do recorded errors of calls") {
+  using qio::operation_kind;
+  const std::error_code failed(qio::platform::system_code(std::errc::no_space_on_device),
+                               qio::platform::system_category());
+  auto recording =
+      one_after_another({recorded(operation_kind::call, 0, 0, failed), recorded(operation_kind::call, 0, 0),
+                         recorded(operation_kind::call, 0, 0, failed), recorded(operation_kind::call, 0, 0, failed)});
+  repetition again(recording, "data", 8192);
+  const auto open = [&] {
+    return again.context->run(
+        qio::basic_file<qio::cached>::async_open(*again.context, "data", qio::access::read_write));
+  };
+  const auto first = open();
+  REQUIRE(!first);
+  CHECK(first.error() == std::errc::no_space_on_device);
+  auto file = open().value();
+  const auto resized = again.context->run(file.async_resize(1'000'000));
+  REQUIRE(!resized);
+  CHECK(resized.error() == std::errc::no_space_on_device);
+  CHECK(file.size().value() == 8192);
+  CHECK(!again.context->run(file.async_close()));
+  CHECK(again.order.difference() == "");
+  CHECK(again.order.is_repeated());
+}
+
+TEST_CASE("a recorded transfer of several buffers repeats although the program cancels it again") {
+  const auto canceled = std::make_error_code(std::errc::operation_canceled);
+  repetition again(one_after_another({recorded(qio::operation_kind::read, 1536, 1300, canceled)}), "data", 8192);
+  auto file = qio::basic_file<qio::cached>::open(*again.context, "data", qio::access::read).value();
+  bytes first(512), second(1024);
+  const std::array several{qio::mutable_buffer(std::span(first)), qio::mutable_buffer(std::span(second))};
+  auto read = file.async_read_at(0, std::span(several));
+  std::optional<qio::result<std::size_t>> answer;
+  read.start([&](qio::result<std::size_t> given) { answer.emplace(given); });
+  read.cancel();
+  again.context->run();
+  REQUIRE(answer);
+  CHECK(answer->error() == std::errc::operation_canceled);
+  CHECK(answer->error().transferred() == 1300);
+  CHECK(again.order.difference() == "");
+  CHECK(again.order.is_repeated());
+}
+
 TEST_CASE("recorded errors of several buffers, of batches and of writeback repeat on a simulated disk") {
   using qio::operation_kind;
   const std::error_code failed(qio::platform::system_code(std::errc::io_error), qio::platform::system_category());

@@ -171,10 +171,15 @@ class simulated : detail::no_hook {
 
   void carry_out_as_recorded(const event& what) noexcept {
     request& r = *what.about;
+    r.cancel_requested.store(false, std::memory_order_relaxed);  // the recording says what became of that
     const std::error_code failure = disk_.order_->failure_of(what.recorded);
-    if (r.op == opcode::call || !failure) {
+    if (!failure) {
       if (r.op != opcode::read && r.op != opcode::write) return carry_out_whole(what);
       while (!transfer(what, r.io.next())) {}
+    } else if (failure == std::errc::operation_canceled && r.op == opcode::call) {
+      r.fail_as_canceled();
+    } else if (r.op == opcode::call) {
+      r.failure = error(failure);
     } else if (r.op == opcode::sync) {
       r.failure = r.activity->sync_failure.answer_of([&]() -> result<void> { return error(failure); }).error();
     } else if (r.op == opcode::writeback) {

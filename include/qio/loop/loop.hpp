@@ -362,6 +362,9 @@ concept composed_work = requires { typename Work::is_composed; };
 /// files refer to it.
 template <engine Engine>
 class loop final : public mailbox, private scheduled_loop {
+  static constexpr bool serves_at_once =
+      !std::same_as<decltype(&Engine::serve_at_once), decltype(&no_hook::serve_at_once)>;
+
  public:
   loop(std::unique_ptr<Engine> engine, std::optional<aligned_buffer>&& memory, const context_options& options)
       : mailbox([](mailbox& self) noexcept { static_cast<loop&>(self).engine_->wake(); }),
@@ -421,10 +424,19 @@ class loop final : public mailbox, private scheduled_loop {
   bool try_inline(request& r, caller from = {}) noexcept {
     require_own_thread("an operation was started by another thread than its context's", from);
     // Most engines lack this hook: then nothing of it is on the way of a hit.
-    if constexpr (!std::same_as<decltype(&Engine::serve_at_once), decltype(&no_hook::serve_at_once)>) {
+    if constexpr (serves_at_once)
       if (engine_->serve_at_once(r)) return true;
-    }
     return r.attempt != nullptr && r.attempt(r, inline_turn_, engine_->in_flight() + !completed_.empty());
+  }
+  /// The same for the parts of a batch, each of which the engine may serve.
+  bool try_inline(batch& all, caller from = {}) noexcept
+    requires(serves_at_once)
+  {
+    require_own_thread("a batch was started by another thread than its context's", from);
+    all.for_each_unfinished([&](batch_part& part) {
+      if (engine_->serve_at_once(part)) all.finished(part);
+    });
+    return all.unfinished() == 0;
   }
   /// Whether a coroutine whose operation completed at once may continue at once. If false, it is the turn of others,
   /// and complete_later() takes the operation.

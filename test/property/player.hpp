@@ -558,13 +558,14 @@ class player {
     const auto is_durable = [&](const flight_type& each) {
       return each.plan.durable && succeeds(each) && !each.data.empty();
     };
-    if (std::any_of(all.begin(), all.end(), [&](const auto& each) { return syncs(each) && succeeds(each); }))
-      crash_.note_sync();
-    if (std::any_of(all.begin(), all.end(), is_durable)) crash_.note_size();
     const auto may_have_failed = [&](const flight_type& each) {
       return (syncs(each) || each.plan.durable) && !succeeds(each);
     };
+    // Also for a sync of another handle, which may have succeeded after it.
     if (where_.may_fail_to_sync() && std::any_of(all.begin(), all.end(), may_have_failed)) crash_.note_failed_sync();
+    if (std::any_of(all.begin(), all.end(), [&](const auto& each) { return syncs(each) && succeeds(each); }))
+      crash_.note_sync();
+    if (std::any_of(all.begin(), all.end(), is_durable)) crash_.note_size();
     crash_.note_step(model_);
     for (const flight_type& each : all)
       if (is_durable(each)) crash_.note_durable(each.plan.offset, each.data);

@@ -33,6 +33,7 @@ QIO_BEGIN_NAMESPACE
 class simulated_system;
 namespace detail {
 class crash_explorer;
+class crash_states;  // of the tests: test/simulation/crash_states.hpp
 class simulated_listing;
 }
 
@@ -182,6 +183,7 @@ class simulated_disk {
   friend class simulated;
   friend class simulated_system;
   friend class detail::crash_explorer;
+  friend class detail::crash_states;
   friend class detail::simulated_listing;
 
   using contents = std::shared_ptr<detail::simulated_contents>;

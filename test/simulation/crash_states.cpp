@@ -1,0 +1,80 @@
+// The states that crash_states allows are those that power cuts leave, and no others.
+#include "crash_states.hpp"
+
+#include "program.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace {
+
+using namespace simulation;
+using qio::simulated_disk;
+using qio::detail::crash_states;
+
+// What a restarted disk has.
+crash_states::files found_on(simulated_disk& disk) {
+  crash_states::files found;
+  for (const std::string& name : disk.names()) found.emplace(name, contents(disk, name.c_str()));
+  return found;
+}
+
+// Two files, of which one is synced in part, and changes of names.
+void change(simulated_disk& disk) {
+  program one(disk);
+  auto a = one.open("a").value();
+  REQUIRE(a.write_at(0, filled(3000, 1)));
+  REQUIRE(a.sync());
+  REQUIRE(disk.sync_directory("."));
+  REQUIRE(a.write_at(1000, filled(9000, 2)));
+  REQUIRE(a.write_at(512, filled(1024, 3), {.durable = true}));
+  REQUIRE(a.resize(5000));
+  auto b = one.open("b").value();
+  REQUIRE(b.write_at(100, filled(700, 4)));
+  REQUIRE(disk.rename("b", "c"));
+  REQUIRE(b.write_at(0, filled(512, 5)));
+}
+
+}  // namespace
+
+TEST_CASE("each state that a power cut leaves is allowed, a changed one is not") {
+  each_seed([](std::uint64_t seed) {
+    simulated_disk disk({.seed = seed});
+    change(disk);
+    crash_states allowed(disk);
+    disk.restart();
+    crash_states::files found = found_on(disk);
+    CHECK(allowed.difference(found) == "");
+
+    std::vector<std::byte>& a = found.at("a");
+    a[600] = std::byte{9};  // durable
+    CHECK(allowed.difference(found).starts_with("a: sector 1, "));
+    a[600] = std::byte{3};
+    a.push_back(std::byte{});
+    CHECK(allowed.difference(found).starts_with("a: a size of "));
+    a.pop_back();
+    found.emplace("d", filled(1, 1));
+    CHECK(allowed.difference(found).starts_with("no such names: "));
+    found.erase("d");
+    found.emplace(".qio-1", filled(1, 1));  // a temporary name
+    CHECK(allowed.difference(found) == "");
+    found.erase("a");
+    CHECK(allowed.difference(found) != "");
+  });
+}
+
+TEST_CASE("names in any order are told from names in order") {
+  simulated_disk disk;
+  program one(disk);
+  REQUIRE(one.open("a"));
+  REQUIRE(one.open("b"));
+  REQUIRE(disk.rename("b", "c"));
+  crash_states allowed(disk);
+  for (const char* name : {"b", "c"}) {  // the older file is lost
+    CHECK(allowed.difference({{name, {}}}).starts_with("no such names: "));
+    CHECK(allowed.allows_with_names_in_any_order({{name, {}}}));
+  }
+  CHECK_FALSE(allowed.allows_with_names_in_any_order({{"b", {}}, {"c", {}}}));  // both names of one file
+  CHECK_FALSE(allowed.allows_with_names_in_any_order({{"a", filled(1, 1)}}));
+}

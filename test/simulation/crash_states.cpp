@@ -64,6 +64,46 @@ TEST_CASE("each state that a power cut leaves is allowed, a changed one is not")
   });
 }
 
+TEST_CASE("the size that a write adds to a file may be kept up to each of its pages") {
+  simulated_disk disk;
+  program one(disk);
+  auto file = one.open("a").value();
+  REQUIRE(disk.sync_directory("."));
+  REQUIRE(file.write_at(100, filled(9000, 1)));
+  crash_states allowed(disk);
+  for (const std::size_t size : {0, 4096, 8192, 9100}) CHECK(allowed.difference({{"a", bytes(size)}}) == "");
+  for (const std::size_t size : {100, 4095, 4097, 9099}) CHECK(allowed.difference({{"a", bytes(size)}}) != "");
+}
+
+TEST_CASE("what a write has added to a file may survive although only a part of the file was made durable") {
+  simulated_disk disk;
+  program one(disk);
+  auto file = one.open("a").value();
+  REQUIRE(disk.sync_directory("."));
+  REQUIRE(file.write_at(0, filled(12288, 1)));
+  REQUIRE(file.write_at(12288, filled(4096, 1), {.durable = true}));
+  crash_states allowed(disk);
+  CHECK(allowed.difference({{"a", filled(16384, 1)}}) == "");
+}
+
+TEST_CASE("the size that an untorn write adds to a file is kept whole or not at all") {
+  simulated_disk disk({.largest_untorn = 8192});
+  program one(disk);
+  auto file = one.open<qio::direct>("a").value();
+  REQUIRE(disk.sync_directory("."));
+  const auto memory = qio::aligned_buffer::allocate(8192).value();
+  REQUIRE(file.write_at(0, memory, {.untorn = true}));
+  for (int crash = 0; crash != 100; ++crash) {
+    disk.restart();
+    program next(disk);
+    const std::size_t size = contents(disk, "a").size();
+    CHECK((size == 0 || size == 8192));
+    if (size == 8192) break;
+    auto again = next.open<qio::direct>("a").value();
+    REQUIRE(again.write_at(0, memory, {.untorn = true}));
+  }
+}
+
 TEST_CASE("names in any order are told from names in order") {
   simulated_disk disk;
   program one(disk);

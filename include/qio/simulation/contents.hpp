@@ -26,7 +26,7 @@ namespace detail {
 /// Programs see what is written immediately; it is durable after a sync. If the power fails in between, each sector
 /// written since the sync may be on the disk or not, as any of the writes has left it; so may each page that was made
 /// zeros or cloned, whole. Changes of the size and of what is reserved are kept in their order, up to any one of them,
-/// as by a file system with a journal.
+/// as by a file system with a journal. A write changes the size page by page, unless it is untorn.
 class simulated_contents {
  public:
   /// No other file of the disk has the same number.
@@ -91,13 +91,18 @@ class simulated_contents {
     const std::uint64_t begin = offset / sector_ * sector_, end = end_of_sector(offset + from.size());
     std::vector<std::byte> sectors(static_cast<std::size_t>(end - begin));
     seen_.read(begin, sectors);
+    // As on ext4: a page that is written out by itself brings the size with it, up to its end. These changes precede
+    // the data, because a smaller size that follows it cuts it off.
+    const std::uint64_t behind = offset + from.size();
+    for (std::uint64_t size = ((std::max)(size_, offset) / page + 1) * page; size < behind && !untorn; size += page)
+      change_size(size);
+    if (behind > size_) change_size(behind);
     unwritten_.push_back({.what = change::data,
                           .call = call_,
                           .offset = begin,
                           .bytes = end - begin,
                           .unit = untorn ? change::whole : sector_,
                           .contents = std::move(sectors)});
-    if (offset + from.size() > size_) change_size(offset + from.size());
   }
 
   /// The range takes space from now on. What it contains stays.

@@ -3,6 +3,7 @@
 
 #include "program.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -86,6 +87,48 @@ TEST_CASE("what a write has added to a file may survive although only a part of 
   CHECK(allowed.difference({{"a", filled(16384, 1)}}) == "");
 }
 
+TEST_CASE("a file may keep its size although it was truncated, with zeros from the new end to the end of the page") {
+  simulated_disk disk;
+  make_durable(disk, 9000, 1);
+  program one(disk);
+  auto file = one.open("data").value();
+  REQUIRE(file.resize(4500));
+  crash_states allowed(disk);
+  bytes left = filled(9000, 1);
+  CHECK(allowed.difference({{"data", left}}) == "");
+  CHECK(allowed.difference({{"data", filled(4500, 1)}}) == "");
+  std::fill(left.begin() + 4500, left.begin() + 8192, std::byte{});
+  CHECK(allowed.difference({{"data", left}}) == "");
+  left[8192] = std::byte{};
+  CHECK(allowed.difference({{"data", left}}) != "");
+  left[8192] = std::byte{1};
+  left[4499] = std::byte{};
+  CHECK(allowed.difference({{"data", left}}) != "");
+}
+
+TEST_CASE("a durable write makes no size durable but the one that it needs") {
+  simulated_disk disk;
+  make_durable(disk, 1000, 1);
+  program one(disk);
+  auto file = one.open("data").value();
+  REQUIRE(file.resize(3000));
+  REQUIRE(file.resize(2000));
+  REQUIRE(file.write_at(2000, filled(1000, 2)));
+  REQUIRE(file.resize(7000));
+  const auto sizes = [&](std::size_t smallest) {
+    crash_states allowed(disk);
+    for (const std::size_t size : {1000, 2000, 3000, 7000}) {
+      const bool has_size = !allowed.difference({{"data", bytes(size)}}).starts_with("data: a size of ");
+      CHECK(has_size == (size >= smallest));
+    }
+  };
+  sizes(1000);
+  REQUIRE(file.write_at(0, filled(512, 3), {.durable = true}));
+  sizes(1000);
+  REQUIRE(file.write_at(2048, filled(512, 3), {.durable = true}));
+  sizes(3000);
+}
+
 TEST_CASE("the size that an untorn write adds to a file is kept whole or not at all") {
   simulated_disk disk({.largest_untorn = 8192});
   program one(disk);
@@ -104,7 +147,7 @@ TEST_CASE("the size that an untorn write adds to a file is kept whole or not at 
   }
 }
 
-TEST_CASE("names in any order are told from names in order") {
+TEST_CASE("names in any order differ from names in order") {
   simulated_disk disk;
   program one(disk);
   REQUIRE(one.open("a"));

@@ -99,6 +99,14 @@ class crash_states {
     return has_names_of_each_file(found, std::move(lasting));
   }
 
+  /// Whether the state is allowed but for the contents of files.
+  bool allows_with_other_contents(const files& found) {
+    are_contents_compared_ = false;
+    const bool allows = difference(found).empty();
+    are_contents_compared_ = true;
+    return allows;
+  }
+
  private:
   using numbers = std::map<std::string, std::uint64_t>;
   using fingerprints = std::set<std::uint64_t>;
@@ -133,7 +141,7 @@ class crash_states {
     std::vector<fingerprints> sectors = {};
   };
 
-  /// Keeps so many changes of names, and so many of the ordered changes of each file. Of the other changes of each
+  /// Keeps a number of changes of names, and a number of the ordered changes of each file. Of the other changes of each
   /// sector, it keeps the one with this place, or all up to it.
   class aimed final : public crash_choices {
    public:
@@ -192,7 +200,7 @@ class crash_states {
     for (const version& each : versions_.at(number)) {
       sizes.insert(each.size);
       if (each.size != found.size()) continue;
-      const std::uint64_t differs = differing_sector(each, found);
+      const std::uint64_t differs = are_contents_compared_ ? differing_sector(each, found) : nothing;
       if (differs == nothing) return {};
       best = "sector " + std::to_string(differs) + ", which begins with " +
              first_bytes_of(found.subspan(static_cast<std::size_t>(differs * sector_)));
@@ -277,7 +285,8 @@ class crash_states {
 
   simulated_disk crashed_;
   std::uint32_t sector_;
-  std::vector<numbers> names_;  // after so many of the changes that are not durable
+  bool are_contents_compared_ = true;
+  std::vector<numbers> names_;  // after 0, 1, ... of the changes that are not durable
   std::map<std::uint64_t, std::vector<version>> versions_;
 };
 

@@ -129,7 +129,7 @@ TEST_CASE("a durable write makes durable no other sector, even of a write below 
       }
       disk.restart();
       const bytes found = contents(disk, "data");
-      REQUIRE(found.size() == (truncates ? 3000 : 4096));
+      REQUIRE((found.size() == 4096 || (truncates && found.size() == 3000)));
       bytes sector = filled(512, 2);
       std::ranges::fill(std::span(sector).subspan(700 - 512, 100), std::byte{3});
       CHECK(std::ranges::equal(std::span(found).subspan(512, 512), sector));

@@ -170,6 +170,7 @@ class simulated_contents {
 
   void resize(std::uint64_t bytes) {
     if (bytes < size_) {
+      zero_rest_of_page(bytes);
       seen_.cut(bytes);
       bad_.erase(bad_.lower_bound((bytes + sector_ - 1) / sector_), bad_.end());
     }
@@ -190,7 +191,8 @@ class simulated_contents {
     unwritten_.erase(unwritten_.begin(), each);
   }
 
-  /// Makes the sectors of a range durable, the untorn writes that reach into it, and the size; nothing else.
+  /// Makes the sectors of a range durable, the untorn writes that reach into it, and as many of the changes of the size
+  /// as the range needs; nothing else.
   void sync(std::uint64_t offset, std::size_t bytes) {
     std::uint64_t begin = offset / sector_ * sector_;
     std::uint64_t end = end_of_sector(offset + bytes);
@@ -202,10 +204,15 @@ class simulated_contents {
       begin = (std::min)(begin, each->offset);
       end = (std::max)(end, each->end());
     }
+    const std::size_t needed = changes_needed_for(offset + bytes);
     std::vector<change> rest;           // from the newest to the oldest
     std::vector<const change*> spaces;  // likewise: what is reserved and released
     std::uint64_t limit = ~std::uint64_t(0);
     for (auto each = unwritten_.rbegin(); each != unwritten_.rend(); ++each) {
+      if (each->is_ordered() && static_cast<std::size_t>(unwritten_.rend() - each) > needed) {
+        rest.push_back(*each);
+        continue;
+      }
       if (each->what == change::resized) limit = (std::min)(limit, each->offset);
       if (each->what == change::reservation || each->what == change::release) spaces.push_back(&*each);
       if (each->is_ordered()) continue;
@@ -225,11 +232,11 @@ class simulated_contents {
       each->with_part(end, limit, keep);
       each->with_part(0, (std::min)(begin, limit), keep);
     }
-    for (const change& each : unwritten_) {
-      if (each.is_ordered())
-        apply(each);
-      else
-        each.with_part(begin, end, [&](const change& part) { apply(part); });
+    for (std::size_t each = 0; each != unwritten_.size(); ++each) {
+      if (!unwritten_[each].is_ordered())
+        unwritten_[each].with_part(begin, end, [&](const change& part) { apply(part); });
+      else if (each < needed)
+        apply(unwritten_[each]);
     }
     unwritten_.assign(std::make_move_iterator(rest.rbegin()), std::make_move_iterator(rest.rend()));
   }
@@ -330,6 +337,18 @@ class simulated_contents {
 
   void apply(const change& what) { what.apply_to(durable_, durable_size_); }
 
+  // After that many changes, the file has `bytes` bytes, however many of the later ones are kept.
+  std::size_t changes_needed_for(std::uint64_t bytes) const {
+    std::size_t needed = 0;
+    bool is_shorter = durable_size_ < bytes;
+    for (std::size_t each = 0; each != unwritten_.size(); ++each) {
+      if (unwritten_[each].what != change::resized) continue;
+      if (is_shorter) needed = each + 1;
+      is_shorter = unwritten_[each].offset < bytes;
+    }
+    return needed;
+  }
+
   // The size after some of the ordered changes.
   std::uint64_t size_after(std::uint64_t changes) const {
     std::uint64_t size = durable_size_;
@@ -346,6 +365,22 @@ class simulated_contents {
     if (begin >= end || !may_have_data(begin / page)) return;
     const std::array<std::byte, page> zeros{};
     write(begin, std::span(zeros).first(static_cast<std::size_t>(end - begin)));
+  }
+
+  // As on ext4 and XFS, which write the zeros behind a new end before the size: they may survive although the old size
+  // does, too.
+  void zero_rest_of_page(std::uint64_t from) {
+    if (from % page == 0 || !seen_.has_data(from / page)) return;
+    const std::uint64_t begin = from / sector_ * sector_;
+    const std::uint64_t end = end_of_sector((std::min)(size_, (from / page + 1) * page));
+    std::vector<std::byte> sectors(static_cast<std::size_t>(end - begin));
+    seen_.read(begin, std::span(sectors).first(static_cast<std::size_t>(from - begin)));
+    unwritten_.push_back({.what = change::data,
+                          .call = call_,
+                          .offset = begin,
+                          .bytes = end - begin,
+                          .unit = sector_,
+                          .contents = std::move(sectors)});
   }
 
   // Those that have data, or may have after a crash.

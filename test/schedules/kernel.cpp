@@ -107,7 +107,7 @@ void set_event(const ring_model& of) noexcept {
   if (event_counter* const event = find_event(of.event)) ++event->count;
 }
 
-void complete(ring_model& in, std::uint64_t user_data, int answer, bool within_enter) {
+void complete(ring_model& in, std::uint64_t user_data, int answer, bool within_enter, bool sets_event = true) {
   const io_uring_cqe completion{user_data, answer, 0};
   if ((in.flags & IORING_SETUP_DEFER_TASKRUN) != 0 && !within_enter) {
     in.deferred.push_back(completion);
@@ -116,7 +116,7 @@ void complete(ring_model& in, std::uint64_t user_data, int answer, bool within_e
   } else {
     put_into_queue(in, completion);
   }
-  set_event(in);
+  if (sets_event) set_event(in);
 }
 
 void run_deferred(ring_model& in) noexcept {
@@ -176,11 +176,11 @@ void release_file(const held_operation& of) noexcept {
   if (of.file >= 0) close_file(of.file);
 }
 
-void end_operation(ring_model& in, std::size_t which, int answer, bool within_enter) {
+void end_operation(ring_model& in, std::size_t which, int answer, bool within_enter, bool sets_event = true) {
   const held_operation ended = in.operations[which];
   in.operations.erase(in.operations.begin() + static_cast<std::ptrdiff_t>(which));
   release_file(ended);
-  complete(in, ended.entry.user_data, answer, within_enter);
+  complete(in, ended.entry.user_data, answer, within_enter, sets_event);
 }
 
 void cancel(ring_model& in, const io_uring_sqe& entry, bool within_enter) {
@@ -194,10 +194,22 @@ void cancel(ring_model& in, const io_uring_sqe& entry, bool within_enter) {
   complete(in, entry.user_data, answer, within_enter);
 }
 
+/// An event was written to. What waits for it in a ring with deferred work is queued by the writing thread, for which
+/// the kernel then sets no other event. In other rings, the kernel acts later.
+void notify_rings(int event) {
+  for (const auto& each : rings) {
+    if ((each->flags & IORING_SETUP_DEFER_TASKRUN) == 0) continue;
+    for (std::size_t i = each->operations.size(); i-- != 0;)
+      if (is_poll(each->operations[i]) && each->operations[i].entry.fd == event)
+        end_operation(*each, i, POLLIN, false, false);
+  }
+}
+
 /// io_uring_enter takes an entry. What needs not wait may be complete at once.
 void take(ring_model& in, const io_uring_sqe& entry) {
   held_operation taken{-1, false, entry};
   if (is_cancel(taken) && choose(4) != 0) return cancel(in, entry, true);
+  if (is_poll(taken) && can_continue(taken)) return complete(in, entry.user_data, POLLIN, true);
   if (is_poll(taken) || is_cancel(taken)) {
     in.operations.push_back(taken);
     return;
@@ -464,6 +476,10 @@ ssize_t write(int file, const void* from, std::size_t bytes) {
   std::uint64_t added = 0;
   std::memcpy(&added, from, sizeof added);
   event->count += added;
+  {
+    const in_runtime here;
+    notify_rings(file);
+  }
   point("write");
   return sizeof added;
 }

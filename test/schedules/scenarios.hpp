@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,27 +70,31 @@ class watched_page {
   std::array<std::byte, page> bytes_{};
 };
 
-/// A read with a callback, which checks what it gets.
+/// A read with a callback, which checks what it gets. The operation is destroyed as soon as it has ended, and its
+/// memory overwritten, so that the library cannot use it unnoticed.
 class reading {
  public:
   using options = qio::operation_options;
 
   explicit reading(std::size_t which) noexcept : which_(which) {}
+  reading(const reading&) = delete;
+  reading& operator=(const reading&) = delete;
+  ~reading() { destroy(); }
 
   void start(async_file& file, const options& how = {}) {
-    operation_.emplace(file, which_ * page, buffer_.bytes(), how);
+    operation_ = new (&memory_) started(file, which_ * page, buffer_.bytes(), how);
     operation_->transfer.start([this](qio::result<std::size_t> answer) { end(answer); });
   }
   void cancel() { operation_->transfer.cancel(); }
-  /// Destroys the operation. Its callback is not called then.
+  /// Destroys the operation, whose callback is not called then.
   void destroy() {
-    operation_.reset();
+    if (operation_ == nullptr) return;
+    std::exchange(operation_, nullptr)->~started();
+    memory_.fill(std::byte{0xee});
     buffer_.release();
   }
 
   bool has_ended() const noexcept { return ended_ != 0; }
-  bool was_canceled() const noexcept { return was_canceled_; }
-  bool has_failed() const noexcept { return has_failed_; }
 
   /// Which errors it may have.
   bool may_be_canceled = false, may_fail = false;
@@ -107,20 +112,18 @@ class reading {
       expect(answer.value() == page, "a read was short");
       expect(buffer_.holds(which_), "a read returned wrong data");
     } else if (answer.error() == std::errc::operation_canceled || answer.error() == std::errc::timed_out) {
-      was_canceled_ = true;
       expect(may_be_canceled, "a read was canceled that nobody canceled");
     } else {
-      has_failed_ = true;
       expect(may_fail, "a read failed");
     }
-    buffer_.release();
+    destroy();
   }
 
   std::size_t which_;
   unsigned ended_ = 0;
-  bool was_canceled_ = false, has_failed_ = false;
   watched_page buffer_;
-  std::optional<started> operation_;
+  alignas(started) std::array<std::byte, sizeof(started)> memory_;
+  started* operation_ = nullptr;
 };
 
 /// A coroutine that starts at once and that nothing awaits.

@@ -51,12 +51,15 @@ event_counter* find_event(int descriptor) noexcept {
 
 // --- rings ---
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"  // the kernel's entry has an array without elements
 /// What the kernel holds: an entry that it has taken, until its completion is in the queue.
 struct held_operation {
   int file;          // a descriptor of its own: an operation keeps its file open
   bool has_started;  // and can no longer be canceled
   io_uring_sqe entry;
 };
+#pragma GCC diagnostic pop
 
 struct ring_model {
   int descriptor = -1;

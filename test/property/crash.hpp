@@ -36,6 +36,13 @@ class crash_model {
   void note_failed_sync() { is_lost_ = true; }
   /// The size before the present step is durable.
   void note_size() { sizes_ = {{last_size_, last_size_}}; }
+  /// A write in the present step was durable: a size of the file that it had before is enough for it, or becomes so.
+  void note_durable_end(std::uint64_t end) {
+    for (auto& [smallest, largest] : sizes_) {
+      smallest = std::max(smallest, end);
+      largest = std::max(largest, end);
+    }
+  }
   /// A write in the last step was durable.
   void note_durable(std::uint64_t offset, std::span<const std::byte> data) {
     for (std::vector<std::byte>& each : states_) {

@@ -565,7 +565,8 @@ class player {
     if (where_.may_fail_to_sync() && std::any_of(all.begin(), all.end(), may_have_failed)) crash_.note_failed_sync();
     if (std::any_of(all.begin(), all.end(), [&](const auto& each) { return syncs(each) && succeeds(each); }))
       crash_.note_sync();
-    if (std::any_of(all.begin(), all.end(), is_durable)) crash_.note_size();
+    for (const flight_type& each : all)
+      if (is_durable(each)) crash_.note_durable_end(each.plan.offset + each.data.size());
     crash_.note_step(model_);
     for (const flight_type& each : all)
       if (is_durable(each)) crash_.note_durable(each.plan.offset, each.data);

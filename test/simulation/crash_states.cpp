@@ -72,8 +72,8 @@ TEST_CASE("the size that a write adds to a file may be kept up to each of its pa
   REQUIRE(disk.sync_directory("."));
   REQUIRE(file.write_at(100, filled(9000, 1)));
   crash_states allowed(disk);
-  for (const std::size_t size : {0, 4096, 8192, 9100}) CHECK(allowed.difference({{"a", bytes(size)}}) == "");
-  for (const std::size_t size : {100, 4095, 4097, 9099}) CHECK(allowed.difference({{"a", bytes(size)}}) != "");
+  for (const std::size_t size : {0u, 4096u, 8192u, 9100u}) CHECK(allowed.difference({{"a", bytes(size)}}) == "");
+  for (const std::size_t size : {100u, 4095u, 4097u, 9099u}) CHECK(allowed.difference({{"a", bytes(size)}}) != "");
 }
 
 TEST_CASE("what a write has added to a file may survive although only a part of the file was made durable") {
@@ -117,7 +117,7 @@ TEST_CASE("a durable write makes no size durable but the one that it needs") {
   REQUIRE(file.resize(7000));
   const auto sizes = [&](std::size_t smallest) {
     crash_states allowed(disk);
-    for (const std::size_t size : {1000, 2000, 3000, 7000}) {
+    for (const std::size_t size : {1000u, 2000u, 3000u, 7000u}) {
       const bool has_size = !allowed.difference({{"data", bytes(size)}}).starts_with("data: a size of ");
       CHECK(has_size == (size >= smallest));
     }
@@ -127,6 +127,23 @@ TEST_CASE("a durable write makes no size durable but the one that it needs") {
   sizes(1000);
   REQUIRE(file.write_at(2048, filled(512, 3), {.durable = true}));
   sizes(3000);
+}
+
+TEST_CASE("a sync keeps what was written behind a cut, also after a durable write in front of it") {
+  const bool untorn = GENERATE(false, true);
+  simulated_disk disk({.largest_untorn = 8192});
+  make_durable(disk, 16384, 1);
+  program one(disk);
+  auto file = one.open<qio::direct>("data").value();
+  REQUIRE(file.resize(4800));
+  REQUIRE(file.write_at(4608, filled(8192 - 4608, 2)));
+  if (untorn) REQUIRE(file.write_at(4096, filled(4096, 2), {.untorn = true}));
+  auto cached = one.open("data").value();
+  REQUIRE(cached.write_at(4096, filled(600, 3), {.durable = true}));
+  REQUIRE(cached.sync());
+  const auto right = contents(disk, "data");
+  disk.restart();
+  CHECK(contents(disk, "data") == right);
 }
 
 TEST_CASE("the size that an untorn write adds to a file is kept whole or not at all") {

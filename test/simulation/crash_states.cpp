@@ -146,6 +146,30 @@ TEST_CASE("a sync keeps what was written behind a cut, also after a durable writ
   CHECK(contents(disk, "data") == right);
 }
 
+TEST_CASE("a file that grows after a crash shows nothing that was written behind its end before") {
+  each_seed([](std::uint64_t seed) {
+    simulated_disk disk({.seed = seed});
+    make_durable(disk, 100, 1);
+    {
+      program one(disk);
+      auto file = one.open("data").value();
+      REQUIRE(file.write_at(100, filled(50, 2)));
+      REQUIRE(file.write_at(150, filled(300, 3)));
+      REQUIRE(
+          file.write_at(0, filled(120, 4), {.durable = true}));  // the rest of the sector is behind the size it needs
+    }
+    disk.restart();
+    program one(disk);
+    auto file = one.open("data").value();
+    const std::uint64_t size = file.size().value();
+    REQUIRE(size >= 120);
+    REQUIRE(file.resize(5000));
+    const auto found = contents(disk, "data");
+    CHECK(std::all_of(found.begin() + static_cast<std::ptrdiff_t>(size), found.end(),
+                      [](std::byte each) { return each == std::byte{}; }));
+  });
+}
+
 TEST_CASE("the size that an untorn write adds to a file is kept whole or not at all") {
   simulated_disk disk({.largest_untorn = 8192});
   program one(disk);

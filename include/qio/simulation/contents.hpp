@@ -207,6 +207,11 @@ class simulated_contents {
       end_of_bytes = (std::max)(end_of_bytes, each->end());
     }
     const std::size_t needed = changes_needed_for(end_of_bytes);
+    // What is behind the size that becomes durable stays with the change that gives the file a larger one.
+    std::uint64_t size = durable_size_;
+    for (std::size_t each = 0; each != needed; ++each)
+      if (unwritten_[each].what == change::resized) size = unwritten_[each].offset;
+    end = (std::min)(end, size);
     // For each change, where those in front of it that stay will cut the file.
     std::vector<std::uint64_t> cut(unwritten_.size() + 1, ~std::uint64_t(0));
     for (std::size_t each = 0; each != unwritten_.size(); ++each) {

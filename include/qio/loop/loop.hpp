@@ -362,6 +362,11 @@ concept composed_work = requires { typename Work::is_composed; };
 /// files refer to it.
 template <engine Engine>
 class loop final : public mailbox, private scheduled_loop {
+  static constexpr const char* started_elsewhere = "an operation was started by another thread than its context's";
+  static constexpr const char* canceled_elsewhere =
+      "an operation was canceled by another thread than its context's: use a stop token instead";
+  static constexpr const char* destroyed_elsewhere =
+      "an operation was destroyed by another thread than the one that runs its context";
   static constexpr bool serves_at_once =
       !std::same_as<decltype(&Engine::serve_at_once), decltype(&no_hook::serve_at_once)>;
 
@@ -422,17 +427,16 @@ class loop final : public mailbox, private scheduled_loop {
   /// Completes `r` at once, if that can be attempted and the attempt succeeds. Operations that have completed but wait
   /// for their turn count as one in flight: the coroutines that they resume will start more, which makes one batch.
   bool try_inline(request& r, caller from = {}) noexcept {
-    require_own_thread("an operation was started by another thread than its context's", from);
+    require_own_thread(started_elsewhere, from);
     // Most engines lack this hook: then nothing of it is on the way of a hit.
     if constexpr (serves_at_once)
       if (engine_->serve_at_once(r)) return true;
     return r.attempt != nullptr && r.attempt(r, inline_turn_, engine_->in_flight() + !completed_.empty());
   }
   /// The same for the parts of a batch, each of which the engine may serve.
-  bool try_inline(batch& all, caller from = {}) noexcept
+  bool try_inline(batch& all, caller = {}) noexcept
     requires(serves_at_once)
   {
-    require_own_thread("a batch was started by another thread than its context's", from);
     all.for_each_unfinished([&](batch_part& part) {
       if (engine_->serve_at_once(part)) all.finished(part);
     });
@@ -462,7 +466,7 @@ class loop final : public mailbox, private scheduled_loop {
 
   void submit(request& r) noexcept {
     QIO_CHECK(!r.is_held(), "bug in qio: a request was submitted twice");
-    require_own_thread("an operation was started by another thread than its context's");
+    require_own_thread(started_elsewhere);
     if (!r.activity->is_plain) [[unlikely]]
       return prepare_and_submit(r);
     r.activity->held.insert(r);
@@ -484,7 +488,7 @@ class loop final : public mailbox, private scheduled_loop {
   }
 
   void submit(retried_request& r) noexcept {
-    require_own_thread("an operation was started by another thread than its context's");
+    require_own_thread(started_elsewhere);
     if (!r.activity->is_linked()) activities_.insert(*r.activity);
     r.activity->retried.insert(r);
     ++retried_;
@@ -503,7 +507,7 @@ class loop final : public mailbox, private scheduled_loop {
 
   template <composed_work Work>
   void submit(Work& work) noexcept {
-    require_own_thread("an operation was started by another thread than its context's");
+    require_own_thread(started_elsewhere);
     work.begin(*this);
   }
 
@@ -515,7 +519,7 @@ class loop final : public mailbox, private scheduled_loop {
   }
 
   void cancel(request& r) noexcept {
-    require_own_thread("an operation was canceled by another thread than its context's: use a stop token instead");
+    require_own_thread(canceled_elsewhere);
     if (!r.is_held()) return;
     if (r.class_number > io_class::foreground) [[unlikely]]
       return queues_->cancel(r);
@@ -528,19 +532,19 @@ class loop final : public mailbox, private scheduled_loop {
   }
 
   void cancel(retried_request& r) noexcept {
-    require_own_thread("an operation was canceled by another thread than its context's: use a stop token instead");
+    require_own_thread(canceled_elsewhere);
     if (r.is_held()) give_up(r);
   }
 
   template <composed_work Work>
   void cancel(Work& work) noexcept {
-    require_own_thread("an operation was canceled by another thread than its context's: use a stop token instead");
+    require_own_thread(canceled_elsewhere);
     work.cancel(*this);
   }
 
   /// `r` is about to be destroyed: cancels it, waits until the system no longer uses its memory, and forgets it.
   QIO_NOINLINE void abandon(request& r) noexcept {
-    require_own_thread("an operation was destroyed by another thread than the one that runs its context");
+    require_own_thread(destroyed_elsewhere);
     cancel(r);
     while (r.is_held()) reap(wait_limit::unlimited());
     completed_.remove(r);
@@ -557,14 +561,14 @@ class loop final : public mailbox, private scheduled_loop {
   }
 
   void abandon(retried_request& r) noexcept {
-    require_own_thread("an operation was destroyed by another thread than the one that runs its context");
+    require_own_thread(destroyed_elsewhere);
     cancel(r);
     completed_.remove(r);
   }
 
   template <composed_work Work>
   void abandon(Work& work) noexcept {
-    require_own_thread("an operation was destroyed by another thread than the one that runs its context");
+    require_own_thread(destroyed_elsewhere);
     work.abandon(*this);
   }
 

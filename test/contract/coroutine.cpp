@@ -1,4 +1,5 @@
 // Tasks, when_all, run() and schedule() on each engine.
+#include "coroutines.hpp"
 #include "destroyed.hpp"
 #include "reader.hpp"
 #include "world.hpp"
@@ -103,16 +104,7 @@ PROMISE(scheduled_here, each_engine, "a scheduled coroutine continues inside run
   constexpr int threads = 4, rounds = 100;
   const auto runner = std::this_thread::get_id();
   int arrived = 0, elsewhere = 0;
-  struct detached {
-    struct promise_type {
-      detached get_return_object() const noexcept { return {}; }
-      std::suspend_never initial_suspend() const noexcept { return {}; }
-      std::suspend_never final_suspend() const noexcept { return {}; }
-      void return_void() const noexcept {}
-      void unhandled_exception() const noexcept { std::terminate(); }
-    };
-  };
-  const auto visit = [&]() -> detached {
+  const auto visit = [&]() -> qio_test::detached {
     co_await w.context->schedule();
     ++arrived;
     if (std::this_thread::get_id() != runner) ++elsewhere;

@@ -1,4 +1,5 @@
 // Contexts and threads: tasks that visit another context, and contexts that have not run yet.
+#include "coroutines.hpp"
 #include "reader.hpp"
 #include "world.hpp"
 
@@ -13,39 +14,9 @@
 namespace contract {
 namespace {
 
-/// A coroutine that starts immediately and that nothing awaits.
-struct detached {
-  struct promise_type {
-    detached get_return_object() const noexcept { return {}; }
-    std::suspend_never initial_suspend() const noexcept { return {}; }
-    std::suspend_never final_suspend() const noexcept { return {}; }
-    void return_void() const noexcept {}
-    void unhandled_exception() const noexcept { std::terminate(); }
-  };
-};
-
-/// Awaited and set on the same thread.
-class event {
- public:
-  event() = default;
-  event(const event&) = delete;
-  event& operator=(const event&) = delete;
-
-  bool await_ready() const noexcept { return set_; }
-  void await_suspend(std::coroutine_handle<> waiting) noexcept { waiting_ = waiting; }
-  void await_resume() const noexcept {}
-
-  void set() {
-    set_ = true;
-    if (waiting_) std::exchange(waiting_, nullptr).resume();
-  }
-
- private:
-  std::coroutine_handle<> waiting_;
-  bool set_ = false;
-};
-
-qio::task<> until(event& what) { co_await what; }
+using qio_test::detached;
+using qio_test::event;
+using qio_test::until;
 
 /// A context with a thread of its own, which runs it until stop() or the end of the scope.
 template <class Where>

@@ -455,6 +455,15 @@ long ring_register(int descriptor, unsigned operation, void* argument, unsigned 
   }
 }
 
+// Nothing waits for the disk, because nothing is lost here.
+template <class Call>
+int synced(const char* name, Call* call, int file) {
+  if (!is_scheduled()) return call(file);
+  point(name);
+  point(name);
+  return 0;
+}
+
 }  // namespace schedules
 
 // --- system calls ---
@@ -551,21 +560,14 @@ ssize_t pwritev2(int file, const iovec* from, int count, off_t offset, int flags
   return transferred("pwritev2", [&] { return call(file, from, count, offset, flags); });
 }
 
-// Nothing waits for the disk, because nothing is lost here.
 int fsync(int file) {
   static auto* const call = original("fsync", &::fsync);
-  if (!is_scheduled()) return call(file);
-  point("fsync");
-  point("fsync");
-  return 0;
+  return synced("fsync", call, file);
 }
 
 int fdatasync(int file) {
   static auto* const call = original("fdatasync", &::fdatasync);
-  if (!is_scheduled()) return call(file);
-  point("fdatasync");
-  point("fdatasync");
-  return 0;
+  return synced("fdatasync", call, file);
 }
 
 }  // extern "C"

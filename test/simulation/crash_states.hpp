@@ -6,6 +6,7 @@
 #include <qio/engine/simulated.hpp>
 #include <qio/simulation/chance.hpp>
 #include <qio/simulation/disk.hpp>
+#include <qio/simulation/sparse_bytes.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -109,7 +110,7 @@ class crash_states {
 
  private:
   using numbers = std::map<std::string, std::uint64_t>;
-  using fingerprints = std::set<std::uint64_t>;
+  using fingerprints = std::set<fingerprint>;
   static constexpr std::uint64_t nothing = ~std::uint64_t(0);
 
   // Whether each file has the names that it has had at some time, and allowed contents, and `left` are no others.
@@ -141,8 +142,8 @@ class crash_states {
     std::vector<fingerprints> sectors = {};
   };
 
-  /// Keeps a number of changes of names, and a number of the ordered changes of each file. Of the other changes of each
-  /// sector, it keeps the one with this place, or all up to it.
+  /// Keeps the first `names` changes of names, and the first `ordered` of the ordered changes of each file. The other
+  /// changes are numbered within their sector: one of them is kept, or all up to it.
   class aimed final : public crash_choices {
    public:
     aimed(std::uint32_t sector, std::uint64_t names, std::uint64_t ordered, std::uint64_t place, bool with_earlier)
@@ -253,10 +254,10 @@ class crash_states {
     const std::size_t at = sector * sector_;
     return bytes.subspan(at, (std::min<std::size_t>)(sector_, bytes.size() - at));
   }
-  static std::uint64_t fingerprint_of(std::span<const std::byte> bytes) noexcept {
-    std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-    for (const std::byte each : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(each)) * 0x100000001b3u;
-    return hash;
+  static fingerprint fingerprint_of(std::span<const std::byte> bytes) noexcept {
+    fingerprint made;
+    made.add(bytes);
+    return made;
   }
 
   static bool is_temporary(std::string_view name) { return name.substr(name.rfind('/') + 1).starts_with(".qio-"); }

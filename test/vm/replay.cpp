@@ -12,6 +12,7 @@
 // A log consists of a superblock and entries, each in a block of its own, followed by its data. A write is logged when
 // it has been flushed, so the log lacks unflushed writes, like a drive that loses its cache. (The kernel documents the
 // format in Documentation/admin-guide/device-mapper/log-writes.rst.)
+#include "log_of_writes.hpp"
 #include <qio/log/format.hpp>
 #include <qio/qio.hpp>
 
@@ -31,15 +32,7 @@
 
 namespace {
 
-struct superblock {
-  std::uint64_t magic, version, entries;
-  std::uint32_t block;  // bytes
-};
-struct entry {
-  std::uint64_t block, blocks, flags, text_bytes;
-};
-constexpr std::uint64_t magic = 0x6a736677736872, version = 1;
-constexpr std::uint64_t flush = 1, forced = 2, discard = 4, mark = 8;
+using namespace log_of_writes;
 
 class replayed_log {
  public:

@@ -73,7 +73,8 @@ struct io_scheduler_statistics {
   std::uint64_t window = 0;
   std::uint64_t most_in_device = 0;  ///< most bytes that were, while there was a foreground
   std::uint64_t foreground = 0;      ///< foreground operations that have ended
-  /// Of those beside a background, how many took longer than the goal. Operations that ended early count if they did.
+  /// How many foreground operations took longer than the goal while there was a background, also of those that were
+  /// canceled or timed out.
   std::uint64_t foreground_late = 0;
   std::chrono::nanoseconds read_alone{};     ///< 99th percentile of foreground reads without a background; 0: unknown
   std::chrono::nanoseconds write_alone{};    ///< the same of writes that are not durable
@@ -137,9 +138,8 @@ class fading_histogram {
 /// Cancellation, deadlines, results and errors are as without a scheduler. Parts of one operation follow each other.
 ///
 /// Any thread may use it. It must outlive the contexts that were created with its classes, and the files that were
-/// opened on them. These should use one device: a scheduler for each. What a context
-/// has in flight of the background that is not run for 20 ms does not count. Classes and contexts allocate memory when
-/// they are made; operations do not.
+/// opened on them. These should use one device: a scheduler for each. Background transfers of a context that is not run
+/// for 20 ms do not count as in flight. Classes and contexts allocate memory when they are made; operations do not.
 class io_scheduler final : detail::request_scheduler {
  public:
   /// How many classes it may have, besides the foreground.
@@ -350,7 +350,7 @@ class io_scheduler final : detail::request_scheduler {
     }
     return !has_seen_any;
   }
-  // When each kind of the foreground that there is was last alone.
+  // Of the kinds of operations that the foreground has now: when the one was alone that has not been for longest.
   clock::time_point all_alone_at() const noexcept {
     clock::time_point first = (clock::time_point::max)();
     for (const kind& each : kinds_)

@@ -236,8 +236,7 @@ struct no_hook {
 /// - `begin()`: once, by the thread that runs the context from then on, before the first turn of its loop. Before that,
 ///   wait() is called only if a request has been canceled, by a thread that destroys an operation or closes a file; an
 ///   engine that binds to a thread must not bind to that one.
-/// - `serve_at_once(r)`: before the loop attempts `r` itself, which nobody holds. True if the engine has carried it
-/// out.
+/// - `serve_at_once(r)`: before the loop attempts `r`, which nobody holds. True if the engine has carried it out.
 /// - `submit(r)` takes `r`, which no engine holds. It cannot fail: errors are in `r.failure` of the completed request.
 ///   Each submitted request completes exactly once.
 /// - `gathers()`: whether wait() hands several submitted requests to the system in one call. Then it serves several

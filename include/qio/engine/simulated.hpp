@@ -176,8 +176,6 @@ class simulated : detail::no_hook {
     if (!failure) {
       if (r.op != opcode::read && r.op != opcode::write) return carry_out_whole(what);
       while (!transfer(what, r.io.next())) {}
-    } else if (failure == std::errc::operation_canceled && r.op == opcode::call) {
-      r.fail_as_canceled();
     } else if (r.op == opcode::call) {
       r.failure = error(failure);
     } else if (r.op == opcode::sync) {

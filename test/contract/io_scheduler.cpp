@@ -536,9 +536,11 @@ PROMISE(adapts, each_engine,
 
 // A foreground beside one background write at a time, on a disk that takes so long for each of two at a time.
 struct beside_one_writer {
-  explicit beside_one_writer(std::chrono::nanoseconds goal, std::chrono::nanoseconds disk_takes = 4ms)
+  explicit beside_one_writer(std::chrono::nanoseconds goal, std::chrono::nanoseconds disk_takes = 4ms,
+                             double factor = 4)
       : disk({.shortest = disk_takes, .longest = disk_takes}),
-        scheduler({.latency_goal = goal, .largest_part = 64 * 1024, .foreground_lasts = 1ms}) {}
+        scheduler(
+            {.latency_goal = goal, .latency_factor = factor, .largest_part = 64 * 1024, .foreground_lasts = 1ms}) {}
   // `abreast` operations of the foreground at a time, beside writes of `bytes` bytes, until `is_over()`, which is asked
   // after each of the foreground; but no longer than 20,000 of these.
   template <class IsOver>
@@ -660,6 +662,53 @@ TEST_CASE(
   context.run(all());
   CHECK(scheduler.statistics().read_alone >= 8ms);
   CHECK(scheduler.statistics().durable_alone >= 20ms);
+}
+
+TEST_CASE("simulated/direct: operations of the foreground that a deadline has ended count as late, if they were") {
+  beside_one_writer in(2ms);  // half of what the disk takes
+  unsigned left = 200, succeeded = 0;
+  const auto serve = [&]() -> qio::task<void> {
+    for (; left > 0; --left) {
+      const qio::result<std::size_t> written = co_await in.served.async_write_at(
+          0, in.some.part(0, 4096), {.durable = true, .deadline = in.disk.now() + 3ms});
+      succeeded += written.has_value();
+    }
+  };
+  const auto write = [&]() -> qio::task<void> {
+    while (left > 0) static_cast<void>(co_await in.behind.async_write_at(0, in.some.part(0, 4096)));
+  };
+  const auto both = [&]() -> qio::task<void> {
+    qio::task_scope scope(in.context);
+    scope.spawn(write());
+    scope.spawn(serve());
+    co_await scope.join();
+  };
+  in.context.run(both());
+  REQUIRE(succeeded < 100);
+  CHECK(in.scheduler.statistics().foreground_late > 100);
+}
+
+TEST_CASE("simulated/direct: a limit holds for hours") {
+  qio::simulated_disk disk;
+  qio::io_scheduler scheduler;
+  const auto slow = scheduler.make_class({.bytes_per_second = 1});
+  auto context =
+      qio::basic_context<qio::simulated>::create({.io_class = scheduler.foreground(), .disk = &disk}).value();
+  auto file = qio::direct_file::open(context, "data", access::read_write, creation::if_needed).value();
+  memory some(4096);
+  const auto began = disk.now();
+  for (int i = 0; i < 3; ++i) REQUIRE(context.run(file.async_write_at(0, some.all(), {.io_class = slow})));
+  CHECK(disk.now() - began > 2 * 4095s);  // what the last one owes is paid for later
+  CHECK(disk.now() - began < 3 * 4096s);
+}
+
+TEST_CASE("simulated/direct: with a factor that no clock can hold, nothing is late") {
+  beside_one_writer in({}, 1ms, 1e300);
+  in.run(1, 4096, [&] { return in.scheduler.statistics().durable_alone.count() != 0; });
+  const std::uint64_t before = in.scheduler.statistics().foreground;
+  in.run(1, 4096, [&] { return in.scheduler.statistics().foreground > before + 2000; });
+  CHECK(in.scheduler.statistics().durable_alone > 900us);
+  CHECK(in.scheduler.statistics().foreground_late == 0);
 }
 
 TEST_CASE("simulated/direct: background operations that have begun go on in the order in which they were started") {

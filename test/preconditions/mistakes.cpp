@@ -293,6 +293,20 @@ MISTAKE("a file is closed by another thread", "a file was closed by another thre
   }(w));
 }
 
+MISTAKE("closing elsewhere while a class waits", "a file was closed by another thread than its context's") {
+  qio::io_scheduler scheduler;
+  const qio::io_class slow = scheduler.make_class({.bytes_per_second = 1});
+  auto on = context::create({.io_class = scheduler.foreground()}).value();
+  file data = qio::cached_file::open(on, "data", qio::access::read_write, qio::creation::always_new, {.io_class = slow})
+                  .value();
+  const std::array<std::byte, 16> buffer{};
+  static_cast<void>(on.run(data.async_write_at(0, buffer)));
+  auto waits = data.async_write_at(0, buffer);
+  waits.start(ignore);
+  on.poll();
+  std::thread([&data] { static_cast<void>(data.close()); }).join();
+}
+
 MISTAKE("a scope ends on another thread", "a task_scope was destroyed before its tasks ended, by another thread") {
   world w;
   std::optional<qio::task_scope> scope(std::in_place, w.on);

@@ -322,6 +322,17 @@ TEST_CASE("the first difference from a recording is reported") {
     CHECK(again.order.difference() ==
           "operation 1, a read of 512 bytes at 0 of data, has moved 100 bytes instead of 512");
   }
+  SECTION("another way") {
+    auto of_two = one_after_another(
+        {recorded(qio::operation_kind::read, 512, 512), recorded(qio::operation_kind::read, 512, 512)});
+    of_two[1].path = qio::operation_path::inlined;
+    repetition again(of_two, "data", 8192);
+    auto file = open(again);
+    bytes other(512);
+    qio::read_request requests[] = {{0, buffer}, {0, other}};  // which nothing tells apart
+    CHECK(again.context->run(file.async_read_many(requests)).value() == 0);
+    CHECK(again.order.difference() == "operation 2, a read of 512 bytes at 0 of data, was served inline");
+  }
   SECTION("an end too early") {
     repetition again(recording, "data", 8192);
     auto file = open(again);

@@ -312,6 +312,16 @@ TEST_CASE("after a failed sync a discarded range may have its old bytes, until i
   CHECK(lost == std::set<bool>{false, true});
 }
 
+TEST_CASE("a change of space counts as a failed write if it fails by chance, not for another reason") {
+  qio::simulated_disk disk({.capacity = page, .write_errors = 1});
+  program one(disk);
+  auto opened = one.open("data").value();
+  CHECK(opened.zero(0, 10 * page).error() == std::errc::no_space_on_device);
+  CHECK(disk.failed_writes() == 0);
+  CHECK(opened.zero(0, page).error() == std::errc::io_error);
+  CHECK(disk.failed_writes() == 1);
+}
+
 TEST_CASE("a change of space that fails with EIO has changed nothing, or a discard a part of its range") {
   std::set<bool> is_part;
   each_seed([&](std::uint64_t seed) {
